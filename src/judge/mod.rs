@@ -109,6 +109,8 @@ impl Rendered {
         &self,
         stored: impl Fn(&Fingerprint) -> Result<Option<JudgeReply>, Error>,
     ) -> Result<Option<JudgeReply>, Error> {
+        // The exact key comes first, so that a repeated run gives the replies of the first one,
+        // whatever other limits were tried in between.
         if let Some(reply) = stored(&self.fingerprint)? {
             return Ok(Some(reply));
         }

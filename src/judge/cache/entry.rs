@@ -100,6 +100,8 @@ impl Entry {
 
     /// Stores it unless its key has a reply of the same model; true if it was stored.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        // The first reply stays: a result that was reported must be found again, even if the same
+        // call would be answered differently today.
         if self.insert_at(self.key.as_bytes(), connection)? {
             return Ok(true);
         }

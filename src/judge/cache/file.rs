@@ -100,6 +100,8 @@ const NOT_WRITABLE: &str =
 
 /// Opens, or creates, the cache at `path` for reading and writing, in WAL mode.
 pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
+    // Refused and not only warned about: the damage shows days later, when the replies are paid and
+    // gone.
     if let Some(kind) = network_file_system(path) {
         let what = format!(
             "is on a network file system ({kind}), where SQLite can lose or damage data; put it on a local disk with \
@@ -134,6 +136,8 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     check_version(path, &connection)?;
     use_wal(&connection).map_err(failed(path, "switch it to WAL mode"))?;
     connection
+        // FULL would wait for the disk at every reply; in WAL mode NORMAL can lose the last ones in
+        // a power cut, but never damage the file.
         .execute_batch("PRAGMA synchronous = NORMAL")
         .map_err(failed(path, "open it"))?;
     Ok(connection)
@@ -203,6 +207,8 @@ pub(super) fn empty_log(path: &Path, connection: &Connection) -> Result<()> {
 fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A cache may come from somebody else: its schema must not run functions, and damaged pages are
+    // found when they are read.
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
     Ok(connection)
 }
@@ -213,6 +219,7 @@ fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
 fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
     let place = absolute
+        // The file may not exist yet; the nearest directory that does tells where it will lie.
         .ancestors()
         .find_map(|ancestor| rustix::fs::statfs(ancestor).ok())?;
     network_type(u64::try_from(place.f_type).ok()?)

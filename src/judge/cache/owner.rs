@@ -15,6 +15,7 @@ pub(super) fn has_ended(owner: &str) -> bool {
     let (Some(process), Some(place)) = (parts.next(), parts.next()) else {
         return false;
     };
+    // Of a process on another host nothing is known: its lease ends by time.
     place == host() && process.parse().is_ok_and(is_gone)
 }
 
@@ -52,6 +53,7 @@ fn host() -> String {
 #[cfg(unix)]
 fn is_gone(process: i32) -> bool {
     let pid = rustix::process::Pid::from_raw(process);
+    // Only "no such process": a process of another user gives "not permitted", and is alive.
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 

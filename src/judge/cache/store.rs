@@ -266,6 +266,7 @@ impl Cache {
             if let Some(leased) = self.try_lease_by(key, &models())? {
                 return Ok(leased);
             }
+            // Waiting by asking again, as SQLite has no message from one process to another.
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
@@ -341,6 +342,8 @@ impl Writer {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let mut connection = locked(&self.connection);
+        // Immediate: a transaction that begins with a read and then writes can fail at once,
+        // without waiting, if another process has written meanwhile.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let committed = transaction.and_then(|transaction| {
             let result = work(&transaction)?;
@@ -364,6 +367,7 @@ impl Writer {
             connection.execute(RENEW, params![self.owner, self.end_of_lease(now_ms())])
         });
         if let Err(error) = renewal {
+            // No error of the run: the worst that follows is that a call is paid for twice.
             tracing::debug!(%error, "could not renew the leases on the cache");
         }
     }
@@ -405,6 +409,7 @@ impl Renewal {
 }
 
 fn renew(writer: &Writer, stopped: &Receiver<()>) {
+    // A third: two renewals can fail before a lease is lost.
     while stopped.recv_timeout(writer.lease / 3) == Err(RecvTimeoutError::Timeout) {
         writer.renew_leases();
     }

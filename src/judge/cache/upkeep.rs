@@ -152,6 +152,7 @@ impl Inserted {
 pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let mut opened = Vec::with_capacity(sources.len());
     for source in sources {
+        // By file and not by path: a link to the target would be read while it is written.
         if is_same_file(source, into) {
             let what = format!(
                 "{} is a source and the target; name another file with --into",

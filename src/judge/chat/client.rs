@@ -96,6 +96,7 @@ impl Chat {
         let sent = self.transport.call(&url, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let read = sent.and_then(|(body, wait)| Ok((self.decoded(&body)?, wait)));
+        // Any answer, even an error, shows that a server is there.
         if !matches!(read, Err(TransportFault::Connect(_))) {
             let mut reach = locked(&self.reach);
             (reach.has_answered, reach.failing) = (true, None);
@@ -171,6 +172,8 @@ impl Chat {
         match fault {
             TransportFault::Connect(words) => self.no_connection(&words),
             TransportFault::PlainHttp { .. } => fatal(fault.to_string()),
+            // Refused and not retried: a model that repeats itself at temperature 0 does so again,
+            // and every attempt is paid.
             TransportFault::TooLong(_) => {
                 let message = format!("{fault}; the judge does not stop");
                 AskError::Refused {
@@ -195,6 +198,8 @@ impl Chat {
         reach.without_completion = Some((since, before + 1));
         let is_new = before + 1 < MOST_WITHOUT_COMPLETION
             || since.elapsed() < self.endpoint.timeouts.no_server;
+        // A gateway gives HTML pages under status 200 while its server restarts; only one that
+        // never gave a completion has the wrong path.
         if reach.has_replied || is_new {
             return AskError::transient(message);
         }
@@ -245,6 +250,8 @@ impl Chat {
         // One holder is the judge itself.
         reach.time_outs = (count + 1, most.max(Arc::strong_count(&self.calls) - 1));
         let (count, most) = reach.time_outs;
+        // Twice the calls in flight: the first round may have waited for the model to load, the
+        // second one had a loaded model.
         if reach.has_replied || count < 2 * most {
             return AskError::Transient {
                 message,
@@ -270,6 +277,8 @@ impl Chat {
         } else {
             timeouts.no_server
         };
+        // Count and time, both: a burst of calls fails at once in one moment of a restart, and a
+        // lone call fails once in a minute.
         if before + 1 < FEWEST_FAILED_CONNECTIONS || since.elapsed() < patience {
             return AskError::transient(format!("cannot connect: {words}"));
         }
@@ -292,6 +301,8 @@ impl Judge for Chat {
                     "a judge behind a server was asked a call without a body".into(),
                 )));
             };
+            // One refusal is about one answer; the same one for several answers in a row is about
+            // the request, and would use up the whole run.
             let begun = self.refusals.begin();
             let error = match self.send(rendered).await {
                 Ok(reply) => {

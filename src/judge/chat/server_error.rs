@@ -146,8 +146,11 @@ const RULES: [ErrorRule; 17] = [
         Some(QUOTA_PER_DAY),
         Scope::Judge(Stop::QuotaPerDay),
     ),
+    // Under any status: OpenAI says it with 429, Anthropic with 400, gateways with what they like.
+    // Retried, each call would wait out all its attempts.
     (&[(0, u16::MAX)], Some(QUOTA), Scope::Judge(Stop::Quota)),
     (
+        // 500 as well: some servers let the error of the engine through.
         &[(400, 400), (413, 413), (422, 422), (500, 500)],
         Some(CONTEXT_OVERFLOW),
         Scope::Answer(UnscoredKind::ContextOverflow),
@@ -174,6 +177,7 @@ const RULES: [ErrorRule; 17] = [
         Some(NOT_SERVED),
         Scope::Judge(Stop::NotServed),
     ),
+    // After moderation, which some services also send as 403.
     (&[(401, 401), (403, 403)], None, Scope::Judge(Stop::Key)),
     (&[(404, 405)], None, Scope::Judge(Stop::Route)),
     (&[(300, 399)], None, Scope::Judge(Stop::Redirect)),
@@ -577,6 +581,7 @@ pub(super) fn complaint(error: &AskError) -> Option<&str> {
 pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
     // Only so much of a long page is read: masking can shorten, never by this much.
     let start: String = text.chars().take(16 * LONGEST_QUOTE).collect();
+    // Masked before it is cut, or half of a key could stand at the end.
     let clean = endpoint.scrub(&start);
     let is_gap = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
     let line = clean

@@ -164,6 +164,8 @@ impl Transport {
             .tcp_nodelay(true)
             // A followed redirect would repeat a paid call, and carry the key to another host.
             .redirect(reqwest::redirect::Policy::none());
+        // A proxy of the institution cannot reach this machine's own server, and gives an error
+        // page in its place.
         if endpoint.is_loopback() {
             builder = builder.no_proxy();
         }
@@ -200,6 +202,8 @@ impl Transport {
         let response = patience.wait(request.send()).await?;
         let response = response.map_err(|error| self.fault(error, limit))?;
         let wait = retry_after(response.headers(), SystemTime::now());
+        // A server that ignores the limit could fill the memory with one reply; twenty alternatives
+        // a token still fit.
         let longest = max_tokens.map(|tokens| {
             tokens
                 .saturating_mul(BYTES_PER_TOKEN)
@@ -404,6 +408,7 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
         if let (Ok(name), Ok(mut value)) =
             (HeaderName::try_from(name), HeaderValue::try_from(value))
         {
+            // Not shown by debug output; and HPACK keeps it out of its tables.
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -449,6 +454,7 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         Duration::try_from_secs_f64(seconds.max(0.0)).ok()
     };
     let given = |name: &str, unit: f64| number(text(headers, name)?, unit);
+    // OpenAI and Azure send both; the milliseconds are the exact ones.
     if let Some(wait) = given("retry-after-ms", 1e-3).or_else(|| given("retry-after", 1.0)) {
         return Some(wait);
     }

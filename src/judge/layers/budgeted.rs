@@ -184,6 +184,8 @@ impl Ledger {
                         cost: Amount::default(),
                     });
                 }
+                // While other calls are open, their settlements may free enough: most calls cost
+                // less than they reserve.
                 account.is_spent = account.open == 0;
                 account.is_spent
             };
@@ -303,6 +305,8 @@ impl<J> Budgeted<J> {
     /// An estimate of tokens made so high that the server hardly counts more.
     fn with_margin(&self, estimate: u64) -> u64 {
         let counted = locked(&self.counted).unwrap_or_default();
+        // The highest ratio and not the mean: a budget must hold for the text that the estimate
+        // fits worst, and unused reservations come back with the reply.
         (estimate as f64 * MARGIN.max(counted * ABOVE_SEEN)) as u64
     }
 
@@ -311,6 +315,8 @@ impl<J> Budgeted<J> {
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
         self.calibrate(usage.prompt_tokens, rendered.body.prompt_tokens);
+        // Some servers report no usage at all; counted as free, such calls would run past any
+        // budget.
         if usage.prompt_tokens == 0 {
             usage.prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         }
@@ -356,6 +362,8 @@ impl<J: Judge> Budgeted<J> {
         request: &JudgeRequest,
         rendered: &Rendered,
     ) -> Result<Outcome, AskError> {
+        // Before the first count nothing is known of the tokenizer; a hundred calls reserved on a
+        // wrong estimate could overdraw the budget together.
         let _first = self.first_call().await;
         let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
             return Ok(Outcome::Deferred);

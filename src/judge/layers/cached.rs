@@ -42,6 +42,8 @@ impl<J: Judge> Cached<J> {
 
     /// The right to ask, or the reply that another process asks for. A wait for that is counted, so that the progress shows it.
     async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
+        // The usual case needs no question who else asks, which would be one more read for every
+        // call.
         if let Some(leased) = self.answering.try_lease(key)? {
             return Ok(leased);
         }
@@ -71,6 +73,9 @@ impl<J: Judge> Cached<J> {
             return Ok(outcome);
         };
         let label = CallLabel::of(request, self.answering.judge());
+        // Stored before it is returned: a score must never rest on a reply that a re-run would have
+        // to pay for again. Unreadable replies are stored as well, as the same call would give them
+        // again.
         let entry = Entry::new(*key, label, reply.clone());
         self.answering.put(&entry, lease).map_err(AskError::Fatal)?;
         // An inner judge may have found it elsewhere: then it cost nothing, either.

@@ -54,6 +54,8 @@ fn too_long(capacity: Capacity, call: &Rendered, counted: Option<u64>) -> Option
         .body
         .bytes
         .iter()
+        // Only text in ASCII has a known lower bound; what other text could need is taken off, so
+        // that no call that fits is held back.
         .filter(|byte| !byte.is_ascii())
         .count() as f64
         * FOREIGN_TOKENS;
@@ -113,12 +115,15 @@ impl<J: Judge> Judge for ContextLimited<J> {
         Box::pin(async move {
             let room = capacity.prompt_room(call.max_tokens) as f64;
             let mut reason = too_long(*capacity, call, None);
+            // Counting is a request of its own, so it is made only where the answer can matter.
             if reason.is_none() && call.body.prompt_tokens as f64 * MOST_SHARE > room {
                 let counted = count_tokens(server, &call.model, &call.body.bytes).await;
                 reason = counted.and_then(|tokens| too_long(*capacity, call, Some(tokens)));
             }
             match reason {
                 Some(reason) => Ok(Outcome::Unscored(reason)),
+                // A server that cannot count decides by itself: its refusal is recognized, and
+                // costs nothing.
                 None => self.inner.ask(request).await,
             }
         })

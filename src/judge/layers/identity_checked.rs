@@ -146,6 +146,8 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
     if now == *identity {
         return Ok(());
     }
+    // A server that is still loading reports less (no fingerprint yet); that is no sign of another
+    // model.
     if now.says_less_than(identity) {
         return Err(AskError::transient(format!(
             "{url} reports less about its model than before ({before})"

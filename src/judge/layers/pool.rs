@@ -115,6 +115,8 @@ impl<J> Pool<J> {
     /// Marks a replica with a fatal error as lost; the others continue, if there are any.
     fn lost(&self, index: usize, message: String) -> AskError {
         let name = &self.replicas[index].name;
+        // As a transient failure it goes through the retries, whose next attempt chooses another
+        // replica.
         if self.with(|state| state.has_other_than(index)) {
             tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
             return AskError::transient(format!("{name}: {message}"));
@@ -203,6 +205,8 @@ impl<J: Judge> Pool<J> {
         for (index, (replica, health)) in self.replicas.iter().zip(&state.health).enumerate() {
             let has_slot = health.here < replica.concurrency;
             let fitness = health.fitness(failed == Some(index), has_slot, now);
+            // Fitness before the hash: a warm prefix saves part of a prompt, a server that is down
+            // costs the whole time-out.
             let rank = (fitness, hash(&replica.name, request), index);
             best = best.max(Some(rank));
         }
@@ -214,6 +218,8 @@ impl<J: Judge> Pool<J> {
             let index = self.choose(request, state);
             (index, state.health[index].enter(Instant::now()))
         });
+        // Leaving is a drop, since a call can be abandoned anywhere (Ctrl-C, a spent budget), and a
+        // slot that is never given back would make its replica look full for ever.
         let mut stay = Stay {
             pool: self,
             index,
@@ -448,6 +454,8 @@ impl Health {
     fn close(&mut self, message: &str, least: Duration, is_lost: bool) {
         let wait = self.cool_down.max(least);
         let until = Instant::now() + wait;
+        // A probe during a pause that the server asked for would be refused, and double the
+        // cool-down for nothing.
         let until = self.resting.map_or(until, |rested| rested.max(until));
         self.down = Some(Down {
             until,
@@ -470,6 +478,8 @@ fn quantile(sorted: &[u32], share: f64) -> Option<f64> {
 /// 64 bits of a hash: the same on every machine and in every version, so that a re-run finds its prefixes where they are.
 fn hash(replica: &str, request: &JudgeRequest) -> u64 {
     let hash =
+        // By answer and not by call: all calls about an answer share the beginning of their
+        // prompts.
         blake3::hash(format!("{replica}\0{}\0{}", request.system, request.case_id).as_bytes());
     hash.as_bytes()
         .first_chunk()

@@ -126,6 +126,8 @@ impl<J> RateLimited<J> {
         while self.with(|state| state.in_flight.len() >= state.limit) {
             self.freed.notified().await;
         }
+        // Tokens before requests: they take longest to come, and a request permit must not grow old
+        // while waiting for them.
         self.take(self.tokens.as_ref(), tokens, "waiting for --tpm")
             .await;
         self.take(self.requests.as_ref(), 1, "waiting for --rpm")
@@ -164,6 +166,7 @@ impl<J> RateLimited<J> {
     ) -> Result<Outcome, AskError> {
         match &result {
             Ok(_) | Err(AskError::Refused { .. } | AskError::Unsupported { .. }) => {
+                // One waiting call is enough to wake: it stands at the gate, all others behind it.
                 if self.with(|state| state.answered(sent, result.is_ok())) {
                     self.freed.notify_one();
                 }
@@ -218,6 +221,7 @@ impl GateState {
         if is_reply {
             self.own_pause = Duration::ZERO;
         }
+        // A reply to a call from before the overload says nothing about the load of now.
         if self.limit >= self.given || !self.is_news(sent) {
             return false;
         }
@@ -246,6 +250,7 @@ impl GateState {
             );
         }
         let wait = match retry_after {
+            // The server's own duration holds for every status; it knows best.
             Some(wait) => wait,
             None if is_news && is_throttled => {
                 self.own_pause = (self.own_pause * 2).clamp(FIRST_OWN_PAUSE, LONGEST_OWN_PAUSE);
@@ -258,6 +263,8 @@ impl GateState {
         } else {
             "the server is overloaded"
         };
+        // The longest of several: calls in flight together report one overload with different
+        // remainders.
         self.pause = self.pause.max(Some((now + wait, reason)));
     }
 }

@@ -71,6 +71,8 @@ fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
             let marker = &markers[*at].range;
             marker.start.saturating_sub(quotation.end) + quotation.start.saturating_sub(marker.end)
         };
+        // A quotation belongs to the marker beside it; counted for all markers of the sentence, one
+        // quotation would support every source.
         if let Some(nearest) = (0..markers.len()).min_by_key(gap) {
             excerpts[nearest].push(first_words(&sentence[quotation]));
         }
@@ -132,6 +134,7 @@ fn entry_keys(line: &str) -> Option<Vec<String>> {
     let starts_with_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = &line[..line.len() - starts_with_number.len()];
     let numbered = !number.is_empty() && starts_with_number.starts_with(['.', ')', ':']);
+    // Lines below an entry are its text; only such a start begins the next one.
     if !numbered && !line.starts_with(['[', '(', '-', '*']) {
         return None;
     }
@@ -151,6 +154,7 @@ fn quotations(sentence: &str) -> Vec<Range<usize>> {
             '"' => Some('"'),
             '“' => Some('”'),
             '«' => Some('»'),
+            // German quotation marks close with what opens in English; so the open one decides.
             '„' => Some('“'),
             _ => None,
         };

@@ -58,6 +58,7 @@ impl Vocabulary {
     /// `ln(1 + (1 + N) / (1 + df))`: above 0 for every word, highest for words no document has.
     fn weight(&self, stem: &str) -> f64 {
         let with_it = self.document_counts.get(stem).copied().unwrap_or_default();
+        // Smoothed, so that with a single document no word weighs 0 and nothing is divided by 0.
         ((1.0 + self.documents) / (1.0 + with_it)).ln_1p()
     }
 }
@@ -136,6 +137,7 @@ pub(super) fn coverage(query: &Query, index: &Index, width: u32, later_windows: 
             break;
         }
         covered += earns * words.iter().map(|word| query.words[*word].1).sum::<f64>();
+        // A word earns once: an answer that repeats itself covers no more of the criterion.
         hits.retain(|(_, word)| !words.contains(word));
     }
     (covered / total).min(1.0)
