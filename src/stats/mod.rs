@@ -7,6 +7,7 @@
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
+//! - Pairwise judging: [`WinRate`], [`Strengths`]; looks before the end: [`critical_values`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
@@ -31,12 +32,16 @@ mod effect;
 mod f1_of_means;
 mod groups;
 mod jackknife;
+mod linear;
+mod looks;
 mod paired;
+mod pairwise;
 mod power;
 mod ppi;
 mod ranks;
 mod regression;
 mod sampling;
+mod strengths;
 mod studentized;
 mod summary;
 mod variance;
@@ -51,12 +56,15 @@ pub use effect::{cliffs_delta, cohens_dz};
 pub use f1_of_means::f1_of_means;
 pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
+pub use looks::critical_values;
 pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
+pub use pairwise::{BothOrders, PairVerdict, WinRate, cyclic_triads, first_shown};
 pub use power::PilotSpread;
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, systematic_sample};
+pub use strengths::{NoStrengths, Strengths, Ties};
 pub use studentized::{mean_interval, standard_error};
 pub(crate) use summary::rounded;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};

@@ -1,0 +1,266 @@
+//! Pairwise statistics against those of NumPy and statsmodels.
+//!
+//! Win rates and position effects agree to 1e-9, strengths and their errors to 1e-6, critical values to one in the fourth digit,
+//! the last that the file has.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use scholareval::stats::{
+    NoStrengths, PairVerdict, Strengths, Ties, WinRate, critical_values, cyclic_triads,
+    first_shown, least_squares,
+};
+use serde_json::Value;
+
+/// The golden file; `None` where it is not at hand.
+fn golden() -> Option<Value> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let dir = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
+    let path = dir.join("golden/pairwise.json");
+    if !path.exists() {
+        eprintln!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+}
+
+/// Numbers of the names in a case, in order of their names.
+#[derive(Default)]
+struct Numbers {
+    names: BTreeMap<String, usize>,
+}
+
+impl Numbers {
+    fn of(names: impl Iterator<Item = String>) -> Self {
+        let mut sorted: Vec<String> = names.collect();
+        sorted.sort();
+        sorted.dedup();
+        Self {
+            names: sorted.into_iter().zip(0..).collect(),
+        }
+    }
+
+    fn number(&self, name: &Value) -> usize {
+        self.names[name.as_str().unwrap()]
+    }
+}
+
+/// The rows `[question, first, second, value]` of a case, with the numbers of its systems.
+fn verdicts(rows: &Value) -> (Vec<PairVerdict>, Numbers) {
+    let rows = rows.as_array().unwrap();
+    let text = |row: &Value, at: usize| row[at].as_str().unwrap().to_owned();
+    let questions = Numbers::of(rows.iter().map(|row| text(row, 0)));
+    let firsts = rows.iter().map(|row| text(row, 1));
+    let seconds = rows.iter().map(|row| text(row, 2));
+    let systems = Numbers::of(firsts.chain(seconds));
+    let mut verdicts = Vec::new();
+    for row in rows {
+        verdicts.push(PairVerdict {
+            question: questions.number(&row[0]),
+            first: systems.number(&row[1]),
+            second: systems.number(&row[2]),
+            value: row[3].as_f64().unwrap(),
+        });
+    }
+    (verdicts, systems)
+}
+
+#[track_caller]
+fn assert_near(ours: Option<f64>, theirs: &Value, tolerance: f64, what: &str) {
+    match (ours, theirs.as_f64()) {
+        (Some(ours), Some(theirs)) => assert!(
+            (ours - theirs).abs() <= tolerance,
+            "{what}: ours {ours}, theirs {theirs}"
+        ),
+        (ours, theirs) => assert_eq!(ours, theirs, "{what}"),
+    }
+}
+
+fn check_win_rate(pair: &Value, systems: &Numbers, verdicts: &[PairVerdict], tag: &str) {
+    let own = systems.number(&pair["pair"][0]);
+    let other = systems.number(&pair["pair"][1]);
+    let found = WinRate::of(own, other, verdicts).unwrap();
+    for (ours, key) in [
+        (Some(found.win_rate), "win_rate"),
+        (found.standard_error, "se"),
+        (found.when_first, "mean_when_first"),
+        (found.when_second, "mean_when_second"),
+        (found.position_effect, "position_effect"),
+    ] {
+        assert_near(ours, &pair[key], 1e-9, &format!("{tag}: {key}"));
+    }
+    for (ours, key) in [
+        (found.questions, "questions"),
+        (found.orders.questions, "both_orders"),
+        (found.orders.consistent, "consistent"),
+        (found.orders.towards_first, "towards_first"),
+        (found.orders.towards_second, "towards_second"),
+    ] {
+        assert_eq!(Some(ours as u64), pair[key].as_u64(), "{tag}: {key}");
+    }
+}
+
+fn check_strengths(
+    theirs: &Value,
+    systems: &Numbers,
+    verdicts: &[PairVerdict],
+    place: bool,
+    tag: &str,
+) {
+    let found = Strengths::of(systems.names.len(), verdicts, Ties::Half, place);
+    if theirs["exists"] == false {
+        let groups = |key: &str| -> Vec<Vec<usize>> {
+            let groups = theirs[key].as_array().unwrap().iter();
+            let numbers = |group: &Value| {
+                let names = group.as_array().unwrap().iter();
+                names.map(|name| systems.number(name)).collect()
+            };
+            groups.map(numbers).collect()
+        };
+        let expected = if theirs["groups"].is_array() {
+            NoStrengths::Separated(groups("groups"))
+        } else {
+            NoStrengths::NotCompared(groups("components"))
+        };
+        assert_eq!(found, Err(expected), "{tag}");
+        return;
+    }
+    let found = found.unwrap_or_else(|reason| panic!("{tag}: {reason:?}"));
+    assert_eq!(Some(found.questions() as u64), theirs["questions"].as_u64());
+    for (name, at) in &systems.names {
+        let what = format!("{tag}: {name}");
+        assert_near(
+            Some(found.values[*at]),
+            &theirs["log_strength"][name],
+            1e-6,
+            &what,
+        );
+        let error = found.errors.as_ref().map(|errors| errors[*at]);
+        let expected = theirs["se"].get(name).unwrap_or(&Value::Null);
+        assert_near(error, expected, 1e-6, &what);
+        let rate = found.win_rate_against_the_others(*at);
+        assert_near(
+            Some(rate),
+            &theirs["win_rate_against_the_others"][name],
+            1e-6,
+            &what,
+        );
+    }
+    if let Some((position, error)) = found.position {
+        assert_near(Some(position), &theirs["position"], 1e-6, tag);
+        assert_near(error, &theirs["position_se"], 1e-6, tag);
+    }
+    for difference in theirs["differences"].as_array().into_iter().flatten() {
+        let values = found.pseudo_values(
+            systems.number(&difference[0]),
+            systems.number(&difference[1]),
+        );
+        let error = scholareval::stats::standard_error(&values, None);
+        assert_near(scholareval::stats::mean(&values), &difference[2], 1e-6, tag);
+        // Equal values have an error of 0 up to rounding.
+        assert_near(error, &difference[3], 1e-6, tag);
+    }
+}
+
+#[test]
+fn win_rates_position_effects_and_strengths_are_those_of_statsmodels() {
+    let Some(golden) = golden() else { return };
+    let cases = golden["bradley_terry"].as_array().unwrap();
+    assert_eq!(cases.len(), 13);
+    for case in cases {
+        let tag = case["tag"].as_str().unwrap();
+        let (verdicts, systems) = verdicts(&case["rows"]);
+        let proper = &case["proper"];
+        for pair in proper["pairs"].as_array().unwrap() {
+            check_win_rate(pair, &systems, &verdicts, tag);
+        }
+        let (share, error) = first_shown(&verdicts).unwrap();
+        assert_near(Some(share), &proper["position"]["first_shown"], 1e-9, tag);
+        assert_near(error, &proper["position"]["se"], 1e-9, tag);
+        check_strengths(&proper["strengths"], &systems, &verdicts, false, tag);
+        check_strengths(&proper["with_position"], &systems, &verdicts, true, tag);
+    }
+}
+
+#[test]
+fn strengths_with_ties_of_their_own_are_davidsons() {
+    let Some(golden) = golden() else { return };
+    for case in golden["davidson"].as_array().unwrap() {
+        let tag = case["tag"].as_str().unwrap();
+        let (verdicts, systems) = verdicts(&case["rows"]);
+        let found = Strengths::of(systems.names.len(), &verdicts, Ties::Davidson, false).unwrap();
+        assert_near(found.nu, &case["proper"]["nu"], 1e-6, tag);
+        for (name, at) in &systems.names {
+            let theirs = &case["proper"]["log_strength"][name];
+            assert_near(Some(found.values[*at]), theirs, 1e-6, tag);
+        }
+    }
+}
+
+#[test]
+fn verdicts_at_equal_length_are_the_intercept_of_a_line() {
+    let Some(golden) = golden() else { return };
+    for case in golden["length"].as_array().unwrap() {
+        let tag = case["tag"].as_str().unwrap();
+        let mut lengths = Vec::new();
+        let mut values = Vec::new();
+        for row in case["rows"].as_array().unwrap() {
+            let own = row[1].as_f64().unwrap();
+            let other = row[2].as_f64().unwrap();
+            lengths.push((own - other) / (own + other));
+            values.push(row[3].as_f64().unwrap());
+        }
+        let line = least_squares(&lengths, &values, 0.95).unwrap();
+        let proper = &case["proper"];
+        assert_near(Some(line.intercept), &proper["at_equal_length"], 1e-9, tag);
+        assert_near(
+            Some(line.intercept_interval.low),
+            &proper["interval"][0],
+            1e-9,
+            tag,
+        );
+        assert_near(
+            Some(line.intercept_interval.high),
+            &proper["interval"][1],
+            1e-9,
+            tag,
+        );
+    }
+}
+
+#[test]
+fn cycles_are_counted_by_question() {
+    let Some(golden) = golden() else { return };
+    for case in golden["cycles"].as_array().unwrap() {
+        let mut decided = 0;
+        let mut cyclic = 0;
+        for question in case["questions"].as_array().unwrap() {
+            let rows = question[1].as_array().unwrap().iter();
+            let rows = rows.map(|row| serde_json::json!(["q", row[0], row[1], row[2]]));
+            let (verdicts, systems) = verdicts(&rows.collect());
+            let found = cyclic_triads(systems.names.len(), &verdicts);
+            decided += found.0;
+            cyclic += found.1;
+        }
+        assert_eq!(case["proper"]["decided_triads"], decided);
+        assert_eq!(case["proper"]["cyclic"], cyclic);
+    }
+}
+
+#[test]
+fn critical_values_of_looks_are_the_published_ones() {
+    let Some(golden) = golden() else { return };
+    let mut checked = 0;
+    for case in golden["group_sequential"].as_array().unwrap() {
+        if case["spending"] != "obrien_fleming" {
+            continue;
+        }
+        let fractions: Vec<f64> = serde_json::from_value(case["fractions"].clone()).unwrap();
+        let found = critical_values(&fractions, case["alpha"].as_f64().unwrap()).unwrap();
+        for (ours, theirs) in found.iter().zip(case["proper"].as_array().unwrap()) {
+            assert_near(Some(*ours), theirs, 1.1e-4, &format!("{fractions:?}"));
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 6);
+}
