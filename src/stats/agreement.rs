@@ -82,18 +82,7 @@ impl Coefficient {
     fn of_units(self, units: &Units, kept: &[usize]) -> Option<f64> {
         match self {
             Self::Alpha(level) => units.alpha(kept, level),
-            Self::Kappa | Self::QuadraticKappa => {
-                let raters = units.rows.first()?.1.len();
-                // A pair with no kappa (both always give the same label) says nothing about
-                // agreement; it is left out of the mean, as counting it as 0 or 1 would be a
-                // decision.
-                let pairs = (0..raters).flat_map(|y| (0..y).map(move |x| [x, y]));
-                mean(
-                    &pairs
-                        .filter_map(|pair| units.kappa(kept, pair, self))
-                        .collect::<Vec<f64>>(),
-                )
-            }
+            Self::Kappa | Self::QuadraticKappa => units.mean_kappa(kept, self),
             Self::Icc => units.icc(kept),
         }
     }
@@ -110,10 +99,7 @@ struct Units {
 impl Units {
     fn new(ratings: &[&[Option<f64>]], coefficient: Coefficient) -> Option<Self> {
         let units = ratings.first()?.len();
-        let is_usable = |own: &&[Option<f64>]| {
-            own.len() == units && own.iter().flatten().all(|value| value.is_finite())
-        };
-        if ratings.len() < 2 || !ratings.iter().all(is_usable) {
+        if ratings.len() < 2 || !ratings.iter().all(|own| is_usable(own, units)) {
             return None;
         }
         let values = distinct(
@@ -132,79 +118,66 @@ impl Units {
         } else {
             2
         };
-        let row = |unit: usize| {
-            let places = ratings
+        let mut rows = Vec::new();
+        for unit in 0..units {
+            let places: Vec<Option<usize>> = ratings
                 .iter()
-                .map(|own| own[unit].map(|value| place(&values, rounded(value))));
-            (unit, places.collect::<Vec<Option<usize>>>())
-        };
-        let rows = (0..units)
-            .map(row)
-            .filter(|(_, row)| row.iter().flatten().count() >= fewest)
-            .collect();
+                .map(|own| own[unit].map(|value| place(&values, rounded(value))))
+                .collect();
+            if places.iter().flatten().count() >= fewest {
+                rows.push((unit, places));
+            }
+        }
         Some(Self { values, rows })
+    }
+
+    /// The places of one unit's ratings among the values.
+    fn places(&self, at: usize) -> Vec<usize> {
+        self.rows[at].1.iter().flatten().copied().collect()
     }
 
     fn alpha(&self, kept: &[usize], level: MeasurementLevel) -> Option<f64> {
         let mut counts = vec![0.0; self.values.len()];
-        let rows = || {
-            kept.iter()
-                .map(|at| self.rows[*at].1.iter().flatten().copied())
-        };
-        rows().flatten().for_each(|place| counts[place] += 1.0);
+        for at in kept {
+            for place in self.places(*at) {
+                counts[place] += 1.0;
+            }
+        }
         // With one value only, observed and expected disagreement are both 0 and their quotient is
         // anything.
         if counts.iter().filter(|count| **count > 0.0).count() < 2 {
             return None;
         }
-        let mut below = 0.0;
-        let mean_rank = |count: &f64| {
-            below += count;
-            below - count / 2.0
-        };
-        // The square of their difference is d2: that of mean ranks is the number of ratings between, the ends by half.
-        let scores: Vec<f64> = match level {
-            MeasurementLevel::Ordinal => counts.iter().map(mean_rank).collect(),
-            _ => self.values.clone(),
-        };
-        let is_nominal = level == MeasurementLevel::Nominal;
-        let d2 = |a: usize, b: usize| {
-            if is_nominal {
-                f64::from(u8::from(a != b))
-            } else {
-                (scores[a] - scores[b]).powi(2)
-            }
-        };
-        let within = |own: Vec<usize>| {
-            let ordered = own.iter().flat_map(|a| own.iter().map(|b| d2(*a, *b)));
-            ordered.sum::<f64>() / (own.len() - 1) as f64
-        };
-        let observed: f64 = rows().map(|own| within(own.collect())).sum();
+        let distances = Distances::new(level, &self.values, &counts);
+        let observed: f64 = kept
+            .iter()
+            .map(|at| distances.within(&self.places(*at)))
+            .sum();
         let total: f64 = counts.iter().sum();
-        let sum = |of: &dyn Fn(f64, f64) -> f64| {
-            counts
-                .iter()
-                .zip(&scores)
-                .map(|(n, score)| of(*n, *score))
-                .sum::<f64>()
-        };
-        // Centered first: on values far from 0 the difference of two large sums would lose the
-        // digits that matter.
-        let center = sum(&|n, score| n * score) / total;
-        // Over all ordered pairs, squares of differences sum to 2 n sum((x - mean)^2).
-        let all = if is_nominal {
-            total * total - sum(&|n, _| n * n)
-        } else {
-            2.0 * total * sum(&|n, score| n * (score - center).powi(2))
-        };
+        let all = distances.over_all(&counts, total);
         Some(1.0 - observed * (total - 1.0) / all)
+    }
+
+    /// The mean of the kappas of all pairs of raters that have one (Light).
+    fn mean_kappa(&self, kept: &[usize], coefficient: Coefficient) -> Option<f64> {
+        let raters = self.rows.first()?.1.len();
+        // A pair with no kappa (both always give the same label) says nothing about agreement; it is left out of the mean,
+        // as counting it as 0 or 1 would be a decision.
+        let mut kappas = Vec::new();
+        for y in 0..raters {
+            for x in 0..y {
+                kappas.extend(self.kappa(kept, [x, y], coefficient));
+            }
+        }
+        mean(&kappas)
     }
 
     /// Kappa of the raters `x` and `y`.
     fn kappa(&self, kept: &[usize], [x, y]: [usize; 2], coefficient: Coefficient) -> Option<f64> {
         let is_quadratic = coefficient == Coefficient::QuadraticKappa;
         let mut margins = vec![(0.0, 0.0); self.values.len()];
-        let (mut total, mut observed) = (0.0, 0.0);
+        let mut total = 0.0;
+        let mut observed = 0.0;
         for row in kept.iter().map(|at| &self.rows[*at].1) {
             let Some((a, b)) = row[x].zip(row[y]) else {
                 continue;
@@ -212,74 +185,160 @@ impl Units {
             margins[a].0 += 1.0;
             margins[b].1 += 1.0;
             total += 1.0;
-            let difference = self.values[a] - self.values[b];
             observed += if is_quadratic {
+                let difference = self.values[a] - self.values[b];
                 difference * difference
             } else {
-                f64::from(u8::from(a != b))
+                unequal(a, b)
             };
         }
         // Two raters who never vary agree by chance alone; there is nothing to correct.
         if margins.iter().filter(|(a, b)| a + b > 0.0).count() < 2 {
             return None;
         }
-        margins
-            .iter_mut()
-            .for_each(|(a, b)| (*a, *b) = (*a / total, *b / total));
-        let sum = |of: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
-            margins
-                .iter()
-                .zip(&self.values)
-                .map(|((a, b), value)| of(*a, *b, *value))
-                .sum()
-        };
+        for (a, b) in &mut margins {
+            *a /= total;
+            *b /= total;
+        }
         let expected = if is_quadratic {
-            // E(X - Y)^2 is both variances and the squared difference of the means.
-            let [mean_a, mean_b] = [sum(&|a, _, value| a * value), sum(&|_, b, value| b * value)];
-            let variances =
-                sum(&|a, b, value| a * (value - mean_a).powi(2) + b * (value - mean_b).powi(2));
-            variances + (mean_a - mean_b).powi(2)
+            expected_square(&margins, &self.values)
         } else {
-            1.0 - sum(&|a, b, _| a * b)
+            1.0 - margins.iter().map(|(a, b)| a * b).sum::<f64>()
         };
         Some(1.0 - observed / total / expected)
     }
 
     fn icc(&self, kept: &[usize]) -> Option<f64> {
-        let rated = |at: &usize| {
-            self.rows[*at]
-                .1
-                .iter()
-                .flatten()
-                .map(|place| self.values[*place])
-                .collect()
-        };
-        let rows: Vec<Vec<f64>> = kept.iter().map(rated).collect();
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        for at in kept {
+            let places = self.places(*at);
+            rows.push(places.iter().map(|place| self.values[*place]).collect());
+        }
         let raters = rows.first()?.len();
         if rows.len() < 2 || rows.iter().flatten().all(|value| *value == rows[0][0]) {
             return None;
         }
-        let (n, k) = (rows.len() as f64, raters as f64);
+        let n = rows.len() as f64;
+        let k = raters as f64;
         let by_unit: Vec<f64> = rows.iter().map(|row| row.iter().sum::<f64>() / k).collect();
         let by_rater: Vec<f64> = (0..raters)
             .map(|rater| rows.iter().map(|row| row[rater]).sum::<f64>() / n)
             .collect();
         let grand = by_unit.iter().sum::<f64>() / n;
-        let squares = |means: &[f64]| means.iter().map(|mean| (mean - grand).powi(2)).sum::<f64>();
         // Summed from the residuals: a difference of sums of squares could fall below 0.
-        let residual = rows.iter().zip(&by_unit).flat_map(|(row, unit)| {
-            row.iter()
-                .zip(&by_rater)
-                .map(move |(value, rater)| (value - unit - rater + grand).powi(2))
-        });
-        let (msr, msc) = (
-            k * squares(&by_unit) / (n - 1.0),
-            n * squares(&by_rater) / (k - 1.0),
-        );
-        let mse = residual.sum::<f64>() / ((n - 1.0) * (k - 1.0));
+        let mut residual = 0.0;
+        for (row, unit) in rows.iter().zip(&by_unit) {
+            for (value, rater) in row.iter().zip(&by_rater) {
+                residual += (value - unit - rater + grand).powi(2);
+            }
+        }
+        let msr = k * squares_around(grand, &by_unit) / (n - 1.0);
+        let msc = n * squares_around(grand, &by_rater) / (k - 1.0);
+        let mse = residual / ((n - 1.0) * (k - 1.0));
         let value = (msr - mse) / (msr + (k - 1.0) * mse + k * (msc - mse) / n);
         value.is_finite().then_some(value)
     }
+}
+
+/// Whether a rater has a place for every unit, and only finite ratings.
+fn is_usable(ratings: &[Option<f64>], units: usize) -> bool {
+    ratings.len() == units && ratings.iter().flatten().all(|value| value.is_finite())
+}
+
+/// The disagreement of two names: 0 or 1.
+fn unequal(a: usize, b: usize) -> f64 {
+    if a == b { 0.0 } else { 1.0 }
+}
+
+/// E(X - Y)^2 of independent ratings with these shares of the values: both variances and the squared difference of the means.
+fn expected_square(margins: &[(f64, f64)], values: &[f64]) -> f64 {
+    let mut mean_a = 0.0;
+    let mut mean_b = 0.0;
+    for ((a, b), value) in margins.iter().zip(values) {
+        mean_a += a * value;
+        mean_b += b * value;
+    }
+    let mut variances = 0.0;
+    for ((a, b), value) in margins.iter().zip(values) {
+        variances += a * (value - mean_a).powi(2) + b * (value - mean_b).powi(2);
+    }
+    variances + (mean_a - mean_b).powi(2)
+}
+
+fn squares_around(center: f64, means: &[f64]) -> f64 {
+    means.iter().map(|mean| (mean - center).powi(2)).sum()
+}
+
+/// The d2 of alpha between places among the values.
+struct Distances {
+    is_nominal: bool,
+    /// The square of their difference is d2, unless ratings are names.
+    scores: Vec<f64>,
+}
+
+impl Distances {
+    /// `counts` are the numbers of ratings of each value.
+    fn new(level: MeasurementLevel, values: &[f64], counts: &[f64]) -> Self {
+        let scores = match level {
+            MeasurementLevel::Ordinal => mean_ranks(counts),
+            MeasurementLevel::Nominal | MeasurementLevel::Interval => values.to_vec(),
+        };
+        Self {
+            is_nominal: level == MeasurementLevel::Nominal,
+            scores,
+        }
+    }
+
+    fn d2(&self, a: usize, b: usize) -> f64 {
+        if self.is_nominal {
+            unequal(a, b)
+        } else {
+            (self.scores[a] - self.scores[b]).powi(2)
+        }
+    }
+
+    /// A unit's share of n D_o: the sum over its ordered pairs, divided by its ratings less 1.
+    fn within(&self, unit: &[usize]) -> f64 {
+        let mut sum = 0.0;
+        for a in unit {
+            for b in unit {
+                sum += self.d2(*a, *b);
+            }
+        }
+        sum / (unit.len() - 1) as f64
+    }
+
+    /// The sum over the ordered pairs of all ratings.
+    fn over_all(&self, counts: &[f64], total: f64) -> f64 {
+        if self.is_nominal {
+            return total * total - counts.iter().map(|n| n * n).sum::<f64>();
+        }
+        // Centered first: on values far from 0 the difference of two large sums would lose the
+        // digits that matter.
+        let mut center = 0.0;
+        for (n, score) in counts.iter().zip(&self.scores) {
+            center += n * score;
+        }
+        center /= total;
+        let mut squares = 0.0;
+        for (n, score) in counts.iter().zip(&self.scores) {
+            squares += n * (score - center).powi(2);
+        }
+        // Squares of differences over all ordered pairs sum to 2 n sum((x - mean)^2): no n^2 pairs need to be visited.
+        2.0 * total * squares
+    }
+}
+
+/// The mean rank of each value, of which there are so many: between two mean ranks lie the ratings between the two values,
+/// the ends by half.
+fn mean_ranks(counts: &[f64]) -> Vec<f64> {
+    let mut ranks = Vec::new();
+    let mut below = 0.0;
+    for count in counts {
+        below += count;
+        ranks.push(below - count / 2.0);
+    }
+    ranks
 }
 
 #[cfg(test)]

@@ -98,15 +98,11 @@ pub fn bca_clustered_interval(
     options: BootstrapOptions,
 ) -> Option<Interval> {
     let clusters = Clusters::new(clusters);
-    let of_clusters = |drawn: &[u32]| {
-        let weights: Vec<u32> = clusters
-            .of_unit
-            .iter()
-            .map(|cluster| drawn[*cluster])
-            .collect();
-        statistic(&weights)
-    };
-    bca_interval(clusters.sizes.len(), of_clusters, options)
+    bca_interval(
+        clusters.sizes.len(),
+        |drawn| statistic(&clusters.weights(drawn)),
+        options,
+    )
 }
 
 /// [`bca_clustered_interval`] of units that are their own clusters.
@@ -117,25 +113,20 @@ fn bca_interval(
 ) -> Option<Interval> {
     let observed = statistic(&vec![1; units])
         .filter(|value| value.is_finite() && units >= 2 && options.is_usable())?;
-    let defined = |values: Vec<Option<f64>>| -> Vec<f64> {
-        values
-            .into_iter()
-            .flatten()
-            .filter(|value| value.is_finite())
-            .collect()
-    };
     let resampled = defined(resample(units, &statistic, options));
     // A statistic that most resamples do not have (a correlation of constants) would get an
     // interval of the lucky ones.
     if 2 * resampled.len() < options.resamples as usize {
         return None;
     }
-    bca(
-        observed,
-        &defined(leave_one_out(units, &statistic)),
-        resampled,
-        options.level,
-    )
+    let left_out = defined(leave_one_out(units, &statistic));
+    bca(observed, &left_out, resampled, options.level)
+}
+
+/// The values of a statistic where it is a finite number.
+fn defined(values: Vec<Option<f64>>) -> Vec<f64> {
+    let values = values.into_iter().flatten();
+    values.filter(|value| value.is_finite()).collect()
 }
 
 /// The interval of each of `K` statistics of summed `rows`, such as an F1 over the counts of many claims.
@@ -157,22 +148,28 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     options: BootstrapOptions,
 ) -> [Option<Interval>; K] {
-    let sums = |weights: &[u32]| {
-        let mut sums = [0.0; C];
-        for (row, weight) in rows.iter().zip(weights).filter(|(_, weight)| **weight > 0) {
-            sums.iter_mut()
-                .zip(row)
-                .for_each(|(sum, value)| *sum += f64::from(*weight) * value);
-        }
-        sums
-    };
     std::array::from_fn(|k| {
         bca_interval(
             rows.len(),
-            |weights| Some(statistic(&sums(weights))[k]),
+            |weights| Some(statistic(&weighted_sums(rows, weights))[k]),
             options,
         )
     })
+}
+
+/// The sum of each column, rows counted as often as their weights say.
+fn weighted_sums<const C: usize>(rows: &[[f64; C]], weights: &[u32]) -> [f64; C] {
+    let mut sums = [0.0; C];
+    for (row, weight) in rows.iter().zip(weights) {
+        // Most rows of a resample of many are not drawn at all.
+        if *weight == 0 {
+            continue;
+        }
+        for (sum, value) in sums.iter_mut().zip(row) {
+            *sum += f64::from(*weight) * value;
+        }
+    }
+    sums
 }
 
 /// The cluster of each unit as a number from 0, in ascending order, and the number of units of each cluster.
@@ -195,6 +192,11 @@ impl Clusters {
         Self { of_unit, sizes }
     }
 
+    /// The weight of each unit, if its cluster was drawn this often.
+    fn weights(&self, drawn: &[u32]) -> Vec<u32> {
+        self.of_unit.iter().map(|cluster| drawn[*cluster]).collect()
+    }
+
     /// Every unit is its own.
     pub(super) fn single(units: usize) -> Self {
         Self {
@@ -211,65 +213,71 @@ pub(super) fn resample<T: Send>(
     options: BootstrapOptions,
 ) -> Vec<T> {
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-    let one = |weights: &mut Vec<u32>, replicate: u32| {
-        let mut rng = seeded.clone();
-        // A stream per resample: the draws depend on the replicate alone, and not on which thread
-        // makes it.
-        rng.set_stream(u64::from(replicate));
-        weights.fill(0);
-        for _ in 0..units {
-            // Multiply and shift: the bias of at most units / 2^32 is far below what 10,000 resamples can show.
-            weights[((u64::from(rng.next_u32()) * units as u64) >> 32) as usize] += 1;
-        }
-        statistic(weights)
-    };
     (0..options.resamples)
         .into_par_iter()
-        .map_init(|| vec![0; units], one)
+        .map_init(
+            || vec![0; units],
+            |weights, replicate| {
+                let mut rng = seeded.clone();
+                // A stream per resample: the draws depend on the replicate alone, and not on which
+                // thread makes it.
+                rng.set_stream(u64::from(replicate));
+                draw(weights, &mut rng);
+                statistic(weights)
+            },
+        )
         .collect()
+}
+
+/// Draws as many units as there are, with replacement: `weights` become how often each was drawn.
+fn draw(weights: &mut [u32], rng: &mut ChaCha8Rng) {
+    let units = weights.len() as u64;
+    weights.fill(0);
+    for _ in 0..units {
+        // Multiply and shift: the bias of at most units / 2^32 is far below what 10,000 resamples can show.
+        let unit = (u64::from(rng.next_u32()) * units) >> 32;
+        weights[unit as usize] += 1;
+    }
 }
 
 /// The standard deviation (n) of the means of 1,000 resamples, each clipped to 0..=1 (`_compute_clipped_stats` of
 /// simple-evals ee3b031, `healthbench_eval.py`).
 pub fn clipped_mean_sd(values: &[f64], seed: u64) -> Option<f64> {
-    let sum = |counts: &[u32]| {
-        counts
-            .iter()
-            .zip(values)
-            .map(|(count, value)| f64::from(*count) * value)
-            .sum::<f64>()
+    let options = BootstrapOptions {
+        // The number of the benchmark's own script, whose figure this repeats.
+        resamples: 1000,
+        ..BootstrapOptions::seeded(seed)
     };
-    let clipped = |counts: &[u32]| (sum(counts) / values.len() as f64).clamp(0.0, 1.0);
     let means = resample(
         values.len(),
-        clipped,
-        BootstrapOptions {
-            // The number of the benchmark's own script, whose figure this repeats.
-            resamples: 1000,
-            ..BootstrapOptions::seeded(seed)
-        },
+        |weights| (weighted_sum(values, weights) / values.len() as f64).clamp(0.0, 1.0),
+        options,
     );
     let center = mean(&means)?;
-    mean(
-        &means
-            .iter()
-            .map(|mean| (mean - center).powi(2))
-            .collect::<Vec<_>>(),
-    )
-    .map(f64::sqrt)
+    let squares: Vec<f64> = means.iter().map(|mean| (mean - center).powi(2)).collect();
+    Some(mean(&squares)?.sqrt())
+}
+
+fn weighted_sum(values: &[f64], weights: &[u32]) -> f64 {
+    let weighted = weights.iter().zip(values);
+    weighted
+        .map(|(weight, value)| f64::from(*weight) * value)
+        .sum()
 }
 
 /// The statistic with each unit left out.
 fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
-    let one = |weights: &mut Vec<u32>, unit: usize| {
-        weights[unit] = 0;
-        let value = statistic(weights);
-        weights[unit] = 1;
-        value
-    };
     (0..units)
         .into_par_iter()
-        .map_init(|| vec![1; units], one)
+        .map_init(
+            || vec![1; units],
+            |weights, unit| {
+                weights[unit] = 0;
+                let value = statistic(weights);
+                weights[unit] = 1;
+                value
+            },
+        )
         .collect()
 }
 
@@ -300,21 +308,32 @@ fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> 
         });
     }
     resampled.sort_unstable_by(f64::total_cmp);
-    let acceleration = acceleration(left_out);
     let normal = Normal::standard();
-    let bias = normal.inverse_cdf(share_below(&resampled, observed));
-    let end = |z: f64| {
-        let shifted = bias + z;
-        quantile(
-            &resampled,
-            normal.cdf(bias + shifted / (1.0 - acceleration * shifted)),
-        )
+    let correction = Correction {
+        bias: normal.inverse_cdf(share_below(&resampled, observed)),
+        acceleration: acceleration(left_out),
     };
     let z = normal.inverse_cdf(f64::midpoint(1.0, level));
     Some(Interval {
-        low: end(-z)?,
-        high: end(z)?,
+        low: quantile(&resampled, correction.share(-z))?,
+        high: quantile(&resampled, correction.share(z))?,
     })
+}
+
+/// What BCa corrects of the percentile interval: the median of the resamples is not the observed value, and their spread
+/// depends on the true one.
+struct Correction {
+    bias: f64,
+    acceleration: f64,
+}
+
+impl Correction {
+    /// The share of the resamples below an end of the interval, which would lie at `z` standard deviations of a normal
+    /// distribution.
+    fn share(&self, z: f64) -> f64 {
+        let shifted = self.bias + z;
+        Normal::standard().cdf(self.bias + shifted / (1.0 - self.acceleration * shifted))
+    }
 }
 
 /// Share of the resampled values below the observed one, ties by half; limited to keep the bias correction finite.
@@ -333,7 +352,9 @@ fn acceleration(left_out: &[f64]) -> f64 {
     let Some(center) = mean(left_out) else {
         return 0.0;
     };
-    let (mut squares, mut cubes, mut spread) = (0.0, 0.0, 0.0_f64);
+    let mut squares = 0.0;
+    let mut cubes = 0.0;
+    let mut spread = 0.0_f64;
     for value in left_out {
         let d = center - value;
         squares += d * d;

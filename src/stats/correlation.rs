@@ -20,25 +20,26 @@ impl Correlation {
     /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
     /// are all equal, or values that are not finite. Ranks are of values to 12 decimals.
     pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
-        // Ranks turn a difference in the last digit into a whole rank, so values that are equal but
-        // for rounding are made equal; for Pearson's r it does not matter.
-        let even = |value: &f64| {
-            if self == Self::Pearson {
-                *value
-            } else {
-                rounded(*value)
-            }
-        };
-        let [x, y] = &[x, y].map(|list| list.iter().map(even).collect::<Vec<f64>>());
-        let varies = |list: &[f64]| list.iter().any(|value| *value != list[0]);
-        let is_usable = x.len() == y.len() && x.iter().chain(y).all(|value| value.is_finite());
-        if !(is_usable && varies(x) && varies(y)) {
+        let x: Vec<f64> = x.iter().map(|value| self.comparable(*value)).collect();
+        let y: Vec<f64> = y.iter().map(|value| self.comparable(*value)).collect();
+        let is_usable = x.len() == y.len() && x.iter().chain(&y).all(|value| value.is_finite());
+        if !(is_usable && varies(&x) && varies(&y)) {
             return None;
         }
         match self {
-            Self::Pearson => product_moment(x, y),
-            Self::Spearman => product_moment(&ranks(x), &ranks(y)),
-            Self::KendallTauB => Some(tau_b(x, y)),
+            Self::Pearson => product_moment(&x, &y),
+            Self::Spearman => product_moment(&ranks(&x), &ranks(&y)),
+            Self::KendallTauB => Some(tau_b(&x, &y)),
+        }
+    }
+
+    /// Ranks turn a difference in the last digit into a whole rank, so values that are equal but for rounding are made equal;
+    /// for Pearson's r it does not matter.
+    fn comparable(self, value: f64) -> f64 {
+        if self == Self::Pearson {
+            value
+        } else {
+            rounded(value)
         }
     }
 
@@ -64,23 +65,38 @@ impl Correlation {
         if [y.len(), clusters.len()] != [x.len(); 2] {
             return None;
         }
-        let of_kept = |kept: &[usize]| {
-            let [x, y] = [x, y].map(|list| kept.iter().map(|at| list[*at]).collect::<Vec<f64>>());
-            self.of(&x, &y)
-        };
-        coefficient_interval(clusters, of_kept, confidence)
+        coefficient_interval(
+            clusters,
+            |kept| self.of(&only(kept, x), &only(kept, y)),
+            confidence,
+        )
     }
 }
 
+/// The values at these places.
+fn only(kept: &[usize], list: &[f64]) -> Vec<f64> {
+    kept.iter().map(|at| list[*at]).collect()
+}
+
+fn varies(list: &[f64]) -> bool {
+    list.iter().any(|value| *value != list[0])
+}
+
+/// Pearson's correlation of lists that both vary.
 fn product_moment(x: &[f64], y: &[f64]) -> Option<f64> {
-    let (mean_x, mean_y) = (mean(x)?, mean(y)?);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| {
-        x.iter()
-            .zip(y)
-            .map(|(x, y)| of(x - mean_x, y - mean_y))
-            .sum::<f64>()
-    };
-    let r = sum(&|x, y| x * y) / (sum(&|x, _| x * x).sqrt() * sum(&|_, y| y * y).sqrt());
+    let mean_x = mean(x)?;
+    let mean_y = mean(y)?;
+    let mut products = 0.0;
+    let mut squares_x = 0.0;
+    let mut squares_y = 0.0;
+    for (x, y) in x.iter().zip(y) {
+        let dx = x - mean_x;
+        let dy = y - mean_y;
+        products += dx * dy;
+        squares_x += dx * dx;
+        squares_y += dy * dy;
+    }
+    let r = products / (squares_x.sqrt() * squares_y.sqrt());
     // Rounding can lead to 1.0000000000000002, of which atanh is NaN.
     r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
@@ -89,11 +105,13 @@ fn product_moment(x: &[f64], y: &[f64]) -> Option<f64> {
 fn ranks(list: &[f64]) -> Vec<f64> {
     let mut sorted = list.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let below = |value: f64| sorted.partition_point(|other| *other < value);
-    let not_above = |value: f64| sorted.partition_point(|other| *other <= value);
-    list.iter()
-        .map(|value| (below(*value) + not_above(*value) + 1) as f64 / 2.0)
-        .collect()
+    let mut ranks = Vec::new();
+    for value in list {
+        let below = sorted.partition_point(|other| other < value);
+        let not_above = sorted.partition_point(|other| other <= value);
+        ranks.push((below + not_above + 1) as f64 / 2.0);
+    }
+    ranks
 }
 
 /// Kendall's tau-b of lists that both vary, in O(n log n): W. R. Knight, "A computer method for calculating Kendall's tau with
@@ -103,24 +121,27 @@ fn tau_b(x: &[f64], y: &[f64]) -> f64 {
     let mut units: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x + 0.0, y + 0.0)).collect();
     units.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     // Whole numbers, since the balance is a small difference of large counts of pairs.
-    let pairs = |n: usize| n as i128 * (n as i128 - 1) / 2;
-    let tied_x: i128 = units
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|same| pairs(same.len()))
-        .sum();
-    let tied_both: i128 = units
-        .chunk_by(|a, b| a == b)
-        .map(|same| pairs(same.len()))
-        .sum();
+    let tied_x = tied_pairs(&units, |a, b| a.0 == b.0);
+    let tied_both = tied_pairs(&units, |a, b| a == b);
     let mut by_y: Vec<f64> = units.iter().map(|unit| unit.1).collect();
+    // In the order of x, a pair is discordant if its y are in the wrong order.
     let discordant = sort_inversions(&mut by_y) as i128;
-    let tied_y: i128 = by_y
-        .chunk_by(|a, b| a == b)
-        .map(|same| pairs(same.len()))
-        .sum();
-    let (untied_x, untied_y) = (pairs(x.len()) - tied_x, pairs(x.len()) - tied_y);
+    let tied_y = tied_pairs(&by_y, |a, b| a == b);
+    let untied_x = pairs_of(x.len()) - tied_x;
+    let untied_y = pairs_of(x.len()) - tied_y;
     let balance = untied_x - tied_y + tied_both - 2 * discordant;
     (balance as f64 / (untied_x as f64).sqrt() / (untied_y as f64).sqrt()).clamp(-1.0, 1.0)
+}
+
+/// The number of pairs of `n` units.
+fn pairs_of(n: usize) -> i128 {
+    n as i128 * (n as i128 - 1) / 2
+}
+
+/// The number of pairs of equal units, which stand beside each other.
+fn tied_pairs<T>(sorted: &[T], is_tied: impl Fn(&T, &T) -> bool) -> i128 {
+    let runs = sorted.chunk_by(is_tied);
+    runs.map(|same| pairs_of(same.len())).sum()
 }
 
 /// Sorts the values by merging; the number of pairs that were in the wrong order.
@@ -130,7 +151,8 @@ fn sort_inversions(values: &mut [f64]) -> usize {
     }
     let (left, right) = values.split_at_mut(values.len() / 2);
     let mut inversions = sort_inversions(left) + sort_inversions(right);
-    let (mut merged, mut at) = (Vec::with_capacity(left.len() + right.len()), 0);
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let mut at = 0;
     for value in right.iter() {
         // Equal values are not inversions: pairs that tie in y are neither concordant nor
         // discordant.

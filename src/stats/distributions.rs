@@ -50,7 +50,8 @@ fn beta_quantile(p: f64, a: f64, b: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0) {
         return None;
     }
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut low = 0.0;
+    let mut high = 1.0;
     // 1,100 halvings reach the smallest number; all but extreme quantiles stop after about 60.
     for _ in 0..1_100 {
         let middle = f64::midpoint(low, high);

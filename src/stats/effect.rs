@@ -30,23 +30,29 @@ pub fn cliffs_delta(x: &[f64], y: &[f64]) -> Option<f64> {
     }
     let mut values = distinct(x.iter().chain(y).copied());
     values.dedup_by(|value, kept| *value - *kept <= SAME);
-    // Each value was kept or is equal to the last one kept before it.
-    let place = |value: f64| {
-        values
-            .partition_point(|kept| *kept <= value)
-            .saturating_sub(1)
-    };
     let mut counts = vec![(0_u64, 0_u64); values.len()];
-    x.iter().for_each(|value| counts[place(*value)].0 += 1);
-    y.iter().for_each(|value| counts[place(*value)].1 += 1);
+    for value in x {
+        counts[kept_place(&values, *value)].0 += 1;
+    }
+    for value in y {
+        counts[kept_place(&values, *value)].1 += 1;
+    }
     // Counted along the sorted values, as the pairs of two lists of 10,000 are 100 million.
-    let (mut below_x, mut below_y, mut balance) = (0, 0, 0.0);
+    let mut below_x = 0;
+    let mut below_y = 0;
+    let mut balance = 0.0;
     for (here_x, here_y) in counts {
         balance += here_x as f64 * below_y as f64 - here_y as f64 * below_x as f64;
         below_x += here_x;
         below_y += here_y;
     }
     Some(balance / (x.len() as f64 * y.len() as f64))
+}
+
+/// The place of a value among those kept: it was kept itself or is equal to the last one kept before it.
+fn kept_place(kept: &[f64], value: f64) -> usize {
+    let not_above = kept.partition_point(|kept| *kept <= value);
+    not_above.saturating_sub(1)
 }
 
 #[cfg(test)]

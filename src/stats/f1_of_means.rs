@@ -29,24 +29,25 @@ pub fn f1_of_means(
     let recall = F1Component::of(cases, 1);
     let f1 = harmonic_mean(precision.mean, recall.mean);
     let sum = precision.mean + recall.mean;
-    // Without a correct citation the function has no slope; Wilson's interval of a constant 0 remains.
-    let slope = |other: f64| {
-        if sum > 0.0 {
-            2.0 * (other / sum).powi(2)
-        } else {
-            0.0
-        }
-    };
-    let slopes = [slope(recall.mean), slope(precision.mean)];
-    let influences: Vec<f64> = cases
-        .iter()
-        .map(|[own, other]| {
-            let by_precision = slopes[0] * precision.influence(*own, cases.len());
-            let by_recall = slopes[1] * recall.influence(*other, cases.len());
-            by_precision + by_recall
-        })
-        .collect();
+    let precision_slope = slope(recall.mean, sum);
+    let recall_slope = slope(precision.mean, sum);
+    let mut influences = Vec::new();
+    for [own_precision, own_recall] in cases {
+        let by_precision = precision_slope * precision.influence(*own_precision, cases.len());
+        let by_recall = recall_slope * recall.influence(*own_recall, cases.len());
+        influences.push(by_precision + by_recall);
+    }
     (f1, interval(f1, &influences, clusters, options))
+}
+
+/// How far F1 moves for each unit of one of the two means, given the other and the sum of both.
+fn slope(other: f64, sum: f64) -> f64 {
+    if sum > 0.0 {
+        2.0 * (other / sum).powi(2)
+    } else {
+        // Without a correct citation the function has no slope; Wilson's interval of a constant 0 remains.
+        0.0
+    }
 }
 
 fn interval(

@@ -58,18 +58,24 @@ fn grow_group(first: usize, second: usize, apart: &[Vec<bool>]) -> Vec<usize> {
 
 /// The letters of each system: `a` for the first group, `b` for the second. After `z` come numbers in brackets.
 pub fn group_letters(systems: usize, groups: &[Vec<usize>]) -> Vec<String> {
-    let letter = |index: usize| match u8::try_from(index) {
+    let mut letters = vec![String::new(); systems];
+    for (index, group) in groups.iter().enumerate() {
+        for system in group {
+            // Groups name systems below `systems`; another index has no row to be shown in.
+            if let Some(own) = letters.get_mut(*system) {
+                own.push_str(&letter(index));
+            }
+        }
+    }
+    letters
+}
+
+/// `a` to `z`, then `(27)` and on.
+fn letter(index: usize) -> String {
+    match u8::try_from(index) {
         Ok(index) if index < 26 => char::from(b'a' + index).to_string(),
         _ => format!("({})", index + 1),
-    };
-    let own = |system: usize| {
-        let groups = groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| group.contains(&system));
-        groups.map(|(index, _)| letter(index)).collect()
-    };
-    (0..systems).map(own).collect()
+    }
 }
 
 #[cfg(test)]

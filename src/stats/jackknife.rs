@@ -40,20 +40,18 @@ pub fn coefficient_interval(
     // narrow by an eighth.
     let t = t_quantile(f64::midpoint(1.0, level), k - 1.0)?;
     let observed = coefficient(&(0..of_unit.len()).collect::<Vec<_>>())?;
-    let without = |cluster: usize| {
-        let kept = (0..of_unit.len()).filter(|unit| of_unit[*unit] != cluster);
-        coefficient(&kept.collect::<Vec<_>>())
-    };
     let without: Vec<f64> = (0..sizes.len())
         .into_par_iter()
-        .map(without)
+        .map(|cluster| coefficient(&all_but(cluster, &of_unit)))
         // If one question decides whether the coefficient exists, an interval from the others would
         // hide it.
         .collect::<Option<_>>()?;
     let center = mean(&without)?;
     let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
-    let (error, slope) = (((k - 1.0) / k * squares).sqrt(), 1.0 - observed * observed);
-    let (center, half) = (observed.atanh(), t * error / slope);
+    let error = ((k - 1.0) / k * squares).sqrt();
+    let slope = 1.0 - observed * observed;
+    let center = observed.atanh();
+    let half = t * error / slope;
     // At a coefficient of 1 the scale of atanh ends, and an error of 0 means that the questions say
     // nothing about the spread.
     let is_defined = slope > 1e-12 && error > 1e-12 && half.is_finite();
@@ -61,6 +59,12 @@ pub fn coefficient_interval(
         low: (center - half).tanh(),
         high: (center + half).tanh(),
     })
+}
+
+/// The units of all other clusters, ascending.
+fn all_but(cluster: usize, of_unit: &[usize]) -> Vec<usize> {
+    let units = 0..of_unit.len();
+    units.filter(|unit| of_unit[*unit] != cluster).collect()
 }
 
 #[cfg(test)]

@@ -221,8 +221,8 @@ impl Assignments {
             let mut rng = seeded.clone();
             rng.set_stream(u64::from(replicate));
             rng.fill_bytes(&mut bits);
-            let is_in = |at: &usize| bits[at / 8] >> (at % 8) & 1 == 1;
-            sums.push((0..self.questions).filter(is_in).map(|at| values[at]).sum());
+            let subset = (0..self.questions).filter(|at| is_set(&bits, *at));
+            sums.push(subset.map(|at| values[at]).sum());
         }
         let whole: f64 = values.iter().sum();
         // With each assignment its opposite, so that the interval is as exact on one side as on the
@@ -240,17 +240,16 @@ impl Assignments {
             .map(|value| value * value)
             .sum::<f64>()
             .sqrt();
-        let statistic = |flipped: f64| {
-            if root > 0.0 {
-                (whole - 2.0 * flipped).abs() / root
+        let mut statistics = self.subset_sums(differences);
+        for statistic in &mut statistics {
+            // Flipping a difference takes it away twice.
+            *statistic = if root > 0.0 {
+                (whole - 2.0 * *statistic).abs() / root
             } else {
                 0.0
-            }
-        };
-        self.subset_sums(differences)
-            .into_iter()
-            .map(statistic)
-            .collect()
+            };
+        }
+        statistics
     }
 
     /// The means of the subsets but the empty one, of which the `rank`-th from either end is an end of the interval.
@@ -270,6 +269,10 @@ impl Assignments {
             high: means[other],
         })
     }
+}
+
+fn is_set(bits: &[u8], at: usize) -> bool {
+    bits[at / 8] >> (at % 8) & 1 == 1
 }
 
 /// Sums in another order differ in their last digits.

@@ -47,29 +47,10 @@ impl PilotSpread {
     ) -> Option<Self> {
         let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
         let n = sample.clusters() as f64;
-        // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
-        let scale = (n / (n - 1.0)).sqrt();
-        let largest = |means: Vec<f64>| {
-            // z and not t: the spread of a small pilot's own errors would be planned into the
-            // study, which will have better ones.
-            let z = |((resampled, mean), error): ((f64, &f64), &f64)| {
-                if *error > 0.0 {
-                    scale * (resampled - mean).abs() / error
-                } else {
-                    0.0
-                }
-            };
-            means
-                .into_iter()
-                .zip(&sample.means)
-                .zip(&sample.errors)
-                .map(z)
-                .fold(0.0, f64::max)
-        };
         let mut largest: Vec<f64> = sample
             .resampled_means(options)
-            .into_iter()
-            .map(largest)
+            .iter()
+            .map(|means| largest_z(&sample, means))
             .collect();
         largest.sort_unstable_by(f64::total_cmp);
         let rank = tail_rank(options.alpha(), largest.len())?;
@@ -99,14 +80,32 @@ impl PilotSpread {
         let mut questions = FEWEST_QUESTIONS;
         // The quantiles change little with the number of questions, so that this converges at once.
         for _ in 0..8 {
-            let quantile = |p: f64| t_quantile(p, questions as f64 - 1.0).unwrap_or(f64::INFINITY);
-            let errors = quantile(1.0 - tail) + quantile(POWER);
+            let freedom = questions as f64 - 1.0;
+            let critical = t_quantile(1.0 - tail, freedom).unwrap_or(f64::INFINITY);
+            let power = t_quantile(POWER, freedom).unwrap_or(f64::INFINITY);
+            let errors = critical + power;
             questions = ((errors / difference).powi(2) * variance)
                 .ceil()
                 .max(FEWEST_QUESTIONS as f64) as usize;
         }
         questions
     }
+}
+
+/// The largest |z| over the pairs whose differences vary, of one resample's means.
+fn largest_z(sample: &ClusteredSample, resampled: &[f64]) -> f64 {
+    let n = sample.clusters() as f64;
+    // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
+    let scale = (n / (n - 1.0)).sqrt();
+    // z and not t: the spread of a small pilot's own errors would be planned into the study, which
+    // will have better ones.
+    let mut largest = 0.0;
+    for ((resampled, mean), error) in resampled.iter().zip(&sample.means).zip(&sample.errors) {
+        if *error > 0.0 {
+            largest = f64::max(largest, scale * (resampled - mean).abs() / error);
+        }
+    }
+    largest
 }
 
 #[cfg(test)]

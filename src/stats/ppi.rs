@@ -30,6 +30,13 @@ pub struct JudgedAnswer {
     pub question: usize,
 }
 
+impl JudgedAnswer {
+    fn is_usable(&self) -> bool {
+        let label = self.human.unwrap_or_default();
+        self.judge.is_finite() && label.is_finite() && self.weight.is_finite() && self.weight > 0.0
+    }
+}
+
 /// What is estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Estimand {
@@ -92,30 +99,34 @@ pub fn prediction_powered_mean(
     }
     let fit = sums.fit(&vec![1; sums.rows.len()], lambda)?;
     let estimate = sums.human + fit.shift;
+    // Rounding is no error.
     let error = if fit.error > 1e-12 * estimate.abs().max(1e-3) {
         fit.error
     } else {
         0.0
     };
-    let t = |drawn: &[u32]| {
-        sums.fit(drawn, lambda).map_or(f64::INFINITY, |own| {
-            studentized(own.shift - fit.shift, own.error, error)
-        })
-    };
-    let mut resampled = resample(sums.rows.len(), t, options);
+    let mut resampled = resample(
+        sums.rows.len(),
+        |drawn| match sums.fit(drawn, lambda) {
+            Some(own) => studentized(own.shift - fit.shift, own.error, error),
+            // A resample without a standard error is as far from the mean as any.
+            None => f64::INFINITY,
+        },
+        options,
+    );
     if estimand == Estimand::Difference {
-        resampled.extend(resampled.iter().map(|t| -t).collect::<Vec<f64>>());
+        // Equal tails of the statistics and their opposites are those of |t|.
+        let opposites: Vec<f64> = resampled.iter().map(|t| -t).collect();
+        resampled.extend(opposites);
     }
     let tails = equal_tails(estimate, error, resampled, options);
-    let questions = sums.labeled_questions() as f64;
-    let range = if let Estimand::Mean(range) = estimand {
-        range
-    } else {
-        None
-    };
-    let interval = tails
-        .interval
-        .or_else(|| wilson(estimate, error, range?, [questions; 2], options.level));
+    let mut interval = tails.interval;
+    if interval.is_none()
+        && let Estimand::Mean(Some(range)) = estimand
+    {
+        let questions = sums.labeled_questions() as f64;
+        interval = wilson(estimate, error, range, [questions; 2], options.level);
+    }
     Some(PredictionPoweredMean {
         estimate,
         standard_error: error,
@@ -141,6 +152,26 @@ struct Sums {
 }
 
 impl Sums {
+    /// Those of one answer, less the mean of the labels and that of the judge's values.
+    fn of(answer: &JudgedAnswer, human: f64, judge: f64) -> Self {
+        let f = answer.judge - judge;
+        let mut own = Self {
+            all: 1.0,
+            judged: f,
+            squares: f * f,
+            ..Self::default()
+        };
+        if let Some(y) = answer.human {
+            let weighted = answer.weight * (y - human);
+            own.labeled = 1.0;
+            own.weight = answer.weight;
+            own.human = weighted;
+            own.judge = answer.weight * f;
+            own.product = weighted * f;
+        }
+        own
+    }
+
     fn add(&mut self, times: f64, other: &Self) {
         self.labeled += times * other.labeled;
         self.weight += times * other.weight;
@@ -170,26 +201,21 @@ struct Fit {
 
 impl QuestionSums {
     fn new(answers: &[JudgedAnswer]) -> Option<Self> {
-        let is_usable = |answer: &JudgedAnswer| {
-            let numbers = [
-                answer.judge,
-                answer.human.unwrap_or_default(),
-                answer.weight,
-            ];
-            numbers.iter().all(|number| number.is_finite()) && answer.weight > 0.0
-        };
-        if !answers.iter().all(is_usable) {
+        if !answers.iter().all(JudgedAnswer::is_usable) {
             return None;
         }
-        let labels = || {
-            answers
-                .iter()
-                .filter_map(|answer| Some((answer.human?, answer.weight)))
-        };
-        let human = labels().map(|(y, weight)| weight * y).sum::<f64>()
-            / labels().map(|(_, weight)| weight).sum::<f64>();
-        // Values are taken less their means before they are multiplied and summed; otherwise a
-        // scale such as 80 to 100 would cost digits in every resample.
+        // Values are taken less their means before they are multiplied and summed; otherwise a scale
+        // such as 80 to 100 would cost digits in every resample.
+        let mut weights = 0.0;
+        let mut weighted = 0.0;
+        for answer in answers {
+            if let Some(y) = answer.human {
+                weights += answer.weight;
+                weighted += answer.weight * y;
+            }
+        }
+        // Without labels 0 / 0, which is not finite.
+        let human = weighted / weights;
         let judge = answers.iter().map(|answer| answer.judge).sum::<f64>() / answers.len() as f64;
         let clusters = Clusters::new(
             &answers
@@ -199,28 +225,7 @@ impl QuestionSums {
         );
         let mut rows = vec![Sums::default(); clusters.sizes.len()];
         for (answer, question) in answers.iter().zip(clusters.of_unit) {
-            let f = answer.judge - judge;
-            let mut own = Sums {
-                all: 1.0,
-                judged: f,
-                squares: f * f,
-                ..Sums::default()
-            };
-            if let Some(y) = answer.human {
-                let weighted = answer.weight * (y - human);
-                own = Sums {
-                    labeled: 1.0,
-                    weight: answer.weight,
-                    human: weighted,
-                    ..own
-                };
-                own = Sums {
-                    judge: answer.weight * f,
-                    product: weighted * f,
-                    ..own
-                };
-            }
-            rows[question].add(1.0, &own);
+            rows[question].add(1.0, &Sums::of(answer, human, judge));
         }
         let largest = answers
             .iter()
@@ -232,6 +237,14 @@ impl QuestionSums {
         })
     }
 
+    /// The questions that were drawn, and how often.
+    fn drawn<'a>(&'a self, drawn: &'a [u32]) -> impl Iterator<Item = (&'a Sums, f64)> {
+        let questions = self.rows.iter().zip(drawn);
+        questions
+            .filter(|(_, times)| **times > 0)
+            .map(|(row, times)| (row, f64::from(*times)))
+    }
+
     fn labeled_questions(&self) -> usize {
         self.rows.iter().filter(|row| row.labeled > 0.0).count()
     }
@@ -241,14 +254,13 @@ impl QuestionSums {
     /// The standard error is that of the sum over questions of w (y - b f - its mean) / sum(w) + b (f - its mean) / (n + N),
     /// each square divided by 1 less the question's share of the labels' weight (CR2).
     fn fit(&self, drawn: &[u32], lambda: Option<f64>) -> Option<Fit> {
-        let drawn = || self.rows.iter().zip(drawn).filter(|(_, drawn)| **drawn > 0);
         let mut sums = Sums::default();
-        drawn().for_each(|(row, times)| sums.add(f64::from(*times), row));
-        let (human, judge, judged) = (
-            sums.human / sums.weight,
-            sums.judge / sums.weight,
-            sums.judged / sums.all,
-        );
+        for (row, times) in self.drawn(drawn) {
+            sums.add(times, row);
+        }
+        let human = sums.human / sums.weight;
+        let judge = sums.judge / sums.weight;
+        let judged = sums.judged / sums.all;
         let covariance = sums.product / sums.weight - human * judge;
         let variance = (sums.squares - sums.all * judged * judged) / (sums.all - 1.0);
         let most = 1.0 + sums.labeled / (sums.all - sums.labeled).max(1.0);
@@ -263,10 +275,10 @@ impl QuestionSums {
         };
         let b = most * lambda;
         let mut squares = 0.0;
-        for (row, times) in drawn() {
+        for (row, times) in self.drawn(drawn) {
             let labeled = row.human - human * row.weight - b * (row.judge - judge * row.weight);
             let own = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
-            squares += f64::from(*times) * own * own / (1.0 - row.weight / sums.weight);
+            squares += times * own * own / (1.0 - row.weight / sums.weight);
         }
         squares.is_finite().then(|| Fit {
             shift: human + b * (judged - judge),

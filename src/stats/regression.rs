@@ -45,24 +45,28 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
     if !usable || x.iter().all(|value| *value == x[0]) {
         return None;
     }
-    let (mean_x, mean_y, n) = (mean(x)?, mean(y)?, x.len() as f64);
-    let sum = |f: &dyn Fn(f64, f64) -> f64| {
-        x.iter()
-            .zip(y)
-            .map(|(x, y)| f(x - mean_x, y - mean_y))
-            .sum::<f64>()
-    };
-    let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
+    let n = x.len() as f64;
+    let mean_x = mean(x)?;
+    let mean_y = mean(y)?;
+    let mut xx = 0.0;
+    let mut xy = 0.0;
+    let mut yy = 0.0;
+    for (x, y) in x.iter().zip(y) {
+        let dx = x - mean_x;
+        let dy = y - mean_y;
+        xx += dx * dx;
+        xy += dx * dy;
+        yy += dy * dy;
+    }
     let slope = xy / xx;
     let intercept = mean_y - slope * mean_x;
     // From the residuals: yy - slope xy can fall below 0 on a perfect line.
-    let rest = sum(&|x, y| (y - slope * x).powi(2));
+    let mut rest = 0.0;
+    for (x, y) in x.iter().zip(y) {
+        rest += ((y - mean_y) - slope * (x - mean_x)).powi(2);
+    }
     let variance = rest / (n - 2.0);
     let t = t_quantile(f64::midpoint(1.0, level), n - 2.0)?;
-    let around = |centre: f64, half: f64| Interval {
-        low: centre - half,
-        high: centre + half,
-    };
     let line = Line {
         intercept,
         intercept_interval: around(
@@ -78,6 +82,13 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
         },
     };
     (line.slope.is_finite() && line.intercept_interval.high.is_finite()).then_some(line)
+}
+
+fn around(center: f64, half: f64) -> Interval {
+    Interval {
+        low: center - half,
+        high: center + half,
+    }
 }
 
 #[cfg(test)]

@@ -15,19 +15,20 @@ use rand_chacha::ChaCha8Rng;
 /// assert!((found[0] - 1.0 / 6.0).abs() < 1e-12 && (found[2] - (1.0 / 6.0 + 3.0 / 8.0)).abs() < 1e-12);
 /// ```
 pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
-    let (units, n) = (sizes.len() as f64, n.min(sizes.len()) as f64);
+    let units = sizes.len() as f64;
+    let n = n.min(sizes.len()) as f64;
     let total: f64 = sizes.iter().sum();
     let is_equal = total <= 0.0 || sizes.iter().all(|size| *size == sizes[0]);
-    let share = |size: &f64| {
-        if is_equal {
+    let mut probabilities = Vec::new();
+    for size in sizes {
+        probabilities.push(if is_equal {
             n / units
         } else {
             // Half is spread evenly, so that no answer has a probability near 0: its label would
             // have an enormous weight.
             n * f64::midpoint(1.0 / units, size / total)
-        }
-    };
-    let mut probabilities: Vec<f64> = sizes.iter().map(share).collect();
+        });
+    }
     // What certain units have above 1 goes to the others; each round makes at least one more unit certain.
     while probabilities.iter().any(|p| *p > 1.0) {
         probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
@@ -55,7 +56,8 @@ pub fn systematic_sample(probabilities: &[f64], seed: u64) -> Vec<usize> {
     // file would become one in the sample.
     order.shuffle(&mut rng);
     // Every unit is an interval as long as its probability; the units that hold start, start + 1, .. are drawn.
-    let (start, mut end) = (rng.random::<f64>(), 0.0);
+    let start = rng.random::<f64>();
+    let mut end = 0.0;
     let mut drawn: Vec<usize> = Vec::new();
     for unit in order {
         end += probabilities[unit];

@@ -24,9 +24,10 @@ impl ClusteredSample {
     /// `None` for fewer than two clusters, lists of unequal length and values that are not finite.
     pub(super) fn new(lists: &[&[f64]], clusters: Option<&[usize]>) -> Option<Self> {
         let cases = lists.first()?.len();
-        let is_whole =
-            |list: &&[f64]| list.len() == cases && list.iter().all(|value| value.is_finite());
-        if !lists.iter().all(is_whole) || clusters.is_some_and(|clusters| clusters.len() != cases) {
+        let is_usable = lists
+            .iter()
+            .all(|list| list.len() == cases && list.iter().all(|value| value.is_finite()));
+        if !is_usable || clusters.is_some_and(|clusters| clusters.len() != cases) {
             return None;
         }
         let clusters = clusters.map_or_else(|| Clusters::single(cases), Clusters::new);
@@ -40,8 +41,9 @@ impl ClusteredSample {
             .collect();
         let mut rows = vec![vec![0.0; lists.len()]; clusters.sizes.len()];
         for (at, cluster) in clusters.of_unit.iter().enumerate() {
-            let row = rows[*cluster].iter_mut().zip(lists).zip(&means);
-            row.for_each(|((sum, list), mean)| *sum += list[at] - mean);
+            for ((sum, list), mean) in rows[*cluster].iter_mut().zip(lists).zip(&means) {
+                *sum += list[at] - mean;
+            }
         }
         let mut sample = Self {
             means,
@@ -77,16 +79,16 @@ impl ClusteredSample {
 
     /// The summed values of each cluster. Rounding errors are set to 0, or they would count as differences.
     pub(super) fn sums(&self, list: usize) -> Vec<f64> {
-        let sums = self
-            .rows
-            .iter()
-            .zip(&self.sizes)
-            .map(|(row, size)| row[list] + size * self.means[list]);
-        let mut sums: Vec<f64> = sums.collect();
+        let mut sums = Vec::new();
+        for (row, size) in self.rows.iter().zip(&self.sizes) {
+            sums.push(row[list] + size * self.means[list]);
+        }
         let largest = sums.iter().fold(1e-3_f64, |most, sum| most.max(sum.abs()));
-        sums.iter_mut()
-            .filter(|sum| sum.abs() <= 1e-12 * largest)
-            .for_each(|sum| *sum = 0.0);
+        for sum in &mut sums {
+            if sum.abs() <= 1e-12 * largest {
+                *sum = 0.0;
+            }
+        }
         sums
     }
 
@@ -98,83 +100,84 @@ impl ClusteredSample {
 
     /// For clusters drawn this often: how far each mean moved, and the number of cases.
     fn shifts(&self, drawn: &[u32]) -> (Vec<f64>, f64) {
-        let (mut shifts, mut cases) = (vec![0.0; self.means.len()], 0.0);
-        for ((row, size), drawn) in self
-            .rows
-            .iter()
-            .zip(&self.sizes)
-            .zip(drawn)
-            .filter(|(_, drawn)| **drawn > 0)
-        {
-            let drawn = f64::from(*drawn);
+        let mut shifts = vec![0.0; self.means.len()];
+        let mut cases = 0.0;
+        for (row, size, drawn) in self.drawn(drawn) {
             cases += drawn * size;
-            shifts
-                .iter_mut()
-                .zip(row)
-                .for_each(|(sum, deviation)| *sum += drawn * deviation);
+            for (sum, deviation) in shifts.iter_mut().zip(row) {
+                *sum += drawn * deviation;
+            }
         }
-        shifts.iter_mut().for_each(|sum| *sum /= cases);
+        for sum in &mut shifts {
+            *sum /= cases;
+        }
         (shifts, cases)
+    }
+
+    /// The clusters that were drawn: summed deviations, cases, how often.
+    fn drawn<'a>(&'a self, drawn: &'a [u32]) -> impl Iterator<Item = (&'a [f64], f64, f64)> {
+        let clusters = self.rows.iter().zip(&self.sizes).zip(drawn);
+        clusters
+            .filter(|(_, drawn)| **drawn > 0)
+            .map(|((row, size), drawn)| (row.as_slice(), *size, f64::from(*drawn)))
     }
 
     /// For clusters drawn this often: how far each mean moved, and its standard error.
     fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
         let (shifts, cases) = self.shifts(drawn);
         let mut squares = vec![0.0; shifts.len()];
-        for ((row, size), drawn) in self
-            .rows
-            .iter()
-            .zip(&self.sizes)
-            .zip(drawn)
-            .filter(|(_, drawn)| **drawn > 0)
-        {
+        for (row, size, drawn) in self.drawn(drawn) {
             // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so
             // that its own deviation looks too small by as much.
-            let weight = f64::from(*drawn) / (1.0 - size / cases);
+            let weight = drawn / (1.0 - size / cases);
             for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
                 let own = deviation - size * shift;
                 *sum += weight * own * own;
             }
         }
-        squares.iter_mut().for_each(|sum| *sum = sum.sqrt() / cases);
-        (shifts, squares)
+        let errors = squares.iter().map(|sum| sum.sqrt() / cases).collect();
+        (shifts, errors)
     }
 
     /// The means of each resample, one per list.
     pub(super) fn resampled_means(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
-        let means = |drawn: &[u32]| {
-            let shifts = self.shifts(drawn).0;
-            shifts
-                .into_iter()
-                .zip(&self.means)
-                .map(|(shift, mean)| mean + shift)
-                .collect()
-        };
-        resample(self.clusters(), means, options)
+        resample(self.clusters(), |drawn| self.means_of(drawn), options)
+    }
+
+    /// The means, if clusters were drawn this often.
+    fn means_of(&self, drawn: &[u32]) -> Vec<f64> {
+        let (shifts, _) = self.shifts(drawn);
+        let moved = shifts.iter().zip(&self.means);
+        moved.map(|(shift, mean)| mean + shift).collect()
     }
 
     /// The t statistics of each resample, one per list.
     pub(super) fn resampled_t(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
-        let statistics = |drawn: &[u32]| {
-            let (shifts, errors) = self.shifts_and_errors(drawn);
-            let pairs = shifts.into_iter().zip(errors).zip(&self.errors);
-            pairs
-                .map(|((shift, error), whole)| studentized(shift, error, *whole))
-                .collect::<Vec<f64>>()
-        };
-        resample(self.clusters(), statistics, options)
+        resample(self.clusters(), |drawn| self.t_of(drawn), options)
+    }
+
+    /// The t statistics, if clusters were drawn this often.
+    fn t_of(&self, drawn: &[u32]) -> Vec<f64> {
+        let (shifts, errors) = self.shifts_and_errors(drawn);
+        let mut statistics = Vec::with_capacity(shifts.len());
+        for ((shift, error), whole) in shifts.iter().zip(errors).zip(&self.errors) {
+            statistics.push(studentized(*shift, error, *whole));
+        }
+        statistics
     }
 }
 
 /// The t statistic of a resample: how far its mean moved by its standard error. Infinite for a resample of equal values with
 /// another mean, which has no standard error; `whole` is that of the data.
 pub(super) fn studentized(shift: f64, error: f64, whole: f64) -> f64 {
-    match error > 1e-9 * whole {
+    if error > 1e-9 * whole {
+        shift / error
+    } else if shift.abs() > 1e-9 * whole {
         // A resample of one question drawn again and again has no spread; a shifted one counts as
         // beyond every limit, so that tails stay on the safe side.
-        true => shift / error,
-        false if shift.abs() > 1e-9 * whole => shift.signum() * f64::INFINITY,
-        false => 0.0,
+        shift.signum() * f64::INFINITY
+    } else {
+        0.0
     }
 }
 
@@ -204,10 +207,9 @@ pub(super) fn equal_tails(
     options: BootstrapOptions,
 ) -> EqualTails {
     resampled.sort_unstable_by(f64::total_cmp);
-    let (total, t) = (
-        resampled.len(),
-        if mean == 0.0 { 0.0 } else { mean / error },
-    );
+    let total = resampled.len();
+    // A mean of 0 without a standard error is 0 standard errors from 0.
+    let t = if mean == 0.0 { 0.0 } else { mean / error };
     let above = total - resampled.partition_point(|value| *value < t);
     let below = resampled.partition_point(|value| *value <= t);
     let tails = tail_rank(options.alpha() / 2.0, total)
@@ -247,10 +249,9 @@ pub(super) fn wilson(
     let square = t * t / n;
     let center = (p + square / 2.0) / (1.0 + square);
     let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
-    let end = |p: f64| range.low + width * p.clamp(0.0, 1.0);
     let interval = Interval {
-        low: end(center - half),
-        high: end(center + half),
+        low: range.low + width * (center - half).clamp(0.0, 1.0),
+        high: range.low + width * (center + half).clamp(0.0, 1.0),
     };
     (width > 0.0).then_some(interval)
 }
@@ -277,32 +278,20 @@ pub fn mean_interval(
     options: BootstrapOptions,
 ) -> Option<Interval> {
     let sample = ClusteredSample::new(&[values], clusters).filter(|_| options.is_usable())?;
-    let is_within = |range: &Interval| {
-        values
+    let mean = sample.means[0];
+    let error = sample.errors[0];
+    // A declared range that the values leave (compat mode reads points above 10) is none.
+    if let Some(range) = range
+        && values
             .iter()
             .all(|value| range.low <= *value && *value <= range.high)
-    };
-    // A declared range that the values leave (compat mode reads points above 10) is none.
-    match range.filter(is_within) {
-        Some(range) => {
-            let clusters = [sample.clusters() as f64, sample.effective_clusters()];
-            wilson(
-                sample.means[0],
-                sample.errors[0],
-                range,
-                clusters,
-                options.level,
-            )
-        }
-        None => {
-            let resampled = sample
-                .resampled_t(options)
-                .into_iter()
-                .map(|own| own[0])
-                .collect();
-            equal_tails(sample.means[0], sample.errors[0], resampled, options).interval
-        }
+    {
+        let clusters = [sample.clusters() as f64, sample.effective_clusters()];
+        return wilson(mean, error, range, clusters, options.level);
     }
+    let resampled = sample.resampled_t(options);
+    let own = resampled.into_iter().map(|own| own[0]).collect();
+    equal_tails(mean, error, own, options).interval
 }
 
 #[cfg(test)]

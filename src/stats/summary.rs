@@ -48,7 +48,8 @@ pub struct Prf {
 impl Prf {
     /// The measures from counts.
     pub fn of(correct: f64, retrieved: f64, relevant: f64) -> Self {
-        let (precision, recall) = (ratio(correct, retrieved), ratio(correct, relevant));
+        let precision = ratio(correct, retrieved);
+        let recall = ratio(correct, relevant);
         Self {
             precision,
             recall,

@@ -52,7 +52,8 @@ pub struct VarianceComponents {
 /// ```
 pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
     let table = CrossTable::new(values)?;
-    let (questions, judges) = (table.by_question.len(), table.by_judge.len());
+    let questions = table.by_question.len();
+    let judges = table.by_judge.len();
     let repeated = table.cells.len() < values.len();
     if questions < 2 || (judges < 2 && !repeated) {
         return None;
@@ -87,6 +88,25 @@ struct Group {
     sum: f64,
 }
 
+impl Group {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+    }
+}
+
+/// The sum of the groups' squared sums, each divided by its count.
+fn raw_total<'a>(groups: impl Iterator<Item = &'a Group>) -> f64 {
+    groups
+        .map(|group| group.sum * group.sum / group.count)
+        .sum()
+}
+
+/// The sum of the groups' squared counts.
+fn squared_counts<'a>(groups: impl Iterator<Item = &'a Group>) -> f64 {
+    groups.map(|group| group.count * group.count).sum()
+}
+
 /// The values, centered on their mean, by question, judge and both.
 struct CrossTable {
     by_question: BTreeMap<usize, Group>,
@@ -99,118 +119,112 @@ struct CrossTable {
 impl CrossTable {
     fn new(values: &[Judged]) -> Option<Self> {
         let mean = super::mean(&values.iter().map(|judged| judged.value).collect::<Vec<_>>())?;
-        let (mut by_question, mut by_judge, mut cells) =
-            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let add = |group: &mut Group, value: f64| {
-            group.count += 1.0;
-            group.sum += value;
-        };
-        let mut squares = 0.0;
-        for judged in values {
-            // Squares of raw totals are compared, and a common mean in all of them would swallow
-            // the differences.
-            let value = judged.value - mean;
-            squares += value * value;
-            add(by_question.entry(judged.question).or_default(), value);
-            add(by_judge.entry(judged.judge).or_default(), value);
-            add(
-                cells.entry((judged.question, judged.judge)).or_default(),
-                value,
-            );
-        }
-        Some(Self {
-            by_question,
-            by_judge,
-            cells,
+        let mut table = Self {
+            by_question: BTreeMap::new(),
+            by_judge: BTreeMap::new(),
+            cells: BTreeMap::new(),
             total: values.len() as f64,
-            squares,
-        })
+            squares: 0.0,
+        };
+        for judged in values {
+            let Judged {
+                question, judge, ..
+            } = *judged;
+            // Squares of raw totals are compared, and a common mean in all of them would swallow the
+            // differences.
+            let value = judged.value - mean;
+            table.squares += value * value;
+            table.by_question.entry(question).or_default().add(value);
+            table.by_judge.entry(judge).or_default().add(value);
+            let cell = table.cells.entry((question, judge)).or_default();
+            cell.add(value);
+        }
+        Some(table)
     }
 
     /// The components of question, judge, question x judge and sample; those left out of the model are 0.
     fn solve(&self, with_judges: bool, repeated: bool) -> Option<[f64; 4]> {
-        // Differences of totals, whose expectations do not depend on the mean: a component, and the factors of the totals.
-        let mut forms = vec![(0, [-1.0, 1.0, 0.0, 0.0, 0.0])];
-        if with_judges {
-            forms.push((1, [-1.0, 0.0, 1.0, 0.0, 0.0]));
-        }
-        if with_judges && repeated {
-            forms.push((2, [1.0, -1.0, -1.0, 1.0, 0.0]));
-        }
-        // Without repeated samples, what questions and judges do not explain is the residual.
-        forms.push((
-            3,
-            if repeated {
-                [0.0, 0.0, 0.0, -1.0, 1.0]
-            } else {
-                [1.0, -1.0, -1.0, 0.0, 1.0]
-            },
-        ));
+        let forms = forms(with_judges, repeated);
         let totals = self.totals();
-        let row = |(_, factors): &(usize, [f64; 5])| {
-            let sum = |at: usize| {
-                factors
-                    .iter()
-                    .zip(&totals)
-                    .map(|(factor, total)| factor * total[at])
-                    .sum::<f64>()
-            };
-            forms
+        let mut equations = Vec::new();
+        for (_, factors) in &forms {
+            let mut equation: Vec<f64> = forms
                 .iter()
-                .map(|(component, _)| sum(*component))
-                .chain([sum(4)])
-                .collect()
-        };
-        let solution = eliminate(forms.iter().map(row).collect())?;
+                .map(|(component, _)| combine(factors, &totals, *component))
+                .collect();
+            equation.push(combine(factors, &totals, 4));
+            equations.push(equation);
+        }
         let mut components = [0.0; 4];
-        forms
-            .iter()
-            .zip(solution)
-            .for_each(|((component, _), variance)| components[*component] = variance);
+        for ((component, _), variance) in forms.iter().zip(eliminate(equations)?) {
+            components[*component] = variance;
+        }
         Some(components)
     }
 
     /// The totals sum(group sum^2 / group count) of all values as one group (0, as they are centered), by question, by judge, by
     /// cell, and of every value: the coefficients of question, judge, question x judge and sample in the expectation, the total.
     fn totals(&self) -> [[f64; 5]; 5] {
-        let (n, count) = (self.total, |groups: usize| groups as f64);
-        let squares = |groups: &mut dyn Iterator<Item = &Group>| {
-            groups.map(|g| g.count * g.count).sum::<f64>() / n
-        };
-        let total = |groups: &mut dyn Iterator<Item = &Group>| {
-            groups.map(|g| g.sum * g.sum / g.count).sum::<f64>()
-        };
-        let (mut in_questions, mut in_judges) = (0.0, 0.0);
+        let n = self.total;
+        let mut in_questions = 0.0;
+        let mut in_judges = 0.0;
         for ((question, judge), cell) in &self.cells {
             in_questions += cell.count * cell.count / self.by_question[question].count;
             in_judges += cell.count * cell.count / self.by_judge[judge].count;
         }
-        let (questions, judges, cells) = (&self.by_question, &self.by_judge, &self.cells);
-        let of_mean = [
-            squares(&mut questions.values()),
-            squares(&mut judges.values()),
-            squares(&mut cells.values()),
-        ];
+        let questions = self.by_question.len() as f64;
+        let judges = self.by_judge.len() as f64;
+        let cells = self.cells.len() as f64;
         [
-            [of_mean[0], of_mean[1], of_mean[2], 1.0, 0.0],
+            [
+                squared_counts(self.by_question.values()) / n,
+                squared_counts(self.by_judge.values()) / n,
+                squared_counts(self.cells.values()) / n,
+                1.0,
+                0.0,
+            ],
             [
                 n,
                 in_questions,
                 in_questions,
-                count(questions.len()),
-                total(&mut questions.values()),
+                questions,
+                raw_total(self.by_question.values()),
             ],
             [
                 in_judges,
                 n,
                 in_judges,
-                count(judges.len()),
-                total(&mut judges.values()),
+                judges,
+                raw_total(self.by_judge.values()),
             ],
-            [n, n, n, count(cells.len()), total(&mut cells.values())],
+            [n, n, n, cells, raw_total(self.cells.values())],
             [n, n, n, n, self.squares],
         ]
     }
+}
+
+/// Differences of totals, whose expectations do not depend on the mean: a component, and the factors of the totals.
+fn forms(with_judges: bool, repeated: bool) -> Vec<(usize, [f64; 5])> {
+    let mut forms = vec![(0, [-1.0, 1.0, 0.0, 0.0, 0.0])];
+    if with_judges {
+        forms.push((1, [-1.0, 0.0, 1.0, 0.0, 0.0]));
+    }
+    if with_judges && repeated {
+        forms.push((2, [1.0, -1.0, -1.0, 1.0, 0.0]));
+    }
+    if repeated {
+        forms.push((3, [0.0, 0.0, 0.0, -1.0, 1.0]));
+    } else {
+        // Without repeated samples, what questions and judges do not explain is the residual.
+        forms.push((3, [1.0, -1.0, -1.0, 0.0, 1.0]));
+    }
+    forms
+}
+
+/// One column of the totals, each total multiplied by its factor, summed.
+fn combine(factors: &[f64; 5], totals: &[[f64; 5]; 5], column: usize) -> f64 {
+    let terms = factors.iter().zip(totals);
+    terms.map(|(factor, total)| factor * total[column]).sum()
 }
 
 /// Gauss elimination with pivoting of rows that end in their right-hand side; `None` for a singular system.
