@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
-use super::variable::{Insert, Variable};
+use super::variable::Insert;
 use super::words::Words;
 use crate::domain::{ClaimShares, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
 
@@ -18,10 +19,7 @@ use crate::domain::{ClaimShares, GradeMerge, JudgeReply, Judgment, Mode, Reading
 pub static CITATIONS: KindInfo = KindInfo {
     name: "citations",
     family: "rubric",
-    variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
-    ],
+    variables: &[QUESTION, ANSWER],
     ..KindInfo::DEFAULT
 };
 
@@ -35,31 +33,14 @@ pub struct Citations {
 }
 
 impl Question for Citations {
+    about_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &CITATIONS
     }
 
     fn value<'a>(&'a self, variable: &str, _insert: &Insert<'_>) -> Cow<'a, str> {
-        match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
-            _ => Cow::Borrowed(""),
-        }
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        vec![&self.question, &self.answer]
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
+        answered::value(variable, &self.question, &self.answer)
     }
 
     fn schema(&self) -> Option<Value> {
@@ -116,10 +97,6 @@ impl Question for Citations {
     fn baseline(&self, words: &dyn Words) -> Option<String> {
         let claims = words.claims(&self.answer);
         Some(json!({"claims": claims}).to_string())
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable};
@@ -28,8 +29,8 @@ pub static CRITERIA: KindInfo = KindInfo {
     name: "criteria",
     family: "criteria",
     variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
+        QUESTION,
+        ANSWER,
         Variable::hostile("criteria").in_section("rubric"),
         Variable::plain("number").only(Presence::WithCriterionFile),
         Variable::hostile("criterion").only(Presence::WithCriterionFile),
@@ -59,19 +60,19 @@ pub struct CriteriaLevels {
 }
 
 impl Question for CriteriaLevels {
+    about_answer!(reference);
+
     fn info(&self) -> &'static KindInfo {
         &CRITERIA
     }
 
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
         match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
             "criterion" => insert.fixed_criterion(),
             "criteria" => Cow::Owned(self.numbered_criteria(insert)),
             "levels" => Cow::Owned(self.shape.describe_levels()),
             "reply" => Cow::Owned(self.shape.describe_reply(self.criteria.len())),
-            _ => Cow::Borrowed(""),
+            _ => answered::value(variable, &self.question, &self.answer),
         }
     }
 
@@ -79,23 +80,6 @@ impl Question for CriteriaLevels {
     fn section_behind(&self, variable: &str) -> Option<(&'static str, &str)> {
         let reference = self.reference.as_deref()?;
         (variable == "response").then_some(("reference", reference))
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        let mut texts: Vec<&str> = vec![&self.question, &self.answer];
-        texts.extend(self.reference.as_deref());
-        texts
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn items(&self) -> Vec<Arc<str>> {
@@ -178,10 +162,6 @@ impl Question for CriteriaLevels {
             None => Vec::new(),
         };
         Some(self.shape.reply_of(&shares, &second))
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

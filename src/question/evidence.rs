@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
 use super::interface::Question;
 use super::kind::KindInfo;
@@ -38,8 +39,8 @@ pub static EVIDENCE: KindInfo = KindInfo {
     name: "evidence",
     family: "rubric",
     variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
+        QUESTION,
+        ANSWER,
         Variable::hostile("snippets"),
         Variable::plain("snippet_count").optional(),
     ],
@@ -59,33 +60,18 @@ pub struct SnippetEvidence {
 }
 
 impl Question for SnippetEvidence {
+    about_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &EVIDENCE
     }
 
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
         match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
             "snippets" => Cow::Owned(self.numbered_snippets(insert)),
             "snippet_count" => Cow::Owned(self.snippets.len().to_string()),
-            _ => Cow::Borrowed(""),
+            _ => answered::value(variable, &self.question, &self.answer),
         }
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        vec![&self.question, &self.answer]
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn schema(&self) -> Option<Value> {
@@ -129,10 +115,6 @@ impl Question for SnippetEvidence {
             .iter()
             .filter(|snippet| words.has_snippet(snippet, &self.answer));
         Some(format!("{{\"score\": {}}}", present.count()))
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::Sample;
@@ -22,8 +23,8 @@ pub static EXPERTISE: KindInfo = KindInfo {
     name: "expertise",
     family: "rubric",
     variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
+        QUESTION,
+        ANSWER,
         Variable::hostile("criterion").only(Presence::WithCriterionFile),
     ],
     has_criterion_file: true,
@@ -41,32 +42,17 @@ pub struct Expertise {
 }
 
 impl Question for Expertise {
+    about_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &EXPERTISE
     }
 
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
         match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
             "criterion" => insert.fixed_criterion(),
-            _ => Cow::Borrowed(""),
+            _ => answered::value(variable, &self.question, &self.answer),
         }
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        vec![&self.question, &self.answer]
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn schema(&self) -> Option<Value> {
@@ -91,9 +77,5 @@ impl Question for Expertise {
 
     fn baseline(&self, words: &dyn Words) -> Option<String> {
         Some(points::reply(words.expertise(&self.question, &self.answer)))
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }

@@ -7,7 +7,8 @@
 //! A scorer puts questions into [`JudgeCall`]s; `prompt` renders one by its variables, a judge replies, and the
 //! question [parses](Question::parse) the reply into a [`Reading`](crate::domain::Reading).
 //!
-//! To add a kind: its file here, its line in [`KINDS`], and its prompts under `rubrics/`. A kind may also be defined
+//! To add a kind: its file here, its line in [`KINDS`], and its prompts under `rubrics/`. A kind about one answer to a
+//! question takes from `answered.rs` what all of these share; `property.rs` is the shortest. A kind may also be defined
 //! outside this crate, as in `examples/custom_scorer.rs`; it brings its prompt itself ([`KindInfo::template`]).
 //!
 //! ```
@@ -27,6 +28,7 @@
 //! assert!(unreadable.ask_again);
 //! ```
 
+mod answered;
 mod aspect;
 mod astabench;
 mod attribution;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::astabench;
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_lists};
 use super::reading::{Unreadable, list_of, list_schema, object_schema, text_schema};
-use super::variable::{Insert, Variable};
+use super::variable::Insert;
 use super::words::Words;
 use crate::domain::python_json::kind;
 use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
@@ -22,10 +23,7 @@ const PARAGRAPHS: &str = "irrelevant_paragraphs";
 pub static PRECISION: KindInfo = KindInfo {
     name: "precision",
     family: "cs2",
-    variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
-    ],
+    variables: &[QUESTION, ANSWER],
     ..KindInfo::DEFAULT
 };
 
@@ -39,31 +37,14 @@ pub struct IrrelevantParagraphs {
 }
 
 impl Question for IrrelevantParagraphs {
+    about_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &PRECISION
     }
 
     fn value<'a>(&'a self, variable: &str, _insert: &Insert<'_>) -> Cow<'a, str> {
-        match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
-            _ => Cow::Borrowed(""),
-        }
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        vec![&self.question, &self.answer]
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
+        answered::value(variable, &self.question, &self.answer)
     }
 
     fn schema(&self) -> Option<Value> {
@@ -108,10 +89,6 @@ impl Question for IrrelevantParagraphs {
             }
         }
         Some(json!({PARAGRAPHS: entries}).to_string())
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::Sample;
@@ -19,11 +20,7 @@ use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocati
 pub static PROPERTY: KindInfo = KindInfo {
     name: "property",
     family: "rubric",
-    variables: &[
-        Variable::hostile("question").shared().optional(),
-        Variable::hostile("response").shared(),
-        Variable::hostile("criterion"),
-    ],
+    variables: &[QUESTION, ANSWER, Variable::hostile("criterion")],
     reply_limit: Some(100),
     ..KindInfo::DEFAULT
 };
@@ -40,32 +37,17 @@ pub struct Property {
 }
 
 impl Question for Property {
+    about_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &PROPERTY
     }
 
     fn value<'a>(&'a self, variable: &str, _insert: &Insert<'_>) -> Cow<'a, str> {
         match variable {
-            "question" => Cow::Borrowed(&self.question),
-            "response" => Cow::Borrowed(&self.answer),
             "criterion" => Cow::Borrowed(&self.criterion),
-            _ => Cow::Borrowed(""),
+            _ => answered::value(variable, &self.question, &self.answer),
         }
-    }
-
-    fn shared_texts(&self) -> Vec<&str> {
-        vec![&self.question, &self.answer]
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn schema(&self) -> Option<Value> {
@@ -91,9 +73,5 @@ impl Question for Property {
     fn baseline(&self, words: &dyn Words) -> Option<String> {
         let covered = words.coverage(&self.criterion, &self.answer);
         Some(points::reply(points::MAX_POINTS * covered))
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }

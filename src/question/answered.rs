@@ -1,0 +1,57 @@
+//! Questions about one answer to a question: what most kinds share.
+//!
+//! Such a kind is a struct with the fields `question` and `answer`, and perhaps others. Its variables begin with
+//! [`QUESTION`] and [`ANSWER`], [`value`] returns their values, and [`about_answer`] writes the methods that only return
+//! or replace the two texts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::variable::Variable;
+
+/// The question; a prompt may leave it out.
+pub(super) const QUESTION: Variable = Variable::hostile("question").shared().optional();
+
+/// The judged answer.
+pub(super) const ANSWER: Variable = Variable::hostile("response").shared();
+
+/// The value of [`QUESTION`] or [`ANSWER`]; empty for other variables.
+pub(super) fn value<'a>(
+    variable: &str,
+    question: &'a Arc<str>,
+    answer: &'a Arc<str>,
+) -> Cow<'a, str> {
+    match variable {
+        "question" => Cow::Borrowed(question),
+        "response" => Cow::Borrowed(answer),
+        _ => Cow::Borrowed(""),
+    }
+}
+
+/// The methods of [`Question`](super::Question) that are the same for every kind about one answer: the shared texts, the
+/// judged text and its replacement, equality. The fields that it is given are further shared texts, each an `Option`.
+macro_rules! about_answer {
+    ($($further:ident),*) => {
+        fn shared_texts(&self) -> Vec<&str> {
+            let texts = [&*self.question, &*self.answer].into_iter();
+            texts$(.chain(self.$further.as_deref()))*.collect()
+        }
+
+        fn judged(&self) -> &Arc<str> {
+            &self.answer
+        }
+
+        fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
+            Arc::new(Self {
+                answer,
+                ..self.clone()
+            })
+        }
+
+        fn is_equal(&self, other: &dyn Question) -> bool {
+            other.downcast_ref() == Some(self)
+        }
+    };
+}
+
+pub(super) use about_answer;
