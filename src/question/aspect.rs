@@ -241,39 +241,38 @@ fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
         return Err(format!("no {MARKER} in the reply"));
     };
     let behind = text[at + MARKER.len()..].trim_start();
-    let inner = behind.strip_prefix(['(', '[']).unwrap_or(behind);
-    let no_grade = || {
-        format!(
-            "behind {MARKER} stands \"{}\", not a grade 1 to 5",
-            quoted(behind.trim_end())
-        )
+    let Some((grade, rest)) = leading_grade(behind) else {
+        let found = quoted(behind.trim_end());
+        return Err(format!(
+            "behind {MARKER} stands \"{found}\", not a grade 1 to 5"
+        ));
     };
-    let digit = inner
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '1'..='5'))
-        .ok_or_else(no_grade)?;
-    let rest = &inner[digit.len_utf8()..];
-    if rest
-        .strip_prefix('.')
-        .unwrap_or(rest)
-        .starts_with(|c: char| c.is_ascii_digit())
-    {
-        return Err(no_grade());
-    }
-    let grade = f64::from(digit.to_digit(10).unwrap_or_default());
     Ok((grade, feedback(&text[..at]), rest))
+}
+
+/// The grade that a text begins with, perhaps behind a bracket, and the text after it. `12` and `1.5` are not grades.
+fn leading_grade(text: &str) -> Option<(f64, &str)> {
+    let inner = text.strip_prefix(['(', '[']).unwrap_or(text);
+    let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5'))?;
+    let rest = &inner[digit.len_utf8()..];
+    let behind_point = rest.strip_prefix('.').unwrap_or(rest);
+    if behind_point.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let grade = f64::from(digit.to_digit(10)?);
+    Some((grade, rest))
 }
 
 /// Start of the last marker, in any case.
 fn last_marker(text: &str) -> Option<usize> {
-    let is_marker = |at: &usize| {
-        text.as_bytes()[*at..]
-            .get(..MARKER.len())
-            .is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
-    };
-    // A marker is ASCII, so it starts at a character boundary.
-    text.rmatch_indices('[').map(|(at, _)| at).find(is_marker)
+    for (at, _) in text.rmatch_indices('[') {
+        // Compared as bytes: the marker is ASCII, but the text behind the bracket may end inside a character.
+        let start = text.as_bytes()[at..].get(..MARKER.len());
+        if start.is_some_and(|start| start.eq_ignore_ascii_case(MARKER.as_bytes())) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// The judge's text before its grade, without the heading; `None` if empty.
@@ -384,13 +383,12 @@ pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
         .iter()
         .map(|reply| reference_score(reply).text)
         .collect();
-    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
     // `max_by_key` returns the last of equals, so the order is reversed.
-    texts
+    let most_common = texts
         .iter()
         .rev()
-        .max_by_key(|text| count(text))
-        .and_then(|text| grade_of(text))
+        .max_by_key(|text| texts.iter().filter(|other| other == text).count())?;
+    grade_of(most_common)
 }
 
 #[cfg(test)]

@@ -122,10 +122,6 @@ impl Question for SourceSupport {
 }
 
 fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
-    let count = |label: Attribution| {
-        let own = Verdict::Attribution(label);
-        verdicts.iter().filter(|verdict| ***verdict == own).count()
-    };
     // Of equal counts without support the last one counts here, as `max_by_key` returns it.
     [
         Attribution::Attributable,
@@ -133,7 +129,12 @@ fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
         Attribution::Extrapolatory,
     ]
     .into_iter()
-    .max_by_key(|label| (count(*label), !label.is_support()))
+    .max_by_key(|label| (count(*label, verdicts), !label.is_support()))
+}
+
+fn count(label: Attribution, verdicts: &[&Verdict]) -> usize {
+    let own = Verdict::Attribution(label);
+    verdicts.iter().filter(|verdict| ***verdict == own).count()
 }
 
 /// What may stand around a label: white space, quotes and punctuation.
@@ -177,11 +178,15 @@ fn label_of(word: &str) -> Option<Attribution> {
         .find(|label| label.as_str().eq_ignore_ascii_case(word))
 }
 
+/// What separates words: hyphens and apostrophes do not, so that `non-attributable` is not a label.
+fn is_between_words(c: char) -> bool {
+    !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’'))
+}
+
 /// The label of a line with exactly one, and whether the word before negates it.
 fn only_label(line: &str) -> Option<(Attribution, bool)> {
-    let is_edge = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’'));
     let words: Vec<&str> = line
-        .split(is_edge)
+        .split(is_between_words)
         .map(|word| word.trim_matches(['-', '\'', '’']))
         .filter(|word| !word.is_empty())
         .collect();

@@ -140,46 +140,57 @@ impl SectionCitations {
 
 /// A claim, with the conversions of pydantic: ids become texts as Python prints them, words such as `yes` are true.
 fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
-    if mode == Mode::Compat
-        && claim
-            .get("text")
-            .is_none_or(|text| kind(text) != "a string")
-    {
+    let has_text = claim
+        .get("text")
+        .is_some_and(|text| kind(text) == "a string");
+    if mode == Mode::Compat && !has_text {
         return Err("a claim has no text".to_owned());
     }
-    let id = |id: &Value| match id {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        _ => text_of(id),
-    };
-    let ids = |key| match claim.get(key) {
-        None => Ok(Vec::new()),
-        Some(_) => Ok::<_, String>(list_of(claim, key, "claim.")?.iter().map(id).collect()),
-    };
-    let word = |text: &str| {
-        WORDS
-            .iter()
-            .position(|words| words.contains(&&*text.to_ascii_lowercase()))
-    };
     let found = claim
         .get("is_fully_supported")
         .ok_or("a claim has no is_fully_supported")?;
-    let truth = match found {
-        Value::String(text) => word(text).map(|at| at == 1),
-        other => whole_number(other)
-            .filter(|number| matches!(number, 0.0 | 1.0))
-            .map(|number| number == 1.0),
-    };
-    let is_fully_supported = truth.ok_or_else(|| {
+    let is_fully_supported = truth(found).ok_or_else(|| {
         format!(
             "is_fully_supported is {}, not true or false",
             text_of(found)
         )
     })?;
     Ok(CitedClaim {
-        supporting: ids("supporting")?,
-        non_supporting: ids("non_supporting")?,
+        supporting: ids(claim, "supporting")?,
+        non_supporting: ids(claim, "non_supporting")?,
         is_fully_supported,
     })
+}
+
+/// The ids that a claim lists under a key, which may be missing.
+fn ids(claim: &Value, key: &str) -> Result<Vec<String>, String> {
+    if claim.get(key).is_none() {
+        return Ok(Vec::new());
+    }
+    let list = list_of(claim, key, "claim.")?;
+    Ok(list.iter().map(id).collect())
+}
+
+/// An id as Python prints it.
+fn id(id: &Value) -> String {
+    match id {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        _ => text_of(id),
+    }
+}
+
+/// True or false, also as a word, or as 1 or 0.
+fn truth(value: &Value) -> Option<bool> {
+    if let Value::String(text) = value {
+        let text = text.to_ascii_lowercase();
+        let place = WORDS.iter().position(|words| words.contains(&&*text));
+        return place.map(|place| place == 1);
+    }
+    match whole_number(value) {
+        Some(0.0) => Some(false),
+        Some(1.0) => Some(true),
+        _ => None,
+    }
 }

@@ -21,7 +21,6 @@ pub(super) fn ingredients(
     let mut credits: Vec<Option<f64>> = vec![None; criteria.len()];
     let mut by_id: HashMap<&str, f64> = HashMap::new();
     for entry in list_of(&object, list_key, "").map_err(Unreadable::new)? {
-        let is_text = |key: &&str| entry.get(*key).is_some_and(|text| kind(text) == "a string");
         let level = entry.get(&shape.key).and_then(whole_number);
         let level = shape
             .levels
@@ -32,8 +31,8 @@ pub(super) fn ingredients(
             .and_then(integer)
             .and_then(|number| number.checked_sub(1));
         let free = place.filter(|place| credits.get(*place).is_some_and(Option::is_none));
-        let (Some(level), Some(place), true) = (level, free, shape.texts().iter().all(is_text))
-        else {
+        let has_texts = shape.texts().iter().all(|key| is_text_under(key, entry));
+        let (Some(level), Some(place), true) = (level, free, has_texts) else {
             return Err(Unreadable::new(format!(
                 "an entry of {list_key} is not as asked for"
             )));
@@ -46,18 +45,23 @@ pub(super) fn ingredients(
                 .map(|id| (id, level.credit)),
         );
     }
-    let verdict = |(criterion, credit): (&CaseCriterion, Option<f64>)| {
-        let last = criterion
-            .shared_id
-            .as_deref()
-            .and_then(|id| by_id.get(id).copied());
-        Some(CriterionVerdict {
-            credit: Some(last.or(credit)?),
+    let mut verdicts: Vec<CriterionVerdict> = Vec::new();
+    for (criterion, credit) in criteria.iter().zip(credits) {
+        let id = criterion.shared_id.as_deref();
+        let last_with_id = id.and_then(|id| by_id.get(id).copied());
+        let Some(credit) = last_with_id.or(credit) else {
+            return Err(Unreadable::new("not every ingredient has an entry"));
+        };
+        verdicts.push(CriterionVerdict {
+            credit: Some(credit),
             ..CriterionVerdict::default()
-        })
-    };
-    let all: Option<Vec<CriterionVerdict>> = criteria.iter().zip(credits).map(verdict).collect();
-    all.ok_or_else(|| Unreadable::new("not every ingredient has an entry"))
+        });
+    }
+    Ok(verdicts)
+}
+
+fn is_text_under(key: &str, entry: &Value) -> bool {
+    entry.get(key).is_some_and(|text| kind(text) == "a string")
 }
 
 /// A whole number, also as a text.

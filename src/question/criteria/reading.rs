@@ -268,30 +268,39 @@ fn lines(
             lines.len()
         )));
     }
-    let line = |(place, line): (usize, &&str)| match mode {
-        // A level may begin with a number itself, as 1.5 does.
-        Mode::Default => credit(&(*line).into(), shape, mode)
-            .or_else(|_| {
-                numbered(line, place + 1).and_then(|word| credit(&word.into(), shape, mode))
-            })
-            .map_err(Unreadable::new),
-        Mode::Compat => exact(&Value::from(*line), shape).map(Some).ok_or_else(|| {
-            Unreadable::exception(format!(
+    let mut verdicts: Vec<CriterionVerdict> = Vec::new();
+    for (number, line) in (1..).zip(lines) {
+        verdicts.push(CriterionVerdict {
+            credit: credit_in_line(number, line, shape, mode)?,
+            ..CriterionVerdict::default()
+        });
+    }
+    Ok(verdicts)
+}
+
+/// The credit of the level in a line, `None` for an abstention. Compat takes exact levels only.
+fn credit_in_line(
+    number: usize,
+    line: &str,
+    shape: &ReplyShape,
+    mode: Mode,
+) -> Result<Option<f64>, Unreadable> {
+    if mode == Mode::Compat {
+        let Some(credit) = exact(&line.into(), shape) else {
+            return Err(Unreadable::exception(format!(
                 "the reference stops at the level \"{}\"",
                 quoted(line)
-            ))
-        }),
-    };
-    let verdict = |credit| CriterionVerdict {
-        credit,
-        ..CriterionVerdict::default()
-    };
-    lines
-        .iter()
-        .enumerate()
-        .map(line)
-        .map(|credit| credit.map(verdict))
-        .collect()
+            )));
+        };
+        return Ok(Some(credit));
+    }
+    // The whole line first: a level may begin with a number itself, as 1.5 does.
+    if let Ok(credit) = credit(&line.into(), shape, mode) {
+        return Ok(credit);
+    }
+    numbered(line, number)
+        .and_then(|level| credit(&level.into(), shape, mode))
+        .map_err(Unreadable::new)
 }
 
 /// A line without the number of its criterion, which must be right if it is there.
@@ -370,12 +379,6 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
     let text = content.trim();
     let text = text.strip_prefix("```json").map_or(text, str::trim_start);
     let text = text.strip_suffix("```").map_or(text, str::trim_end);
-    let raises = || {
-        Unreadable::exception(format!(
-            "the reference raises an exception on \"{}\"",
-            quoted(text)
-        ))
-    };
     let object =
         python_json::parse(text).map_err(|fault| Unreadable::new(format!("no JSON: {fault}")))?;
     let level = match &object {
@@ -383,16 +386,20 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
         // Python's `key in value` is false for these, and indexing the others raises.
         Value::Array(values) if !values.iter().any(|value| *value == shape.key) => None,
         Value::String(text) if !text.contains(&shape.key) => None,
-        _ => return Err(raises()),
+        _ => {
+            return Err(Unreadable::exception(format!(
+                "the reference raises an exception on \"{}\"",
+                quoted(text)
+            )));
+        }
     };
-    let credit = level.and_then(|level| exact(level, shape));
-    let fault = || Unreadable::new(format!("no level under \"{}\"", shape.key));
-    credit
-        .map(|credit| CriterionVerdict {
-            credit: Some(credit),
-            ..CriterionVerdict::default()
-        })
-        .ok_or_else(fault)
+    let Some(credit) = level.and_then(|level| exact(level, shape)) else {
+        return Err(Unreadable::new(format!("no level under \"{}\"", shape.key)));
+    };
+    Ok(CriterionVerdict {
+        credit: Some(credit),
+        ..CriterionVerdict::default()
+    })
 }
 
 #[cfg(test)]
