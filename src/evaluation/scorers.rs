@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::dataset;
     use crate::domain::{Mode, Role, RubricParts, RubricProfile};
-    use crate::scorer::{Recorded, ScorerRoles, Setup};
+    use crate::scorer::{RecordedSetup, ScorerRoles, Setup};
 
     fn setup<'a>(profile: &'a RubricProfile, options: &'a ScorerOptions) -> Setup<'a> {
         Setup {
@@ -202,7 +202,7 @@ mod tests {
             };
             assert_eq!(made.roles(), roles, "{info:?}");
             let settings = made.settings();
-            let recorded = Recorded {
+            let recorded = RecordedSetup {
                 settings: &settings,
                 parts: RubricParts::BOTH,
                 mode: Mode::Default,

@@ -18,7 +18,7 @@ use crate::domain::{EndpointUse, Mode, RubricParts, RubricProfile, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
 use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
-use crate::scorer::{Recorded, Scorer, ScorerInfo, ScorerReference, scorer_named};
+use crate::scorer::{RecordedSetup, Scorer, ScorerInfo, ScorerReference, scorer_named};
 use crate::text::perturbation::Perturbation;
 
 /// The setting of a run with imported scores.
@@ -317,7 +317,7 @@ impl Manifest {
     /// # Errors
     /// When settings are missing or invalid.
     pub(crate) fn scorer(&self, scorer: &ScorerInfo) -> Result<Arc<dyn Scorer>> {
-        let recorded = Recorded {
+        let recorded = RecordedSetup {
             settings: self.scorer_settings(scorer.name).unwrap_or(&Value::Null),
             parts: RubricParts {
                 rubrics: self.is_scored("score.rubrics"),

@@ -22,7 +22,7 @@ use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, S
 
 /// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Coverage {
+pub struct GoldCoverage {
     /// Distinct sources cited.
     pub cited: usize,
     /// Shares of the cited sources that are gold, and of the gold sources that are cited.
@@ -49,7 +49,7 @@ pub struct CitationAudit {
     /// Words, markers excluded.
     pub words: usize,
     /// Coverage of the gold sources; `None` without gold sources.
-    pub coverage: Option<Coverage>,
+    pub coverage: Option<GoldCoverage>,
 }
 
 /// Audits the output of a prediction.
@@ -111,7 +111,7 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
 
 /// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
 /// numbers do not count), else the markers of the gold answer. `None` without either.
-pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
+pub fn coverage(prediction: &Prediction) -> Option<GoldCoverage> {
     let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
         Some(ids) => match &prediction.id_mapping {
@@ -132,7 +132,7 @@ pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
         ),
     };
     let both = cited.intersection(&gold).count() as f64;
-    Some(Coverage {
+    Some(GoldCoverage {
         cited: cited.len(),
         scores: Prf::of(both, cited.len() as f64, gold.len() as f64),
     })
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> Coverage {
+    fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> GoldCoverage {
         let id_mapping = mapping
             .iter()
             .map(|(number, id)| ((*number).to_owned(), (*id).to_owned()))

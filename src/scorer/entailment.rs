@@ -28,8 +28,8 @@ use crate::scorer::{
     InputNeed, Possible, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
 };
 
-use claims::{Claim, ClaimPlan, Refused};
-use reach::Reach;
+use claims::{AnswerClaim, ClaimPlan, Refused};
+use reach::ReachableCalls;
 
 pub use fold::COMPONENTS;
 
@@ -97,7 +97,7 @@ impl Default for EntailmentScorer {
 
 /// Whether some sources support a claim.
 #[derive(Debug, Clone, PartialEq)]
-enum Support {
+enum SupportVerdict {
     /// The verdict, with the judge's label and feedback.
     Known {
         holds: bool,
@@ -110,7 +110,7 @@ enum Support {
     Open,
 }
 
-impl Support {
+impl SupportVerdict {
     fn holds(&self) -> Option<bool> {
         match self {
             Self::Known { holds, .. } => Some(*holds),
@@ -121,13 +121,20 @@ impl Support {
 
 /// Result for one claim.
 #[derive(Debug, Clone, PartialEq)]
-struct Outcome {
+struct ClaimOutcome {
     /// Support by all its citations together; `None` if no call was needed.
-    together: Option<Support>,
+    together: Option<SupportVerdict>,
     /// Whether each citation counts as precise; `None` if it could not be judged. Empty if no call was needed.
     earned: Vec<Option<bool>>,
     /// Why one of them could not be judged.
     unscored: Option<UnscoredReason>,
+}
+
+impl ClaimOutcome {
+    /// The number of its citations with this result: precise, not precise, or not judged.
+    fn citation_count(&self, earned: Option<bool>) -> u64 {
+        self.earned.iter().filter(|own| **own == earned).count() as u64
+    }
 }
 
 impl Scorer for EntailmentScorer {
@@ -150,7 +157,7 @@ impl Scorer for EntailmentScorer {
             Err(Refused) => return Step::Done(fold::refused()),
         };
         let mut round = Round::new(&plan, verdicts);
-        let outcomes: Vec<Outcome> = plan
+        let outcomes: Vec<ClaimOutcome> = plan
             .claims
             .iter()
             .map(|claim| round.outcome(claim))
@@ -168,7 +175,7 @@ impl Scorer for EntailmentScorer {
         let Ok(plan) = ClaimPlan::new(self, case, answer) else {
             return Some(Vec::new());
         };
-        let mut reach = Reach::new(Round::new(&plan, verdicts));
+        let mut reach = ReachableCalls::new(Round::new(&plan, verdicts));
         // A later claim may answer a question of an earlier one, and so allow that claim's next round.
         while reach.has_news() {
             plan.claims
@@ -194,7 +201,7 @@ enum Slot {
 impl Slot {
     /// The citations that a question covers. Leaving out a citation made twice removes its first mention, as in the
     /// reference, which alone counts them twice.
-    fn citations_of(self, claim: &Claim) -> Vec<usize> {
+    fn citations_of(self, claim: &AnswerClaim) -> Vec<usize> {
         let all = 0..claim.places.len();
         match self {
             Self::Together => all.collect(),
@@ -210,7 +217,7 @@ impl Slot {
     /// `s3[0,1]`: the sentence, counted from 1, and the citations as written. Compat may read other citations from a
     /// sentence, and other text if there is none (`s3[0,1]nan`). The key separates the two, since compat scoring reuses
     /// the verdicts of a default run.
-    fn item(self, claim: &Claim, plan: &ClaimPlan) -> Arc<str> {
+    fn item(self, claim: &AnswerClaim, plan: &ClaimPlan) -> Arc<str> {
         let kept = self.citations_of(claim);
         let numbers = kept
             .iter()
@@ -226,7 +233,7 @@ impl Slot {
     }
 
     /// Indices of the sources that the question covers.
-    fn places(self, claim: &Claim) -> Vec<usize> {
+    fn places(self, claim: &AnswerClaim) -> Vec<usize> {
         self.citations_of(claim)
             .into_iter()
             .filter_map(|at| claim.places.get(at).copied())
@@ -239,7 +246,7 @@ struct Round<'a> {
     plan: &'a ClaimPlan,
     calls: Vec<JudgeCall>,
     /// Support by (claim, document).
-    known: HashMap<(Arc<str>, Arc<str>), Support>,
+    known: HashMap<(Arc<str>, Arc<str>), SupportVerdict>,
 }
 
 impl<'a> Round<'a> {
@@ -264,18 +271,18 @@ impl<'a> Round<'a> {
     }
 
     /// Support for a question; requests a call if there is no verdict yet, once.
-    fn support(&mut self, claim: &Claim, slot: &Slot) -> Support {
+    fn support(&mut self, claim: &AnswerClaim, slot: &Slot) -> SupportVerdict {
         let document = self.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
         if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
-        self.known.insert(question, Support::Open);
+        self.known.insert(question, SupportVerdict::Open);
         self.calls.push(self.call(claim, slot, document));
-        Support::Open
+        SupportVerdict::Open
     }
 
-    fn call(&self, claim: &Claim, slot: &Slot, document: Arc<str>) -> JudgeCall {
+    fn call(&self, claim: &AnswerClaim, slot: &Slot, document: Arc<str>) -> JudgeCall {
         let question = SourceSupport {
             claim: Arc::clone(&claim.text),
             document,
@@ -283,8 +290,8 @@ impl<'a> Round<'a> {
         JudgeCall::new(slot.item(claim, self.plan), Role::Citation, question)
     }
 
-    fn outcome(&mut self, claim: &Claim) -> Outcome {
-        let mut outcome = Outcome {
+    fn outcome(&mut self, claim: &AnswerClaim) -> ClaimOutcome {
+        let mut outcome = ClaimOutcome {
             together: None,
             earned: Vec::new(),
             unscored: None,
@@ -294,7 +301,7 @@ impl<'a> Round<'a> {
         }
         let together = self.support(claim, &Slot::Together);
         outcome.earned = match (&together, claim.places.len()) {
-            (Support::Known { holds: true, .. }, 2..) => (0..claim.places.len())
+            (SupportVerdict::Known { holds: true, .. }, 2..) => (0..claim.places.len())
                 .map(|at| {
                     let earned = self.earned(claim, at);
                     earned.unwrap_or_else(|reason| {
@@ -305,7 +312,7 @@ impl<'a> Round<'a> {
                 .collect(),
             (support, count) => vec![support.holds(); count],
         };
-        if let Support::Unscored(reason) = &together {
+        if let SupportVerdict::Unscored(reason) = &together {
             outcome.unscored = Some(reason.clone());
         }
         outcome.together = Some(together);
@@ -313,32 +320,34 @@ impl<'a> Round<'a> {
     }
 
     /// Whether the citation counts as precise; `None` while undecided.
-    fn earned(&mut self, claim: &Claim, at: usize) -> Result<Option<bool>, UnscoredReason> {
+    fn earned(&mut self, claim: &AnswerClaim, at: usize) -> Result<Option<bool>, UnscoredReason> {
         match self.support(claim, &Slot::Alone(at)) {
-            Support::Known { holds: true, .. } => Ok(Some(true)),
-            Support::Known { holds: false, .. } => match self.support(claim, &Slot::Others(at)) {
-                Support::Known { holds, .. } => Ok(Some(!holds)),
-                Support::Unscored(reason) => Err(reason),
-                Support::Open => Ok(None),
-            },
-            Support::Unscored(reason) => Err(reason),
-            Support::Open => Ok(None),
+            SupportVerdict::Known { holds: true, .. } => Ok(Some(true)),
+            SupportVerdict::Known { holds: false, .. } => {
+                match self.support(claim, &Slot::Others(at)) {
+                    SupportVerdict::Known { holds, .. } => Ok(Some(!holds)),
+                    SupportVerdict::Unscored(reason) => Err(reason),
+                    SupportVerdict::Open => Ok(None),
+                }
+            }
+            SupportVerdict::Unscored(reason) => Err(reason),
+            SupportVerdict::Open => Ok(None),
         }
     }
 }
 
-fn read(judged: &Judgment) -> Support {
+fn read(judged: &Judgment) -> SupportVerdict {
     match judged {
         Ok(Reading {
             verdict: Verdict::Attribution(label),
             feedback,
-        }) => Support::Known {
+        }) => SupportVerdict::Known {
             holds: label.is_support(),
             label: Some(*label),
             feedback: feedback.clone(),
         },
-        Ok(_) => Support::Unscored(UnscoredReason::other_kind()),
-        Err(reason) => Support::Unscored(reason.clone()),
+        Ok(_) => SupportVerdict::Unscored(UnscoredReason::other_kind()),
+        Err(reason) => SupportVerdict::Unscored(reason.clone()),
     }
 }
 

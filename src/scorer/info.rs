@@ -38,7 +38,7 @@ pub struct ScorerInfo {
     /// Makes the scorer of a new run.
     pub make: fn(&Setup<'_>) -> Arc<dyn Scorer>,
     /// Makes the scorer of a recorded run.
-    pub restore: fn(&Recorded<'_>) -> serde_json::Result<Arc<dyn Scorer>>,
+    pub restore: fn(&RecordedSetup<'_>) -> serde_json::Result<Arc<dyn Scorer>>,
 }
 
 /// The roles of the judges that a scorer asks.
@@ -113,7 +113,7 @@ pub struct Setup<'a> {
 
 /// What a scorer of a recorded run is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded<'a> {
+pub struct RecordedSetup<'a> {
     /// What [`Scorer::settings`] returned.
     pub settings: &'a Value,
     /// The scored halves of the rubrics.
@@ -124,7 +124,7 @@ pub struct Recorded<'a> {
     pub is_baseline: bool,
 }
 
-impl Recorded<'_> {
+impl RecordedSetup<'_> {
     /// The settings as a scorer.
     pub(super) fn scorer<T: for<'de> Deserialize<'de>>(&self) -> serde_json::Result<T> {
         T::deserialize(self.settings)

@@ -26,7 +26,7 @@ use serde_json::Value;
 use crate::domain::{Answer, Judgment, Role, Score, TestCase};
 use crate::question::JudgeCall;
 
-pub use info::{InputNeed, Recorded, ScorerInfo, ScorerReference, ScorerRoles, Setup};
+pub use info::{InputNeed, RecordedSetup, ScorerInfo, ScorerReference, ScorerRoles, Setup};
 
 /// The built-in scorers, in the order of the scorecard.
 pub static SCORERS: &[&ScorerInfo] = &[

@@ -17,7 +17,7 @@ use super::{EntailmentScorer, Form};
 const SHORTEST_SENTENCE: usize = 50;
 
 /// A claim and its citations.
-pub(super) struct Claim {
+pub(super) struct AnswerClaim {
     /// Number of its sentence in the answer, from 1.
     pub(super) number: usize,
     /// The sentence without markers.
@@ -34,7 +34,7 @@ pub(super) struct Claim {
     pub(super) why: Option<String>,
 }
 
-impl Claim {
+impl AnswerClaim {
     /// Whether a judge decides.
     pub(super) fn is_asked(&self) -> bool {
         self.why.is_none()
@@ -76,7 +76,7 @@ pub(super) struct Refused;
 
 /// Everything about an answer that needs no judge.
 pub(super) struct ClaimPlan {
-    pub(super) claims: Vec<Claim>,
+    pub(super) claims: Vec<AnswerClaim>,
     documents: Vec<Document>,
     /// Distinct numbers in the answer's markers.
     pub(super) cited_papers: usize,
@@ -102,21 +102,11 @@ impl ClaimPlan {
         let source_count = replaced_ctxs.unwrap_or(documents.len());
         let mut last_valid = None;
         let texts = texts(scorer, question_of(case, &prediction), prediction.output());
-        let claims: Vec<Claim> = texts
+        let claims: Vec<AnswerClaim> = texts
             .into_iter()
             .map(|text| claim(scorer, text, source_count, &mut last_valid))
             .collect();
-        let is_refused = |place: &usize| {
-            documents
-                .get(*place)
-                .is_none_or(|document| document.is_refused)
-        };
-        if scorer.mode == Mode::Compat
-            && claims
-                .iter()
-                .flat_map(|claim| &claim.places)
-                .any(is_refused)
-        {
+        if scorer.mode == Mode::Compat && cites_refused(&claims, &documents) {
             return Err(Refused);
         }
         let cited_papers = citation_ids(prediction.output())
@@ -151,20 +141,24 @@ impl ClaimPlan {
     }
 }
 
+/// Whether a claim cites a document on which the reference fails.
+fn cites_refused(claims: &[AnswerClaim], documents: &[Document]) -> bool {
+    let mut places = claims.iter().flat_map(|claim| &claim.places);
+    places.any(|place| {
+        let document = documents.get(*place);
+        document.is_none_or(|document| document.is_refused)
+    })
+}
+
 /// A text that may be a claim.
-struct Text {
+struct ClaimCandidate {
     number: usize,
     claim: String,
     numbers: Vec<u64>,
     skipped: bool,
 }
 
-fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
-    let trimmed = |text: &str| {
-        without_citations(text)
-            .trim_matches(is_python_whitespace)
-            .to_owned()
-    };
+fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCandidate> {
     match scorer.form {
         Form::Long => sentences(output)
             .into_iter()
@@ -172,7 +166,7 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
             .map(|(range, number)| {
                 let sentence = &output[range];
                 let skipped = sentence.chars().count() < SHORTEST_SENTENCE;
-                Text {
+                ClaimCandidate {
                     number,
                     claim: trimmed(sentence),
                     numbers: numbers(sentence, scorer.mode),
@@ -186,7 +180,7 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
                 cited.splice(0..0, numbers(question, scorer.mode));
             }
             let claim = format!("{question} {}", trimmed(output));
-            vec![Text {
+            vec![ClaimCandidate {
                 number: 1,
                 claim,
                 numbers: cited,
@@ -194,6 +188,12 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
             }]
         }
     }
+}
+
+/// A text as a claim: without markers, and without white space around it.
+fn trimmed(text: &str) -> String {
+    let text = without_citations(text);
+    text.trim_matches(is_python_whitespace).to_owned()
 }
 
 /// The numbers that a text cites, in order: those of its markers, each once; in compat mode the digits after every
@@ -219,11 +219,11 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
 /// are within the `source_count` sources.
 fn claim(
     scorer: &EntailmentScorer,
-    text: Text,
+    text: ClaimCandidate,
     source_count: usize,
     last_valid: &mut Option<Vec<u64>>,
-) -> Claim {
-    let Text {
+) -> AnswerClaim {
+    let ClaimCandidate {
         number,
         claim,
         numbers,
@@ -231,18 +231,14 @@ fn claim(
     } = text;
     let inherited = !skipped && numbers.is_empty() && last_valid.is_some();
     let numbers = last_valid.clone().filter(|_| inherited).unwrap_or(numbers);
-    let place = |number: &u64| {
-        scorer
-            .index_base
-            .place_of(*number)
-            .filter(|place| *place < source_count)
-    };
     let why = if skipped {
         Some(format!("skipped: under {SHORTEST_SENTENCE} characters"))
     } else if numbers.is_empty() {
         Some("no citation".to_owned())
     } else {
-        let invalid = numbers.iter().find(|number| place(number).is_none());
+        let invalid = numbers
+            .iter()
+            .find(|number| place(scorer, **number, source_count).is_none());
         invalid.map(|invalid| format!("[{invalid}] is out of range"))
     };
     let limit = if skipped {
@@ -253,10 +249,13 @@ fn claim(
     let citations: Vec<u64> = numbers.iter().copied().take(limit).collect();
     let mut places = Vec::new();
     if why.is_none() {
-        places = citations.iter().filter_map(place).collect();
+        places = citations
+            .iter()
+            .filter_map(|number| place(scorer, *number, source_count))
+            .collect();
         *last_valid = Some(numbers);
     }
-    Claim {
+    AnswerClaim {
         number,
         text: claim.into(),
         citations,
@@ -265,4 +264,10 @@ fn claim(
         skipped,
         why,
     }
+}
+
+/// The index of the source that a number cites; `None` out of range.
+fn place(scorer: &EntailmentScorer, number: u64, source_count: usize) -> Option<usize> {
+    let place = scorer.index_base.place_of(number)?;
+    (place < source_count).then_some(place)
 }

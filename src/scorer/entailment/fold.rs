@@ -4,8 +4,8 @@ use crate::domain::{
     ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason,
 };
 
-use super::claims::{Claim, ClaimPlan};
-use super::{ENTAILMENT, EntailmentScorer, Form, Outcome, Support};
+use super::claims::{AnswerClaim, ClaimPlan};
+use super::{ClaimOutcome, ENTAILMENT, EntailmentScorer, Form, SupportVerdict};
 use crate::stats::harmonic_mean;
 
 /// The components, in this order.
@@ -42,26 +42,25 @@ struct Share {
 impl Share {
     /// yes / all, 0 if there are no items; an error with the bounds if any item is undecided.
     fn value(self, what: &str, first: Option<&UnscoredReason>) -> Value {
-        let share_of_all = |part: u64| {
-            if self.all == 0 {
-                0.0
-            } else {
-                part as f64 / self.all as f64
-            }
-        };
+        let low = self.share_of_all(self.yes);
         if self.unknown == 0 {
-            return Ok(share_of_all(self.yes));
+            return Ok(low);
         }
-        let (low, high) = (
-            share_of_all(self.yes),
-            share_of_all(self.yes + self.unknown),
-        );
+        let high = self.share_of_all(self.yes + self.unknown);
         let cause = first.map_or_else(|| "not judged".to_owned(), |reason| reason.message.clone());
         let kind = first.map_or(UnscoredKind::DependsOnUnscored, |reason| reason.kind);
         let Self { unknown, all, .. } = self;
         let message =
             format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {cause}");
         Err(UnscoredReason::new(kind, message))
+    }
+
+    fn share_of_all(self, part: u64) -> f64 {
+        if self.all == 0 {
+            0.0
+        } else {
+            part as f64 / self.all as f64
+        }
     }
 }
 
@@ -80,7 +79,11 @@ pub(super) fn refused() -> Score {
 }
 
 /// The score, once every question has a verdict.
-pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<Outcome>) -> Score {
+pub(super) fn score(
+    scorer: &EntailmentScorer,
+    plan: &ClaimPlan,
+    outcomes: Vec<ClaimOutcome>,
+) -> Score {
     let mut score = Score {
         scorer: ENTAILMENT.name.into(),
         ..Score::default()
@@ -96,35 +99,6 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
             .notes
             .push("no sentence: recall and precision are 0".to_owned());
     }
-    let reason = outcomes.iter().find_map(|outcome| outcome.unscored.clone());
-    let (mut recall, mut precision) = (Share::default(), Share::default());
-    for (claim, outcome) in plan
-        .claims
-        .iter()
-        .zip(&outcomes)
-        .filter(|(claim, _)| !claim.skipped)
-    {
-        recall.all += 1;
-        match outcome.together.as_ref().map(Support::holds) {
-            Some(None) => recall.unknown += 1,
-            Some(Some(true)) => recall.yes += 1,
-            Some(Some(false)) | None => {}
-        }
-        // The reference ignores citations of claims that cite out of range.
-        if claim.is_asked() || scorer.mode == Mode::Default {
-            precision.all += claim.citations.len() as u64;
-        }
-        precision.yes += outcome
-            .earned
-            .iter()
-            .filter(|earned| **earned == Some(true))
-            .count() as u64;
-        precision.unknown += outcome
-            .earned
-            .iter()
-            .filter(|earned| earned.is_none())
-            .count() as u64;
-    }
     let skipped = plan.claims.iter().filter(|claim| claim.skipped).count();
     if skipped > 0 {
         score.notes.push(
@@ -132,17 +106,21 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
                 .to_owned(),
         );
     }
-    let recall_value = recall.value("claims", reason.as_ref());
-    let precision_value = precision.value("citations", reason.as_ref());
-    let f1 = match (&recall_value, &precision_value) {
-        (Ok(recall), Ok(precision)) => Ok(harmonic_mean(*recall, *precision)),
-        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
-    };
-    score.value = f1.clone().ok();
-    let counts =
-        [plan.cited_papers, plan.claims.len() - skipped, skipped].map(|count| Ok(count as f64));
-    let [cited, sentences, skipped] = counts;
-    score.components = components([recall_value, precision_value, f1, cited, sentences, skipped]);
+    let reason = outcomes
+        .iter()
+        .find_map(|outcome| outcome.unscored.as_ref());
+    let recall = recall(plan, &outcomes).value("claims", reason);
+    let precision = precision(scorer.mode, plan, &outcomes).value("citations", reason);
+    let f1 = f1(&recall, &precision);
+    score.value = f1.as_ref().ok().copied();
+    score.components = components([
+        recall,
+        precision,
+        f1,
+        Ok(plan.cited_papers as f64),
+        Ok((plan.claims.len() - skipped) as f64),
+        Ok(skipped as f64),
+    ]);
     score.claims = plan
         .claims
         .iter()
@@ -152,32 +130,72 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
     score
 }
 
-fn components(values: [Value; 6]) -> Vec<Component> {
-    let rows = COMPONENTS.iter().zip(TEXTS).zip(values);
-    let component = |(((name, kind), text), value): ((&(&str, ComponentKind), &str), Value)| {
-        Component::new(name, *kind)
-            .with_text(text)
-            .with(value.map(|value| (value, None)))
-    };
-    rows.map(component).collect()
+/// Claims that their citations together support.
+fn recall(plan: &ClaimPlan, outcomes: &[ClaimOutcome]) -> Share {
+    let mut share = Share::default();
+    for (_, outcome) in counted_claims(plan, outcomes) {
+        share.all += 1;
+        // A claim that no judge is asked about cites nothing, or out of range: it is not supported.
+        if let Some(verdict) = &outcome.together {
+            share.yes += u64::from(verdict.holds() == Some(true));
+            share.unknown += u64::from(verdict.holds().is_none());
+        }
+    }
+    share
 }
 
-fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
+/// Citations that support their claim, or without which the others do not.
+fn precision(mode: Mode, plan: &ClaimPlan, outcomes: &[ClaimOutcome]) -> Share {
+    let mut share = Share::default();
+    for (claim, outcome) in counted_claims(plan, outcomes) {
+        // The reference ignores citations of claims that cite out of range.
+        if claim.is_asked() || mode == Mode::Default {
+            share.all += claim.citations.len() as u64;
+        }
+        share.yes += outcome.citation_count(Some(true));
+        share.unknown += outcome.citation_count(None);
+    }
+    share
+}
+
+/// The claims with their outcomes, without sentences too short for a claim.
+fn counted_claims<'a>(
+    plan: &'a ClaimPlan,
+    outcomes: &'a [ClaimOutcome],
+) -> impl Iterator<Item = (&'a AnswerClaim, &'a ClaimOutcome)> {
+    let all = plan.claims.iter().zip(outcomes);
+    all.filter(|(claim, _)| !claim.skipped)
+}
+
+/// The harmonic mean of recall and precision, if both have a value.
+fn f1(recall: &Value, precision: &Value) -> Value {
+    match (recall, precision) {
+        (Ok(recall), Ok(precision)) => Ok(harmonic_mean(*recall, *precision)),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+    }
+}
+
+fn components(values: [Value; 6]) -> Vec<Component> {
+    let mut components = Vec::new();
+    for (((name, kind), text), value) in COMPONENTS.iter().zip(TEXTS).zip(values) {
+        let component = Component::new(name, *kind).with_text(text);
+        components.push(component.with(value.map(|value| (value, None))));
+    }
+    components
+}
+
+fn support(claim: &AnswerClaim, outcome: ClaimOutcome) -> ClaimSupport {
+    let precise = outcome.citation_count(Some(true));
     let (label, feedback, supported) = match outcome.together {
-        Some(Support::Known {
+        Some(SupportVerdict::Known {
             holds,
             label,
             feedback,
         }) => (label, feedback, Some(holds)),
-        Some(Support::Unscored(_) | Support::Open) => (None, None, None),
+        Some(SupportVerdict::Unscored(_) | SupportVerdict::Open) => (None, None, None),
         None => (None, None, (!claim.skipped).then_some(false)),
     };
     let all_known = outcome.earned.iter().all(Option::is_some);
-    let earned = outcome
-        .earned
-        .iter()
-        .filter(|earned| **earned == Some(true))
-        .count() as u64;
     // Readers need to see which of several citations are superfluous.
     let unneeded = claim
         .citations
@@ -197,7 +215,7 @@ fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
         inherited: claim.inherited,
         label,
         supported,
-        precise_citations: (all_known && !claim.skipped).then_some(earned),
+        precise_citations: (all_known && !claim.skipped).then_some(precise),
         why,
         feedback,
         unscored: outcome.unscored,

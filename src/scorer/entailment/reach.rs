@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::scorer::Possible;
 
-use super::claims::Claim;
+use super::claims::AnswerClaim;
 use super::{Round, Slot};
 
 /// Visits all claims with the known replies; a missing reply may be yes or no.
-pub(super) struct Reach<'a> {
+pub(super) struct ReachableCalls<'a> {
     round: Round<'a>,
     /// All open questions.
     pub(super) found: Vec<Possible>,
@@ -19,7 +19,7 @@ pub(super) struct Reach<'a> {
     has_news: bool,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> ReachableCalls<'a> {
     /// `round` has the known replies.
     pub(super) fn new(round: Round<'a>) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl<'a> Reach<'a> {
 
     /// Adds the questions of a claim. With k > 1 citations there are at most 1 + k + k: all citations together; each
     /// one alone, if all together may support the claim; all but one, if that one alone may not support it.
-    pub(super) fn claim(&mut self, claim: &Claim) {
+    pub(super) fn claim(&mut self, claim: &AnswerClaim) {
         let Some(gates) = self.gates_after(true, claim, Slot::Together, 0) else {
             return;
         };
@@ -56,7 +56,7 @@ impl<'a> Reach<'a> {
     fn gates_after(
         &mut self,
         wanted: bool,
-        claim: &Claim,
+        claim: &AnswerClaim,
         slot: Slot,
         gates: usize,
     ) -> Option<usize> {
