@@ -12,7 +12,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::domain::{Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, Unit};
+use crate::domain::{
+    Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, ScorerId, Unit,
+};
 use crate::scorer::entailment::Form;
 use crate::scorer::{SCORERS, Scorer, scorer_named};
 
@@ -132,6 +134,15 @@ impl RecordedSetup<'_> {
 }
 
 impl ScorerInfo {
+    /// The id of its scores; those for which the built-in baseline judged have another one.
+    pub(super) fn score_id(&self, is_baseline: bool) -> ScorerId {
+        if is_baseline {
+            ScorerId::baseline(self.name)
+        } else {
+            ScorerId::new(self.name)
+        }
+    }
+
     /// Whether it asks a judge.
     pub fn asks_judge(&self) -> bool {
         self.roles != ScorerRoles::None

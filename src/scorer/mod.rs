@@ -13,10 +13,10 @@ mod info;
 pub mod overlap;
 mod predicted;
 pub mod prometheus;
-mod report;
 pub mod report_metrics;
 pub mod rouge;
 pub mod rubric;
+mod values;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, Aspect, Component, ComponentKind, GradeMerge, Judgment, Mode, Prediction, Reading,
-    Role, Score, TestCase, Unit, UnscoredKind, UnscoredReason, Verdict,
+    Answer, Aspect, Component, ComponentKind, GradeMerge, Mode, Prediction, Role, Score, TestCase,
+    Unit, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::question::{AspectGrade, JudgeCall};
 use crate::scorer::citation::IndexBase;
+use crate::scorer::values::{self, ComponentValue};
 use crate::scorer::{
     InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
 };
@@ -77,34 +78,31 @@ impl PrometheusScorer {
         let question: Arc<str> = question_of(case, &prediction).into();
         let reference = self.reference(answer, &prediction);
         let mut seen = HashSet::new();
-        let distinct = self
-            .aspects
-            .iter()
-            .filter(|aspect| seen.insert(Arc::clone(&aspect.name)));
-        distinct
-            .map(|aspect| {
-                let question = AspectGrade {
-                    aspect: Arc::clone(aspect),
-                    instruction: Arc::clone(&self.instruction),
-                    question: Arc::clone(&question),
-                    answer: self.shown_answer(aspect, &prediction).into(),
-                    reference: reference.clone(),
-                };
-                let item = Arc::clone(&aspect.name);
-                let role = Role::Aspect(Arc::clone(&item));
-                JudgeCall::new(item, role, question)
-            })
-            .collect()
+        let mut calls = Vec::new();
+        for aspect in &self.aspects {
+            if !seen.insert(&aspect.name) {
+                continue;
+            }
+            let question = AspectGrade {
+                aspect: Arc::clone(aspect),
+                instruction: Arc::clone(&self.instruction),
+                question: Arc::clone(&question),
+                answer: self.shown_answer(aspect, &prediction).into(),
+                reference: reference.clone(),
+            };
+            let item = Arc::clone(&aspect.name);
+            let role = Role::Aspect(Arc::clone(&item));
+            calls.push(JudgeCall::new(item, role, question));
+        }
+        calls
     }
 
     fn reference(&self, answer: &Answer, prediction: &Prediction) -> Option<Arc<str>> {
-        let given = || {
-            answer
-                .reference_answer
-                .clone()
-                .or_else(|| prediction.gold.answer.as_deref().map(Arc::from))
-        };
-        if self.use_reference { given() } else { None }
+        if !self.use_reference {
+            return None;
+        }
+        let gold = || prediction.gold.answer.as_deref().map(Arc::from);
+        answer.reference_answer.clone().or_else(gold)
     }
 
     /// The output, followed by `final_passages` if present, else by the cited sources as far as the aspect needs them.
@@ -179,55 +177,51 @@ impl Scorer for PrometheusScorer {
         if has_no_reference && self.mode == Mode::Compat {
             let what = "the reference needs a reference answer";
             let reason = UnscoredReason::new(UnscoredKind::Exception, what);
-            return Step::Done(self.score(|_| Err(reason.clone()), Vec::new()));
+            return Step::Done(self.score(vec![Err(reason); self.aspects.len()], Vec::new()));
         }
-        let open = |aspect: &Arc<Aspect>| !verdicts.contains_key(&aspect.name);
-        if self.aspects.iter().any(open) {
-            let mut calls = self.all_calls(case, answer);
-            calls.retain(|call| !verdicts.contains_key(&call.item));
-            return Step::Ask(calls);
-        }
-        let note = "no reference answer: none was shown to the judge".to_owned();
-        let notes = if has_no_reference {
-            vec![note]
+        let mut aspects = self.aspects.iter();
+        // The calls hold whole texts; they are not made again for the score.
+        let calls = if aspects.any(|aspect| !verdicts.contains_key(&aspect.name)) {
+            values::without_verdict(self.all_calls(case, answer), verdicts)
         } else {
             Vec::new()
         };
-        Step::Done(self.score(|aspect| grade(verdicts.get(&aspect.name)), notes))
+        values::ask_or_score(calls, || {
+            let mut notes = Vec::new();
+            if has_no_reference {
+                notes.push("no reference answer: none was shown to the judge".to_owned());
+            }
+            let aspects = self.aspects.iter();
+            let grades = aspects.map(|aspect| grade(verdicts, aspect)).collect();
+            self.score(grades, notes)
+        })
     }
 }
 
-/// A grade with the judge's feedback.
-type Graded = Result<(f64, Option<String>), UnscoredReason>;
-
 impl PrometheusScorer {
-    fn score(&self, graded: impl Fn(&Aspect) -> Graded, mut notes: Vec<String>) -> Score {
-        let component = |aspect: &Arc<Aspect>| {
-            let component = Component::new(&aspect.name, ComponentKind::Aspect);
-            component
-                .with_text(&aspect.criteria_description)
-                .with(graded(aspect))
-        };
-        let components: Vec<Component> = self.aspects.iter().map(component).collect();
-        let missing: Vec<&str> = components
-            .iter()
-            .filter(|c| c.value.is_none())
-            .map(|c| &*c.name)
-            .collect();
-        if !missing.is_empty() && missing.len() < components.len() {
+    /// The score of these grades, one for each aspect: the mean of those that are there.
+    fn score(&self, grades: Vec<ComponentValue>, mut notes: Vec<String>) -> Score {
+        let mut components = Vec::with_capacity(grades.len());
+        let mut known = Vec::new();
+        let mut missing: Vec<&str> = Vec::new();
+        for (aspect, grade) in self.aspects.iter().zip(grades) {
+            match &grade {
+                Ok((grade, _)) => known.push(*grade),
+                Err(_) => missing.push(&aspect.name),
+            }
+            let component = Component::new(&aspect.name, ComponentKind::Aspect)
+                .with_text(&aspect.criteria_description);
+            components.push(component.with(grade));
+        }
+        if !missing.is_empty() && !known.is_empty() {
             notes.push(format!(
                 "no grade for {}: left out of the mean",
                 missing.join(", ")
             ));
         }
-        let grades: Vec<f64> = components
-            .iter()
-            .filter_map(|component| component.value)
-            .collect();
-        let value = GradeMerge::Mean.of(&grades);
         Score {
             scorer: PROMETHEUS.name.into(),
-            value,
+            value: GradeMerge::Mean.of(&known),
             components,
             notes,
             ..Score::default()
@@ -235,16 +229,13 @@ impl PrometheusScorer {
     }
 }
 
-fn grade(judged: Option<&Judgment>) -> Graded {
-    match judged {
-        Some(Ok(Reading {
-            verdict: Verdict::Grade(grade),
-            feedback,
-        })) => Ok((*grade, feedback.clone())),
-        Some(Ok(_)) => Err(UnscoredReason::other_kind()),
-        Some(Err(reason)) => Err(reason.clone()),
-        None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
-    }
+fn grade(verdicts: &Verdicts, aspect: &Aspect) -> ComponentValue {
+    let reading = values::reading(verdicts, &aspect.name)?;
+    let grade = match reading.verdict {
+        Verdict::Grade(grade) => Some(grade),
+        _ => None,
+    };
+    values::value_of(reading, grade)
 }
 
 #[cfg(test)]

@@ -14,16 +14,17 @@ mod plan;
 use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, Mode, Reading, Role, Rubric, RubricParts, Score, ScorerId, TestCase, Unit,
-    UnscoredKind, UnscoredReason, Verdict, WeightedSums,
+    Answer, Component, Mode, Role, Rubric, RubricParts, Score, TestCase, Unit, UnscoredKind,
+    UnscoredReason, Verdict, WeightedSums,
 };
 use crate::question::{Citations, Expertise, JudgeCall, Property, SnippetEvidence};
+use crate::scorer::values::{self, ComponentValue};
 use crate::scorer::{
     InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
 };
 use crate::text::words::word_count;
 
-use plan::{Part, Plan, Source};
+use plan::{ComponentSource, PlannedComponent, RubricPlan};
 
 /// Judges give 0 to this many points.
 const MAX_POINTS: f64 = 10.0;
@@ -56,9 +57,6 @@ pub struct RubricScorer {
     is_baseline: bool,
 }
 
-/// A value with the judge's feedback, or why it is missing.
-type Value = Result<(f64, Option<String>), UnscoredReason>;
-
 impl RubricScorer {
     /// A scorer for these halves of a rubric.
     ///
@@ -81,23 +79,15 @@ impl RubricScorer {
         }
     }
 
-    fn id(&self) -> ScorerId {
-        if self.is_baseline {
-            ScorerId::baseline(RUBRIC.name)
-        } else {
-            ScorerId::new(RUBRIC.name)
-        }
-    }
-
     /// Every call that scoring this answer may need: those of [`Scorer::step`] if every gate opens.
     pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
-        let plan = Plan::new(&case.rubric, self.parts, self.mode);
+        let plan = RubricPlan::new(&case.rubric, self.parts, self.mode);
         if plan.refused.is_some() {
             return Vec::new();
         }
-        plan.parts
+        plan.components
             .iter()
-            .filter_map(|part| call(part, &case.rubric, answer))
+            .filter_map(|planned| call(planned, &case.rubric, answer))
             .collect()
     }
 
@@ -115,68 +105,53 @@ impl RubricScorer {
     /// assert_eq!(score.value, None);
     /// ```
     pub fn unjudged(&self, case: &TestCase) -> Score {
-        let plan = Plan::new(&case.rubric, self.parts, self.mode);
-        let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not judged");
-        let values = vec![Err(reason); plan.parts.len()];
+        let plan = RubricPlan::new(&case.rubric, self.parts, self.mode);
+        self.unscored(plan, &values::not_judged())
+    }
+
+    /// The score without any value, for this reason.
+    fn unscored(&self, plan: RubricPlan, reason: &UnscoredReason) -> Score {
+        let values = vec![Err(reason.clone()); plan.components.len()];
         self.fold(plan, values)
     }
 
-    /// Value of a component whose gate is open, from its verdict; `None` if there is none yet.
-    fn value(part: &Part, case: &TestCase, verdicts: &Verdicts) -> Option<Value> {
-        let (verdict, feedback) = match verdicts.get(part.item.as_str())? {
-            Ok(Reading { verdict, feedback }) => (verdict.clone(), feedback.clone()),
-            Err(reason) => return Some(Err(reason.clone())),
+    /// The value of a component that has no verdict when all calls are made.
+    fn value_without_verdict(
+        &self,
+        source: ComponentSource,
+        rubric: &Rubric,
+        answer: &Answer,
+    ) -> ComponentValue {
+        if source != ComponentSource::Length {
+            return Err(values::not_asked());
+        }
+        // Compat mode alone counts an appended block of references.
+        let text = match self.mode {
+            Mode::Default => answer.own_text(),
+            Mode::Compat => &answer.answer_text,
         };
-        let value = match (part.source, verdict) {
-            (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => {
-                points / MAX_POINTS
-            }
-            (Source::Snippets(index), Verdict::Count(count)) => {
-                let snippets = case
-                    .rubric
-                    .criteria
-                    .get(index)
-                    .map_or(0, |criterion| criterion.snippets.len());
-                let share = count / snippets.max(1) as f64;
-                // Python's `min(share, 1)`: NaN stays NaN.
-                if share > 1.0 { 1.0 } else { share }
-            }
-            (Source::Citations, Verdict::Claims(shares)) => shares.citations,
-            (Source::Excerpts, Verdict::Claims(shares)) => shares.excerpts,
-            _ => return Some(Err(UnscoredReason::other_kind())),
-        };
-        Some(Ok((value, feedback)))
+        Ok((length_score(rubric, word_count(text)), None))
     }
 
-    fn fold(&self, plan: Plan, values: Vec<Value>) -> Score {
+    fn fold(&self, plan: RubricPlan, values: Vec<ComponentValue>) -> Score {
         let mut components: Vec<Component> = Vec::with_capacity(values.len());
-        for (part, value) in plan.parts.into_iter().zip(values) {
-            let component = part.component.with(value);
-            // Equal names (compat only): the first position, the last weight, the last value unless an earlier one is
-            // missing.
-            match components
-                .iter_mut()
-                .find(|earlier| earlier.name == component.name)
-            {
-                Some(earlier) if earlier.value.is_none() => earlier.weight = component.weight,
-                Some(earlier) => *earlier = component,
-                None => components.push(component),
-            }
+        for (planned, value) in plan.components.into_iter().zip(values) {
+            add(planned.component.with(value), &mut components);
         }
         let is_complete = components.iter().all(|component| component.value.is_some());
         let is_annotated = match self.mode {
             Mode::Default => components
                 .iter()
-                .all(|c| !c.kind.is_annotated() || c.value.is_some()),
+                .all(|component| !component.kind.is_annotated() || component.value.is_some()),
             // If the reference fails, there is no score of any kind.
             Mode::Compat => is_complete,
         };
+        let has_ann_score = is_annotated && plan.ann_divisor > 0.0;
         let sums = WeightedSums::of(&components, 0.0);
         Score {
-            scorer: self.id(),
+            scorer: RUBRIC.score_id(self.is_baseline),
             value: is_complete.then_some(sums.all),
-            ann_score: (is_annotated && plan.ann_divisor > 0.0)
-                .then(|| sums.annotated / plan.ann_divisor),
+            ann_score: has_ann_score.then(|| sums.annotated / plan.ann_divisor),
             ann_divisor: plan.ann_divisor,
             components,
             notes: plan.notes,
@@ -196,62 +171,125 @@ impl Scorer for RubricScorer {
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
         let Subject { case, answer, .. } = *subject;
-        let plan = Plan::new(&case.rubric, self.parts, self.mode);
+        let rubric = &case.rubric;
+        let plan = RubricPlan::new(rubric, self.parts, self.mode);
         if let Some(reason) = plan.refused.clone() {
-            let values = vec![Err(reason); plan.parts.len()];
-            return Step::Done(self.fold(plan, values));
+            return Step::Done(self.unscored(plan, &reason));
         }
         let mut calls = Vec::new();
-        let mut values: Vec<Option<Value>> = Vec::with_capacity(plan.parts.len());
-        for (index, part) in plan.parts.iter().enumerate() {
-            let value = match plan.gate(index).map(|gate| &values[gate]) {
-                Some(None) => None,
-                Some(Some(Err(_))) => Some(Err(UnscoredReason::new(
-                    UnscoredKind::DependsOnUnscored,
-                    "its criterion is unscored",
-                ))),
-                // NaN is not zero: the reference continues, and nothing else can be NaN.
-                Some(Some(Ok((gate, _)))) if *gate == 0.0 => Some(Ok((0.0, None))),
-                Some(Some(Ok(_))) | None => {
-                    let value = Self::value(part, case, verdicts);
-                    calls.extend(call(part, &case.rubric, answer).filter(|_| value.is_none()));
-                    value
+        let mut known: Vec<Option<ComponentValue>> = Vec::with_capacity(plan.components.len());
+        for (index, planned) in plan.components.iter().enumerate() {
+            let gate = match plan.gate(index) {
+                Some(criterion) => SnippetGate::behind(known[criterion].as_ref()),
+                None => SnippetGate::Open,
+            };
+            let value = match gate {
+                SnippetGate::Closed(value) => Some(value),
+                SnippetGate::Waiting => None,
+                SnippetGate::Open if verdicts.contains_key(planned.item.as_str()) => {
+                    Some(judged_value(planned, rubric, verdicts))
+                }
+                SnippetGate::Open => {
+                    calls.extend(call(planned, rubric, answer));
+                    None
                 }
             };
-            values.push(value);
+            known.push(value);
         }
-        if !calls.is_empty() {
-            return Step::Ask(calls);
+        values::ask_or_score(calls, || {
+            let mut all: Vec<ComponentValue> = Vec::with_capacity(known.len());
+            for (value, planned) in known.into_iter().zip(&plan.components) {
+                all.push(
+                    value.unwrap_or_else(|| {
+                        self.value_without_verdict(planned.source, rubric, answer)
+                    }),
+                );
+            }
+            self.fold(plan, all)
+        })
+    }
+}
+
+/// Whether a component can be asked about now; only snippets ever wait.
+enum SnippetGate {
+    /// It can.
+    Open,
+    /// The criterion of these snippets has no verdict yet.
+    Waiting,
+    /// The snippets have this value without being asked about.
+    Closed(ComponentValue),
+}
+
+impl SnippetGate {
+    /// The gate behind a criterion: it must have earned something.
+    fn behind(criterion: Option<&ComponentValue>) -> Self {
+        match criterion {
+            None => Self::Waiting,
+            Some(Err(_)) => Self::Closed(Err(UnscoredReason::new(
+                UnscoredKind::DependsOnUnscored,
+                "its criterion is unscored",
+            ))),
+            // NaN is not zero: the reference continues, and nothing else can be NaN.
+            Some(Ok((value, _))) if *value == 0.0 => Self::Closed(Ok((0.0, None))),
+            Some(Ok(_)) => Self::Open,
         }
-        // Compat mode alone counts an appended block of references.
-        let text = if self.mode == Mode::Compat {
-            &answer.answer_text
-        } else {
-            answer.own_text()
-        };
-        let without_verdict = |part: &Part| match part.source {
-            Source::Length => Ok((length_score(&case.rubric, word_count(text)), None)),
-            _ => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
-        };
-        let parts = values.into_iter().zip(&plan.parts);
-        let values = parts
-            .map(|(value, part)| value.unwrap_or_else(|| without_verdict(part)))
-            .collect();
-        Step::Done(self.fold(plan, values))
+    }
+}
+
+/// The value of a component from its verdict.
+fn judged_value(
+    planned: &PlannedComponent,
+    rubric: &Rubric,
+    verdicts: &Verdicts,
+) -> ComponentValue {
+    let reading = values::reading(verdicts, &planned.item)?;
+    let value = match (planned.source, &reading.verdict) {
+        (ComponentSource::Expertise | ComponentSource::Criterion(_), Verdict::Points(points)) => {
+            Some(points / MAX_POINTS)
+        }
+        (ComponentSource::Snippets(index), Verdict::Count(count)) => {
+            Some(snippet_share(*count, rubric, index))
+        }
+        (ComponentSource::Citations, Verdict::Claims(shares)) => Some(shares.citations),
+        (ComponentSource::Excerpts, Verdict::Claims(shares)) => Some(shares.excerpts),
+        _ => None,
+    };
+    values::value_of(reading, value)
+}
+
+/// The share of a criterion's snippets that the judge counted, at most 1.
+fn snippet_share(count: f64, rubric: &Rubric, criterion: usize) -> f64 {
+    let criterion = rubric.criteria.get(criterion);
+    let snippets = criterion.map_or(0, |criterion| criterion.snippets.len());
+    let share = count / snippets.max(1) as f64;
+    // Python's `min(share, 1)`: NaN stays NaN.
+    if share > 1.0 { 1.0 } else { share }
+}
+
+/// Adds a component. Of equal names (compat only) it keeps the first position, the last weight, and the last value unless
+/// an earlier one is missing.
+fn add(component: Component, components: &mut Vec<Component>) {
+    let earlier = components
+        .iter_mut()
+        .find(|earlier| earlier.name == component.name);
+    match earlier {
+        Some(earlier) if earlier.value.is_none() => earlier.weight = component.weight,
+        Some(earlier) => *earlier = component,
+        None => components.push(component),
     }
 }
 
 /// The call for a component's verdict, if it needs one.
-fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
+fn call(planned: &PlannedComponent, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
     let question = Arc::clone(&rubric.question);
     let answer = Arc::clone(&answer.answer_text);
-    let item = part.item.as_str();
+    let item = planned.item.as_str();
     let role = Role::Rubric;
-    let call = match part.source {
-        Source::Expertise => JudgeCall::new(item, role, Expertise { question, answer }),
-        Source::Citations => JudgeCall::new(item, role, Citations { question, answer }),
-        Source::Criterion(i) => {
-            let criterion = Arc::clone(&rubric.criteria.get(i)?.criterion);
+    let call = match planned.source {
+        ComponentSource::Expertise => JudgeCall::new(item, role, Expertise { question, answer }),
+        ComponentSource::Citations => JudgeCall::new(item, role, Citations { question, answer }),
+        ComponentSource::Criterion(index) => {
+            let criterion = Arc::clone(&rubric.criteria.get(index)?.criterion);
             let property = Property {
                 question,
                 answer,
@@ -259,8 +297,8 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
             };
             JudgeCall::new(item, role, property)
         }
-        Source::Snippets(i) => {
-            let snippets = Arc::clone(&rubric.criteria.get(i)?.snippets);
+        ComponentSource::Snippets(index) => {
+            let snippets = Arc::clone(&rubric.criteria.get(index)?.snippets);
             let evidence = SnippetEvidence {
                 question,
                 answer,
@@ -268,7 +306,9 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
             };
             JudgeCall::new(item, role, evidence)
         }
-        Source::Length | Source::Excerpts | Source::Nothing => return None,
+        ComponentSource::Length | ComponentSource::Excerpts | ComponentSource::Nothing => {
+            return None;
+        }
     };
     Some(call)
 }
@@ -276,10 +316,8 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
 /// 1 up to `low_length` words, falling to 0 at `high_length`; a step if both are equal.
 fn length_score(rubric: &Rubric, words: usize) -> f64 {
     let words = i128::try_from(words).unwrap_or(i128::MAX);
-    let (low, high) = (
-        i128::from(rubric.low_length),
-        i128::from(rubric.high_length),
-    );
+    let low = i128::from(rubric.low_length);
+    let high = i128::from(rubric.high_length);
     if low == high {
         return if words <= low { 1.0 } else { 0.0 };
     }

@@ -169,7 +169,7 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
             .map(|(points, name)| (Arc::from(name), judged(points)));
         let (case, verdicts) = (case(&[0.5, 0.5]), verdicts.collect());
         let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
-        race.fold(&case, case.criteria.iter().map(credit).collect())
+        weighted::score(&race, &case, case.criteria.iter().map(credit).collect())
     };
     // 0.5 x 3 / (0.5 x (3 + 1))
     let one = scored([(3.0, 1.0), (0.0, 0.0)]);
@@ -200,15 +200,15 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
         let case = case(&[0.5, 0.5]);
         let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
         let credits = case.criteria.iter().map(credit).collect();
-        race.fold(&case, credits)
+        weighted::score(&race, &case, credits)
     };
     // T + R = 0: the reference has 0, whatever T is.
     let opposite = scored([(-0.8, 0.8), (-0.8, 0.8)]);
     assert_eq!(opposite.value, Some(0.0));
-    assert_eq!(opposite.notes, [OUT_OF_RANGE]);
+    assert_eq!(opposite.notes, [weighted::OUT_OF_RANGE]);
     // T = -0.8 + 0.5, T + R = 1
     let partly = scored([(-0.8, 0.8), (0.5, 0.5)]);
     assert!((partly.value.unwrap() + 0.3).abs() < 1e-12, "{partly:?}");
-    assert_eq!(partly.notes, [OUT_OF_RANGE]);
+    assert_eq!(partly.notes, [weighted::OUT_OF_RANGE]);
     assert!(scored([(0.3, 0.1), (0.5, 0.5)]).notes.is_empty());
 }
