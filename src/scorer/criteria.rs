@@ -1,10 +1,11 @@
 //! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA, RACE,
 //! ScholarQA-CS2.
 //!
-//! Formulas: `docs/metrics.md`. The criteria are asked in batches; each verdict becomes a credit (`credit.rs`). The
-//! credits make a weighted share (`weighted.rs`), or with other metrics the score of a report (`report.rs`); components
-//! carry their weight as a share of the sum that can be earned.
+//! Formulas: `docs/metrics.md`. The criteria are asked in batches; each verdict becomes a credit (`credit.rs`). An
+//! aggregation makes the score of the credits: a weighted share (`weighted.rs`), or with further metrics the mean of a
+//! report (`report.rs`). Components carry their weight as a share of what can be earned.
 
+mod aggregation;
 mod credit;
 mod report;
 mod weighted;
@@ -15,16 +16,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    Answer, CaseCriterion, Mode, Reading, Report, ReportFault, Role, RubricProfile, Score,
-    TestCase, Unit, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CaseCriterion, Mode, Reading, Role, RubricProfile, Score, TestCase, Unit, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use crate::question::{CriteriaLevels, JudgeCall};
 use crate::scorer::{
     InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts, values,
 };
 
+use aggregation::Aggregation;
 use credit::{Credit, CriterionCredit};
-use report::OtherMetrics;
+use report::ReportMean;
+use weighted::WeightedShare;
 
 /// The scorer by a list of criteria.
 pub static CRITERIA: ScorerInfo = ScorerInfo {
@@ -70,40 +73,17 @@ pub struct CriteriaScorer {
 impl CriteriaScorer {
     /// Every criterion of the case as a component without a value: a template for answers that were not judged.
     pub fn unjudged(&self, case: &TestCase) -> Score {
-        self.unscored(case, &values::not_judged())
+        self.aggregation()
+            .unscored(self, case, &values::not_judged())
     }
 
-    /// The score of a case without any value, for this reason.
-    fn unscored(&self, case: &TestCase, reason: &UnscoredReason) -> Score {
-        let credits = vec![Err(reason.clone()); case.criteria.len()];
+    /// How credits make a score.
+    fn aggregation(&self) -> &'static dyn Aggregation {
         if self.profile.report {
-            let others = OtherMetrics::all(Err(reason.clone()));
-            return report::score(self, case, credits, others);
+            &ReportMean
+        } else {
+            &WeightedShare
         }
-        weighted::score(self, case, credits)
-    }
-
-    /// The score of an answer that no judge needs to see; `None` if one is asked.
-    fn score_without_judge(&self, case: &TestCase, report: Option<&Report>) -> Option<Score> {
-        let reason = match report {
-            Some(Report {
-                fault: Some(ReportFault::Nothing(what)),
-                ..
-            }) => return Some(report::score_of_nothing(self, case, what)),
-            Some(report) => report::refusal(report, case, self.mode)?,
-            None => self.refusal(case)?,
-        };
-        Some(self.unscored(case, &reason))
-    }
-
-    /// Why no judge is asked about a list of criteria.
-    fn refusal(&self, case: &TestCase) -> Option<UnscoredReason> {
-        let mut criteria = case.criteria.iter();
-        if self.counts_zero() || criteria.any(|criterion| criterion.weight > 0.0) {
-            return None;
-        }
-        let what = "no criterion has a positive weight, so that no point can be earned";
-        Some(UnscoredReason::new(UnscoredKind::NotAsked, what))
     }
 
     /// Whether what the judge leaves open counts as 0, as in the reference.
@@ -212,24 +192,18 @@ impl Scorer for CriteriaScorer {
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
         let Subject { case, answer, .. } = *subject;
-        let report = self.profile.report.then(|| report::of(answer));
-        if let Some(score) = self.score_without_judge(case, report.as_deref()) {
+        let aggregation = self.aggregation();
+        if let Some(score) = aggregation.score_without_judge(self, subject) {
             return Step::Done(score);
         }
         let mut calls = self.open_calls(case, answer, verdicts);
-        if let Some(report) = &report {
-            let of_report = report::calls(case, answer, report);
-            calls.extend(values::without_verdict(of_report, verdicts));
-        }
+        calls.extend(values::without_verdict(
+            aggregation.calls(subject),
+            verdicts,
+        ));
         values::ask_or_score(calls, || {
             let credits = self.credits(case, verdicts);
-            match report {
-                Some(report) => {
-                    let others = report::metrics(answer, &report, verdicts, &self.profile);
-                    report::score(self, case, credits, others)
-                }
-                None => weighted::score(self, case, credits),
-            }
+            aggregation.score(self, subject, credits, verdicts)
         })
     }
 }

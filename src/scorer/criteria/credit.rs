@@ -1,7 +1,8 @@
 //! What an answer earns on one criterion of a list.
 
 use crate::domain::{
-    CaseCriterion, Component, ComponentKind, CriterionVerdict, UnscoredKind, UnscoredReason,
+    CaseCriterion, Component, ComponentKind, CriterionVerdict, TestCase, UnscoredKind,
+    UnscoredReason,
 };
 
 /// The factor of a weight where answer and reference article have no point: it counts only where nothing else does.
@@ -61,6 +62,11 @@ pub(super) fn is_abstained(credit: &CriterionCredit) -> bool {
     credit
         .as_ref()
         .is_err_and(|reason| reason.kind == UnscoredKind::Abstained)
+}
+
+/// No credit for any criterion of a case, for this reason.
+pub(super) fn missing(case: &TestCase, reason: &UnscoredReason) -> Vec<CriterionCredit> {
+    vec![Err(reason.clone()); case.criteria.len()]
 }
 
 /// The component of a criterion.

@@ -1,9 +1,10 @@
 //! The score of a report (ScholarQA-CS2): the mean of four metrics, one of which is the recall of its criteria, called
 //! ingredients.
 //!
-//! Beside the ingredients a judge is asked about irrelevant paragraphs, and about the citations of each section. The
+//! Besides the ingredients, a judge is asked about irrelevant paragraphs, and about the citations of each section. The
 //! formulas are in [`report_metrics`](crate::scorer::report_metrics).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::domain::{
@@ -15,9 +16,10 @@ use crate::scorer::report_metrics::{
     CitationCounts, METRIC_WEIGHTS, answer_precision, global_average, ingredient_recall,
     ingredient_shares,
 };
-use crate::scorer::{Verdicts, values};
+use crate::scorer::{Subject, Verdicts, values};
 
-use super::credit::{self, Credit, CriterionCredit};
+use super::aggregation::Aggregation;
+use super::credit::{self, Credit, CriterionCredit, missing};
 use super::{CRITERIA, CriteriaScorer};
 
 /// Item of the call about irrelevant paragraphs; not the component's, since samples are numbers of texts.
@@ -26,96 +28,112 @@ const PRECISION: &str = "irrelevant_paragraphs";
 /// The value of a metric, or why it is missing.
 type Metric = Result<f64, UnscoredReason>;
 
-/// The metrics other than the recall of ingredients.
-#[derive(Debug, Clone)]
-pub(super) struct OtherMetrics {
-    answer_precision: Metric,
-    citation_precision: Metric,
-    citation_recall: Metric,
-}
+/// The mean of a report's metrics.
+#[derive(Debug)]
+pub(super) struct ReportMean;
 
-impl OtherMetrics {
-    /// The same for all of them.
-    pub(super) fn all(metric: Metric) -> Self {
-        Self {
-            answer_precision: metric.clone(),
-            citation_precision: metric.clone(),
-            citation_recall: metric,
+impl Aggregation for ReportMean {
+    /// A completion that does not contain a report has 0 in every metric.
+    fn score_without_judge(&self, scorer: &CriteriaScorer, subject: &Subject<'_>) -> Option<Score> {
+        let case = subject.case;
+        let reason = match &report_of(subject.answer).fault {
+            Some(ReportFault::Nothing(what)) => {
+                let credits = vec![Ok(Credit::ZERO); case.criteria.len()];
+                let mut score = score(scorer, case, credits, OtherMetrics::all(Ok(0.0)));
+                score.notes.push(format!("{what}: 0"));
+                return Some(score);
+            }
+            Some(ReportFault::Dropped(what)) => UnscoredReason::new(UnscoredKind::Exception, what),
+            None if ingredient_shares(&case.criteria, scorer.mode).is_none() => {
+                let what = "the weights of the ingredients sum to 0";
+                UnscoredReason::new(UnscoredKind::NotAsked, what)
+            }
+            None => return None,
+        };
+        Some(self.unscored(scorer, case, &reason))
+    }
+
+    /// One call about irrelevant paragraphs, and one for each group that has citations.
+    fn calls(&self, subject: &Subject<'_>) -> Vec<JudgeCall> {
+        let precision = IrrelevantParagraphs {
+            question: Arc::clone(&subject.case.rubric.question),
+            answer: Arc::clone(&subject.answer.answer_text),
+        };
+        let mut calls = vec![JudgeCall::new(PRECISION, Role::Criteria, precision)];
+        for (at, group) in report_of(subject.answer).groups.iter().enumerate() {
+            if group.citations.is_empty() {
+                continue;
+            }
+            let section = SectionCitations {
+                text: group.text.as_str().into(),
+                citations: group.citations.as_slice().into(),
+            };
+            calls.push(JudgeCall::new(group_item(at), Role::Criteria, section));
         }
+        calls
+    }
+
+    fn score(
+        &self,
+        scorer: &CriteriaScorer,
+        subject: &Subject<'_>,
+        credits: Vec<CriterionCredit>,
+        verdicts: &Verdicts,
+    ) -> Score {
+        let others = OtherMetrics::of(subject.answer, verdicts, &scorer.profile);
+        score(scorer, subject.case, credits, others)
+    }
+
+    fn unscored(&self, scorer: &CriteriaScorer, case: &TestCase, reason: &UnscoredReason) -> Score {
+        let others = OtherMetrics::all(Err(reason.clone()));
+        score(scorer, case, missing(case, reason), others)
     }
 }
 
 /// The report of an answer; a plain text is one section without citations.
-pub(super) fn of(answer: &Answer) -> Arc<Report> {
-    answer
-        .report
-        .clone()
-        .unwrap_or_else(|| Arc::new(Report::of_text(&answer.answer_text, None)))
-}
-
-/// Why no judge is asked about a report.
-pub(super) fn refusal(report: &Report, case: &TestCase, mode: Mode) -> Option<UnscoredReason> {
-    if let Some(ReportFault::Dropped(what)) = &report.fault {
-        return Some(UnscoredReason::new(UnscoredKind::Exception, what));
+fn report_of(answer: &Answer) -> Cow<'_, Report> {
+    match &answer.report {
+        Some(report) => Cow::Borrowed(report),
+        None => Cow::Owned(Report::of_text(&answer.answer_text, None)),
     }
-    if ingredient_shares(&case.criteria, mode).is_none() {
-        let what = "the weights of the ingredients sum to 0";
-        return Some(UnscoredReason::new(UnscoredKind::NotAsked, what));
-    }
-    None
-}
-
-/// The score of a completion that does not contain a report, for this reason: 0 in every metric.
-pub(super) fn score_of_nothing(scorer: &CriteriaScorer, case: &TestCase, what: &str) -> Score {
-    let credits = vec![Ok(Credit::ZERO); case.criteria.len()];
-    let mut score = score(scorer, case, credits, OtherMetrics::all(Ok(0.0)));
-    score.notes.push(format!("{what}: 0"));
-    score
-}
-
-/// One call about irrelevant paragraphs, and one for each group that has citations.
-pub(super) fn calls(case: &TestCase, answer: &Answer, report: &Report) -> Vec<JudgeCall> {
-    let precision = IrrelevantParagraphs {
-        question: Arc::clone(&case.rubric.question),
-        answer: Arc::clone(&answer.answer_text),
-    };
-    let mut calls = vec![JudgeCall::new(PRECISION, Role::Criteria, precision)];
-    for (at, group) in report.groups.iter().enumerate() {
-        if group.citations.is_empty() {
-            continue;
-        }
-        let section = SectionCitations {
-            text: group.text.as_str().into(),
-            citations: group.citations.as_slice().into(),
-        };
-        calls.push(JudgeCall::new(group_item(at), Role::Criteria, section));
-    }
-    calls
 }
 
 fn group_item(at: usize) -> String {
     format!("citation_group_{}", at + 1)
 }
 
-/// Answer precision, citation precision and citation recall.
-pub(super) fn metrics(
-    answer: &Answer,
-    report: &Report,
-    verdicts: &Verdicts,
-    profile: &RubricProfile,
-) -> OtherMetrics {
-    let answer_precision = precision(answer, verdicts);
-    match citations(report, verdicts, profile) {
-        Ok(counts) => OtherMetrics {
-            answer_precision,
-            citation_precision: Ok(counts.precision()),
-            citation_recall: Ok(counts.recall()),
-        },
-        Err(reason) => OtherMetrics {
-            answer_precision,
-            citation_precision: Err(reason.clone()),
-            citation_recall: Err(reason),
-        },
+/// The metrics other than the recall of ingredients.
+#[derive(Debug, Clone)]
+struct OtherMetrics {
+    answer_precision: Metric,
+    citation_precision: Metric,
+    citation_recall: Metric,
+}
+
+impl OtherMetrics {
+    fn of(answer: &Answer, verdicts: &Verdicts, profile: &RubricProfile) -> Self {
+        let answer_precision = precision(answer, verdicts);
+        match citations(&report_of(answer), verdicts, profile) {
+            Ok(counts) => Self {
+                answer_precision,
+                citation_precision: Ok(counts.precision()),
+                citation_recall: Ok(counts.recall()),
+            },
+            Err(reason) => Self {
+                answer_precision,
+                citation_precision: Err(reason.clone()),
+                citation_recall: Err(reason),
+            },
+        }
+    }
+
+    /// The same for all of them.
+    fn all(metric: Metric) -> Self {
+        Self {
+            answer_precision: metric.clone(),
+            citation_precision: metric.clone(),
+            citation_recall: metric,
+        }
     }
 }
 
@@ -148,7 +166,7 @@ fn citations(
 
 /// The score of these credits and other metrics: each ingredient with its weight in the mean of the four metrics, and the
 /// metrics. The recall has no weight, since its ingredients have it.
-pub(super) fn score(
+fn score(
     scorer: &CriteriaScorer,
     case: &TestCase,
     credits: Vec<CriterionCredit>,

@@ -4,14 +4,46 @@
 //! With a reference article that is T / (T + R), the weighted sums of both: a criterion's credit is t / (t + r), and its
 //! weight counts t + r times.
 
-use crate::domain::{Mode, Score, TestCase};
+use crate::domain::{Mode, Score, TestCase, UnscoredKind, UnscoredReason};
+use crate::scorer::{Subject, Verdicts};
 
-use super::credit::{self, CriterionCredit, is_abstained};
+use super::aggregation::Aggregation;
+use super::credit::{self, CriterionCredit, is_abstained, missing};
 use super::{CRITERIA, CriteriaScorer};
 
 /// Note on shares of answer and reference article, which `--compat` computes from any numbers.
 pub(super) const OUT_OF_RANGE: &str = "shares outside 0..100%: the judge's points for the answer or the reference article are negative, \
                                        and --compat computes with them as the reference does";
+
+/// The weighted share of the criteria's credits.
+#[derive(Debug)]
+pub(super) struct WeightedShare;
+
+impl Aggregation for WeightedShare {
+    fn score_without_judge(&self, scorer: &CriteriaScorer, subject: &Subject<'_>) -> Option<Score> {
+        let mut criteria = subject.case.criteria.iter();
+        if scorer.counts_zero() || criteria.any(|criterion| criterion.weight > 0.0) {
+            return None;
+        }
+        let what = "no criterion has a positive weight, so that no point can be earned";
+        let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
+        Some(self.unscored(scorer, subject.case, &reason))
+    }
+
+    fn score(
+        &self,
+        scorer: &CriteriaScorer,
+        subject: &Subject<'_>,
+        credits: Vec<CriterionCredit>,
+        _verdicts: &Verdicts,
+    ) -> Score {
+        score(scorer, subject.case, credits)
+    }
+
+    fn unscored(&self, scorer: &CriteriaScorer, case: &TestCase, reason: &UnscoredReason) -> Score {
+        score(scorer, case, missing(case, reason))
+    }
+}
 
 /// The score of these credits, one for each criterion of the case.
 pub(super) fn score(
