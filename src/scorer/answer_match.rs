@@ -22,8 +22,9 @@ pub fn normalize(text: &str) -> String {
     let mut normal = String::with_capacity(kept.len());
     let mut rest = kept.as_str();
     while let Some(first) = rest.chars().next() {
-        let run = |c: char| is_python_word(c) == is_python_word(first);
-        let (part, behind) = rest.split_at(rest.find(|c| !run(c)).unwrap_or(rest.len()));
+        // A run of word characters, or of others.
+        let end = rest.find(|c| is_python_word(c) != is_python_word(first));
+        let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
         if matches!(part, "a" | "an" | "the") {
             normal.push(' ');
@@ -110,14 +111,17 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let gold = gold.trim_matches(is_python_whitespace);
     let first = gold.chars().next()?;
     let last = gold.chars().next_back()?;
-    let starts = |at: usize| {
-        !(is_python_word(first) && output[..at].chars().next_back().is_some_and(is_python_word))
-    };
-    let ends = |at: usize| {
-        !(is_python_word(last) && output[at..].chars().next().is_some_and(is_python_word))
-    };
     let mut found = occurrences(gold.as_bytes(), output.as_bytes());
-    Some(found.any(|at| starts(at) && ends(at + gold.len())))
+    Some(found.any(|at| {
+        let before = output[..at].chars().next_back();
+        let behind = output[at + gold.len()..].chars().next();
+        !is_in_word(before, first) && !is_in_word(behind, last)
+    }))
+}
+
+/// Whether the character at an end of a match continues a word with its neighbor outside.
+fn is_in_word(neighbor: Option<char>, end: char) -> bool {
+    is_python_word(end) && neighbor.is_some_and(is_python_word)
 }
 
 /// Starts of all occurrences, overlapping ones too (so not `match_indices`), in linear time. Source: D. Knuth,
@@ -125,21 +129,22 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
 fn occurrences(needle: &[u8], text: &[u8]) -> impl Iterator<Item = usize> {
     // For each prefix of the needle, the length of the longest other prefix that it ends with.
     let mut borders = vec![0; needle.len()];
-    // The length of the longest prefix that ends with this byte, if one of `length` ends before it.
-    let extended = move |borders: &[usize], mut length: usize, byte: u8| {
-        while length > 0 && needle.get(length) != Some(&byte) {
-            length = borders[length - 1];
-        }
-        length + usize::from(needle.get(length) == Some(&byte))
-    };
     for at in 1..needle.len() {
-        borders[at] = extended(&borders, borders[at - 1], needle[at]);
+        borders[at] = extended(needle, &borders, borders[at - 1], needle[at]);
     }
     let mut length = 0;
     text.iter().enumerate().filter_map(move |(at, byte)| {
-        length = extended(&borders, length, *byte);
+        length = extended(needle, &borders, length, *byte);
         (length == needle.len()).then(|| at + 1 - length)
     })
+}
+
+/// The length of the longest prefix of the needle that ends with this byte, if one of `length` ends before it.
+fn extended(needle: &[u8], borders: &[usize], mut length: usize, byte: u8) -> usize {
+    while length > 0 && needle.get(length) != Some(&byte) {
+        length = borders[length - 1];
+    }
+    length + usize::from(needle.get(length) == Some(&byte))
 }
 
 #[cfg(test)]

@@ -73,40 +73,47 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         .iter()
         .flat_map(|marker| marker.numbers.iter().copied())
         .collect();
-    let is_source = |number: &u64| {
-        base.place_of(*number)
-            .is_some_and(|place| place < prediction.sources.len())
-    };
     let cited_places: BTreeSet<usize> = distinct
         .iter()
         .filter_map(|number| base.place_of(*number))
         .collect();
-    let duplicates = markers.iter().map(|marker| {
+    let mut duplicates = 0;
+    for marker in &markers {
         let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
-        marker.numbers.len() - own.len()
-    });
+        duplicates += marker.numbers.len() - own.len();
+    }
     let (cited_sentences, uncited_sentences) = sentences(text)
         .into_iter()
         .partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     CitationAudit {
         markers: markers.len(),
-        dangling: if prediction.sources.is_empty() {
-            BTreeSet::new()
-        } else {
-            let markers = distinct.iter().copied();
-            markers.filter(|number| !is_source(number)).collect()
-        },
+        dangling: dangling(&distinct, prediction.sources.len(), base),
         unused: (0..prediction.sources.len())
             .filter(|place| !cited_places.contains(place))
             .map(|place| base.number_of(place))
             .collect(),
-        duplicates: duplicates.sum(),
+        duplicates,
         distinct,
         cited_sentences,
         uncited_sentences,
         words: word_count(&without_citations(text)),
         coverage: coverage(prediction),
     }
+}
+
+/// The cited numbers without a source. An answer without any sources has none: its input does not list them.
+fn dangling(distinct: &BTreeSet<u64>, source_count: usize, base: IndexBase) -> BTreeSet<u64> {
+    let mut dangling = BTreeSet::new();
+    if source_count == 0 {
+        return dangling;
+    }
+    for number in distinct {
+        let place = base.place_of(*number);
+        if place.is_none_or(|place| place >= source_count) {
+            dangling.insert(*number);
+        }
+    }
+    dangling
 }
 
 /// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
@@ -236,20 +243,19 @@ impl Scorer for CitationAuditScorer {
         let prediction = prediction_of(subject.answer);
         let found = audit(&prediction, self.index_base);
         let coverage = found.coverage.filter(|_| self.with_gold);
-        let count = |count: usize| Some(count as f64);
         let has_sources = !prediction.sources.is_empty();
-        let of_sources = |number: usize| count(number).filter(|_| has_sources);
-        let share = |part: usize, all: usize| (all > 0).then(|| part as f64 / all as f64);
-        let (cited, distinct) = (found.cited_sentences.len(), found.distinct.len());
+        let cited = found.cited_sentences.len();
+        let distinct = found.distinct.len();
+        let valid = distinct - found.dangling.len();
         let values = [
-            count(found.words),
-            count(found.markers),
-            count(found.distinct.len()),
-            of_sources(found.dangling.len()),
-            of_sources(found.unused.len()),
-            count(found.duplicates),
+            Some(found.words as f64),
+            Some(found.markers as f64),
+            Some(distinct as f64),
+            has_sources.then_some(found.dangling.len() as f64),
+            has_sources.then_some(found.unused.len() as f64),
+            Some(found.duplicates as f64),
             share(cited, cited + found.uncited_sentences.len()),
-            share(distinct - found.dangling.len(), distinct).filter(|_| has_sources),
+            share(valid, distinct).filter(|_| has_sources),
             coverage.map(|coverage| coverage.cited as f64),
             coverage.map(|coverage| coverage.scores.precision),
             coverage.map(|coverage| coverage.scores.recall),
@@ -263,6 +269,11 @@ impl Scorer for CitationAuditScorer {
             ..Score::default()
         })
     }
+}
+
+/// part / all; `None` if there is nothing to take a share of.
+fn share(part: usize, all: usize) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
 }
 
 #[cfg(test)]

@@ -58,14 +58,13 @@ pub fn first_words(text: &str, limit: usize) -> &str {
 pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
     let output = prediction.output();
     let answer = prediction.gold.answer.as_deref();
-    let as_number = |holds: bool| f64::from(u8::from(holds));
-    let is_match =
-        |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
+    let is_match = answer
+        .and_then(|answer| matches(&without_citations(answer), &without_citations(output), mode));
     let str_em_share = str_em(&prediction.gold.short_answers, output, mode);
     let rouge = rouge_best(&rouge_references(prediction), output, stems).map(|(_, scores)| scores);
     [
         Some(word_count(output) as f64),
-        answer.and_then(is_match).map(as_number),
+        is_match.map(as_number),
         answer.map(|answer| as_number(exact_match(answer, output))),
         answer.map(|answer| token_f1(answer, output)),
         str_em_share,
@@ -74,6 +73,11 @@ pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f6
         rouge.map(|scores| scores.rouge_2.f1),
         rouge.map(|scores| scores.rouge_l.f1),
     ]
+}
+
+/// 1 if it holds, else 0.
+fn as_number(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
 }
 
 /// The components that have a value. The others do not apply and are omitted, rather than unscored.

@@ -79,18 +79,10 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     let mut numbers = HashMap::new();
     let reference = numbered(reference, &mut numbers);
     let hypothesis = numbered(hypothesis, &mut numbers);
-    let of_ngrams = |n: usize| {
-        let [theirs, ours] = [&reference, &hypothesis].map(|tokens| ngram_keys(tokens, n));
-        Prf::of(
-            shared(&theirs, &ours) as f64,
-            ours.len() as f64,
-            theirs.len() as f64,
-        )
-    };
     let common = longest_common_subsequence(&reference, &hypothesis);
     RougeScores {
-        rouge_1: of_ngrams(1),
-        rouge_2: of_ngrams(2),
+        rouge_1: ngram_scores(1, &reference, &hypothesis),
+        rouge_2: ngram_scores(2, &reference, &hypothesis),
         rouge_l: Prf::of(
             common as f64,
             hypothesis.len() as f64,
@@ -99,25 +91,39 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     }
 }
 
+/// The scores of shared n-grams.
+fn ngram_scores(n: usize, reference: &[u32], hypothesis: &[u32]) -> Prf {
+    let theirs = ngram_keys(reference, n);
+    let ours = ngram_keys(hypothesis, n);
+    Prf::of(
+        shared(&theirs, &ours) as f64,
+        ours.len() as f64,
+        theirs.len() as f64,
+    )
+}
+
 /// Tokens as numbers from 0; equal tokens get equal numbers.
 fn numbered<'a>(tokens: &'a [Arc<str>], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
-    let number = |token: &'a Arc<str>| {
+    let mut numbered = Vec::with_capacity(tokens.len());
+    for token in tokens {
         let next = numbers.len() as u32;
-        *numbers.entry(token).or_insert(next)
-    };
-    tokens.iter().map(number).collect()
+        numbered.push(*numbers.entry(token).or_insert(next));
+    }
+    numbered
 }
 
 /// N-grams, n at most 2, each as one number; sorted.
 fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
-    let key = |ngram: &[u32]| {
-        ngram
-            .iter()
-            .fold(0, |key, token| key << 32 | u64::from(*token))
-    };
-    let mut keys: Vec<u64> = tokens.windows(n).map(key).collect();
+    let mut keys: Vec<u64> = tokens.windows(n).map(ngram_key).collect();
     keys.sort_unstable();
     keys
+}
+
+/// Two 32-bit numbers side by side.
+fn ngram_key(ngram: &[u32]) -> u64 {
+    ngram
+        .iter()
+        .fold(0, |key, token| key << 32 | u64::from(*token))
 }
 
 /// Size of the multiset intersection of two sorted lists.
