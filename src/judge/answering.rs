@@ -172,6 +172,8 @@ impl Answering {
             models.insert(model.to_owned());
             return Ok(());
         }
+        // Only now it is known who answers; scores that rest on other replies cannot be mended one
+        // by one, so they are made again.
         if state.used.iter().any(|used| used != model) {
             state.contradicted_by = Some(model.to_owned());
         }
@@ -222,6 +224,7 @@ impl Answering {
     fn begin_again_by(&self, rule: Rule) {
         let mut state = locked(&self.state);
         state.forget_uses();
+        // What a live reply has shown is not forgotten by a choice made for cached ones.
         if !matches!(state.rule, Rule::Live(_)) {
             state.rule = rule;
         }

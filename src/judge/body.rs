@@ -172,10 +172,14 @@ impl RequestOptions {
             json!(self.sent_limit(limit)),
             form,
             json!(self.seed),
+            // Always empty; the place stays, since every cached key would change without it.
             json!([]),
             json!(self.logprobs),
         ];
+        // Only where it is given, so that keys from before this option stay valid.
         sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
+        // The lengths stand in the head: without them the end of the system text could be moved
+        // into the user's without another hash.
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let head = json!([
             ENCODING,
@@ -279,6 +283,8 @@ impl Written {
         let mut parameters = Vec::new();
         for form in protocol.parameters() {
             let is_ours = own.is_some_and(|own| own.contains_key(form.field));
+            // A parameter that the user set is not dropped when the server refuses it: the user
+            // must hear of it.
             let is_replaced = users.is_some_and(|users| users.contains_key(form.field));
             if is_ours && !is_replaced && form.parameter != other_form {
                 parameters.push(form.parameter);

@@ -381,6 +381,8 @@ impl ServedModel {
         let mut source = recorded.clone();
         let cached: Arc<dyn Judge> = match &answering {
             Some(answering) => {
+                // The record of the run comes before the cache: a continued run keeps its own
+                // replies, even if the cache has others by now.
                 source.push(Arc::clone(answering) as Arc<dyn ReplySource>);
                 Arc::new(Cached::new(asking, Arc::clone(answering), meters()))
             }

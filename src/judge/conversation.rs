@@ -96,6 +96,8 @@ fn without_control_tokens(text: &str) -> Cow<'_, str> {
     let brackets = text.match_indices(['[', '<']).map(|(at, _)| at);
     with_look_alikes(
         text,
+        // Replaced and not removed: the judge still sees what the answer says, and a removed token
+        // could leave another one behind.
         brackets.filter(|at| begins_with_token(&text.as_bytes()[*at..])),
     )
 }

@@ -64,8 +64,12 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
+            // Ten minutes, the default of OpenAI's own clients: a long list on a slow local model
+            // takes minutes.
             total: Duration::from_secs(600),
+            // Never reachable is most likely a mistyped address, which should be told at once.
             no_server: Duration::from_secs(5),
+            // A server that was there is probably restarting.
             server_gone: Duration::from_secs(60),
         }
     }
@@ -466,6 +470,7 @@ fn mask_keys_with(text: &str, beginning: &str) -> String {
     let mut rest = text;
     while let Some(start) = rest.find(beginning) {
         let (before, from_key) = rest.split_at(start);
+        // Words such as `task-list` hold the beginning of a key as well.
         let is_word_start = !before.ends_with(|c: char| c.is_alphanumeric());
         let is_key_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
         let end = from_key

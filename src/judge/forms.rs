@@ -64,6 +64,7 @@ impl ServiceTier {
     /// The share of the listed price.
     pub fn price_share(self) -> f64 {
         match self {
+            // OpenAI's price list: the price of the Batch API.
             Self::Flex => 0.5,
         }
     }

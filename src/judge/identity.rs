@@ -163,6 +163,8 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
             );
             return Err(Error::Settings(what));
         }
+        // A server without the route, or with another form of list, can still judge; its identity
+        // is then its name alone.
         Err(_) => Value::Null,
     };
     if let Err(TransportFault::Status { status: 503, .. }) = transport
@@ -195,6 +197,7 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
 /// The server's report on that model, by its entry in the list and by `GET /props`; null stands for a missing route.
 fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport {
     let own = models.iter().find(|listed| listed.id == model);
+    // llama.cpp answers under any name, so the only model in its list is the one that judges.
     let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
     let path = props["model_path"].as_str().filter(|path| !path.is_empty());
     let identity = ServerIdentity {

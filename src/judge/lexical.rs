@@ -72,6 +72,8 @@ impl Lexical {
             let texts = texts.chain(case.criteria.iter().map(|criterion| &*criterion.text));
             for text in texts
                 .chain([question])
+                // Each text once: in ScholarQA-CS two annotators share questions, whose words would
+                // seem frequent.
                 .filter(|text| documents.insert(text))
             {
                 vocabulary.count_document(text);
@@ -128,6 +130,8 @@ impl Words for Lexical {
             return 0.0;
         }
         let (long, all) = long_words(&self.vocabulary, question);
+        // A question has some ten content words, so that its own share alone would be mostly
+        // chance.
         let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
         let demanded = f64::from(index.long_words) / f64::from(index.content_words);
         10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
@@ -140,6 +144,7 @@ impl Words for Lexical {
 
     fn has_snippet(&self, snippet: &str, answer: &Arc<str>) -> bool {
         let query = Query::new(snippet, &self.vocabulary);
+        // A long snippet could never be covered by a window that is shorter than it.
         let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
         coverage(&query, &self.index(answer), width, &[]) >= SNIPPET_PRESENT
     }

@@ -120,6 +120,8 @@ impl Activity {
 impl Meters {
     /// Adds one to a counter of this struct.
     pub fn add_one(counter: &AtomicU64) {
+        // Relaxed: the counters are shown, and no decision depends on the order in which threads
+        // see them.
         counter.fetch_add(1, Ordering::Relaxed);
     }
 

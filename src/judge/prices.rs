@@ -58,6 +58,8 @@ impl PriceList {
     /// The price of exactly this model, with or without the name of a service before it. Private servers have none,
     /// whatever they call their model.
     pub fn find(&self, model: &str, endpoint: &Endpoint) -> Option<Price> {
+        // A local model may well be called `gpt-4o`; priced by its name, a budget would stop a run
+        // that costs nothing.
         if endpoint.is_private() {
             return None;
         }

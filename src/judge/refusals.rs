@@ -145,6 +145,7 @@ impl Refusals {
         let mut missing = Vec::new();
         for parameter in &locked(&self.known).refused {
             let without = changed.without(*parameter);
+            // A parameter that is not sent anyway is not missed, and its note would mislead.
             if without == *changed {
                 continue;
             }

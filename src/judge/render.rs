@@ -352,6 +352,8 @@ impl Renderer {
         if is_asked && has_object {
             self.keeps_schema.store(true, Ordering::Relaxed);
         }
+        // One reply with an object shows that the server takes schemas; then a reply without one is
+        // the model's, and dropping the schema would cost its other replies their form.
         let is_dropped = is_asked
             && !has_object
             && !reply.is_cut()
@@ -416,6 +418,8 @@ impl Renderer {
         let unreadable = first.unreadable.load(Ordering::Relaxed);
         if first.was_helped.load(Ordering::Relaxed)
             && unreadable >= UNREADABLE_FIRST
+            // Most, and not merely some: with a schema all calls get other keys, and what is cached
+            // without one would be asked again.
             && unreadable > first.readable.load(Ordering::Relaxed)
         {
             return self.refusals.add_need_of_schema();
@@ -530,6 +534,7 @@ fn cut_to_fit(
     let text = question.judged();
     let ends = word_ends(text);
     let up_to = |end: usize| question.with_judged(text[..end].into());
+    // By halving, since each look renders and counts a whole prompt.
     let fitting = ends.partition_point(|end| count(&*up_to(*end)) <= room);
     let longest = *ends.get(fitting.checked_sub(1)?)?;
     Some(up_to(longest))

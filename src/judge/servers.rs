@@ -343,6 +343,7 @@ fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint
     let mut endpoints = Vec::new();
     for url in judge.addresses() {
         let mut endpoint = Endpoint::of(&url, judge.kind().protocol())?;
+        // The key of a service is not sent to an address that nobody named it for.
         if !judge.withheld_from.contains(&url) {
             endpoint.api_key.clone_from(&judge.api_key);
         }

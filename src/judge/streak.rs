@@ -68,6 +68,8 @@ impl Streak {
         }
         row.answers
             .insert((request.system.clone(), request.case_id.clone()));
+        // Refusals come back at once and replies after seconds: with 32 calls in flight the first
+        // three results may all be refusals of a judge that works.
         if row.earlier.strong_count() > 0 && row.answers.len() < MANY_ANSWERS {
             return None;
         }

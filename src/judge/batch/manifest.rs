@@ -149,6 +149,7 @@ impl BatchManifest {
         let shown = dir.display().to_string();
         let refuse = |what: &str| Err(Error::Usage(format!("--out {shown:?}: {what}")));
         let manifest = Self::load(dir)?;
+        // Its results can only be found through this manifest.
         if manifest.parts.iter().any(|part| part.file_id.is_some()) {
             return refuse("the batch there was submitted to a service; name another directory");
         }
@@ -205,6 +206,8 @@ impl BatchManifest {
             .parts
             .iter()
             .flat_map(|part| std::iter::once(&part.file).chain(&part.results));
+        // A batch may come from somebody else: `../..` in it would read or overwrite any file of
+        // the user.
         if let Some(name) = names.into_iter().find(|name| !is_plain_name(name)) {
             return Err(fault(format!(
                 "{name:?} is not the name of a file in this directory"
@@ -251,6 +254,8 @@ pub(super) fn read_request_file(dir: &Path, part: &BatchPart) -> Result<Vec<u8>>
     let path = dir.join(&part.file);
     refuse_link(&path)?;
     let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
+    // A request that was changed would be answered under the fingerprint of the original, and its
+    // reply would enter the cache as that of another question.
     if blake3::hash(&bytes).to_string() != part.hash {
         let what =
             format!("is not the file that batch export wrote: its hash in {MANIFEST_FILE} differs");

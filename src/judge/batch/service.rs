@@ -230,6 +230,7 @@ impl BatchService {
         let errors = self
             .download(manifest, part, batch.error_file_id, "errors")
             .await;
+        // Both are tried before either fails: what can be had is paid for.
         output.and(errors)?;
         let Some(missing @ 1..) = missing_results(manifest, part)? else {
             return Ok(());

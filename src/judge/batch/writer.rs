@@ -120,6 +120,8 @@ impl BatchWriter {
             Some(calls) => calls,
             None => self.calls.insert(create(&path)?),
         };
+        // Labels in a file of their own: the service need not know which answer a request is about,
+        // and would refuse unknown members.
         calls.write_all(&label).map_err(Error::io(path, "write"))
     }
 
@@ -212,6 +214,8 @@ fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
 fn request_line(call: &BatchCall, url: &str, body: &[u8]) -> Vec<u8> {
     let id = call.custom_id;
     let head = format!(r#"{{"custom_id":"{id}","method":"POST","url":"{url}","body":"#);
+    // Put together as bytes: parsed and written again, the body could differ from the one that the
+    // fingerprint is of.
     [head.as_bytes(), body, b"}\n"].concat()
 }
 

@@ -154,6 +154,7 @@ fn tools(schema: &Value) -> Value {
 
 fn choice(thinking: Option<&str>) -> Value {
     match thinking {
+        // With reasoning the service refuses a forced tool.
         Some("adaptive") => json!({"type": "auto"}),
         _ => json!({"type": "tool", "name": TOOL}),
     }
@@ -164,6 +165,7 @@ fn turns(messages: &Messages) -> Value {
     let block = |text: &str| json!({"type": "text", "text": text});
     let parts = messages.user.split_at_checked(messages.shared);
     let content =
+        // An empty block is an error of the service.
         match parts.filter(|(shared, own)| !shared.trim().is_empty() && !own.trim().is_empty()) {
             Some((shared, own)) => {
                 let mut shared = block(shared);
@@ -186,6 +188,8 @@ fn completion(mut message: Value) -> Value {
     let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
     let texts = blocks
         .iter()
+        // Thoughts quote scores that the model then discards; read as text, the first of them would
+        // count.
         .filter(|block| !matches!(block["type"].as_str(), Some("thinking" | "tool_use")));
     let text: Vec<&Value> = texts.collect();
     let reasoning: String = blocks
@@ -195,6 +199,7 @@ fn completion(mut message: Value) -> Value {
     let input = tool_input(blocks);
     let reason = match members.get("stop_reason").and_then(Value::as_str) {
         Some("end_turn" | "stop_sequence" | "tool_use") => json!("stop"),
+        // Both cut the reply; without the second one a cut list would be read as a whole one.
         Some("max_tokens" | "model_context_window_exceeded") => json!("length"),
         other => json!(other),
     };
@@ -207,6 +212,7 @@ fn completion(mut message: Value) -> Value {
         count("cache_creation_input_tokens"),
     );
     let usage = json!({
+        // Here `input_tokens` are those beside the cache; other protocols count all of them.
         "prompt_tokens": count("input_tokens") + read + written,
         "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
         "completion_tokens": count("output_tokens"),

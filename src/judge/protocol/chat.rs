@@ -69,6 +69,8 @@ impl Protocol for ChatProtocol {
             (request.limit_field, json!(request.limit)),
             (FORM, response_format(request)),
             ("seed", json!(request.seed)),
+            // Written out though it is the default: the streaming form of the body replaces this
+            // member, and all bytes before it stay the same.
             ("stream", json!(false)),
             ("logprobs", json!(request.logprobs.map(|_| true))),
             ("top_logprobs", json!(request.logprobs)),

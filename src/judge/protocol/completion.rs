@@ -87,6 +87,8 @@ pub(in crate::judge) fn decode(body: &[u8], reply_member: &str) -> Option<Value>
 /// JSON with U+FFFD for what is not text (invalid UTF-8, lone surrogates), spaces for line breaks within strings, and
 /// numbers that only Python can read.
 pub(super) fn mended(body: &[u8]) -> Result<Value, PythonJsonFault> {
+    // A space for each control character: line breaks within strings are the usual fault of servers
+    // that build JSON by hand, and between members a space changes nothing.
     let text = String::from_utf8_lossy(body).replace(|c: char| c.is_ascii_control(), " ");
     let mut value = python_json::parse(&text)?;
     if let Some(object) = value.as_object_mut() {
@@ -128,6 +130,7 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
         &message["content"]
     });
     let mut finish_reason = owned(&choice["finish_reason"]);
+    // A refusal beside a text is a comment on it; only in its place it is the reply.
     if content.trim().is_empty() {
         match owned(&message["refusal"]).filter(|refusal| !refusal.is_empty()) {
             Some(refusal) => (content, finish_reason) = (refusal, Some("refusal".to_owned())),
@@ -186,6 +189,7 @@ fn usage_of(body: &Value) -> Usage {
         cached_prompt_tokens: cached
             .into_iter()
             .map(count)
+            // Servers that have several of these names fill one and leave 0 in the others.
             .find(|&tokens| tokens > 0)
             .unwrap_or(0),
         completion_tokens: count(&usage["completion_tokens"]),
@@ -215,6 +219,8 @@ fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
     let mut is_after_digit = false;
     for token in &mut tokens {
         let has_digit = token.token.contains(|c: char| c.is_ascii_digit());
+        // Alternatives of every token are most of a reply's bytes in the cache, and only those at a
+        // number are ever read.
         if has_digit || is_after_digit {
             token.top.sort_by(|a, b| b.1.total_cmp(&a.1));
         } else {

@@ -116,6 +116,8 @@ impl StreamReader for CompletionStream {
         if let Some(error) = self.members.remove("error").or(stray) {
             return Some(json!({"error": error}));
         }
+        // A stream that ends without a reason was cut by the network or a restart: what is there
+        // could be read as a shorter list, so it is asked again.
         let is_reply = self.has_choices && !is_broken && self.is_whole();
         is_reply.then(|| self.whole())
     }

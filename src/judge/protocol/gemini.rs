@@ -118,6 +118,8 @@ impl Protocol for GeminiProtocol {
     }
 
     fn route(&self, model: &str, is_streaming: bool) -> Cow<'static, str> {
+        // The list of models writes the prefix, other places do not; both are names that users
+        // copy.
         let model = escaped(model.strip_prefix("models/").unwrap_or(model));
         // A tuned model has a collection of its own.
         let collection = if model.starts_with("tunedModels/") {
@@ -368,6 +370,8 @@ fn choice(candidate: &Value) -> Value {
         "" => Value::Null,
         "STOP" => json!("stop"),
         "MAX_TOKENS" => json!("length"),
+        // A blocked reply is the service's answer, and the next attempt would get the same; as a
+        // failure it would be retried to the end.
         blocked if BLOCKED.contains(&blocked) => {
             message["refusal"] = json!(format!("the reply was blocked ({blocked})"));
             json!("refusal")
