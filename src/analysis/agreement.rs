@@ -74,6 +74,8 @@ fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<QuestionAnswers<'_>
     for answer in scored
         .iter()
         .map(Borrow::borrow)
+        // Only cases that the data marks: two cases may share a question without being annotated
+        // twice on purpose.
         .filter(|answer| answer.case.agreement)
     {
         let cases = entry(&mut questions, answer.case.initial_prompt.as_str());
@@ -162,6 +164,8 @@ fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 /// keys are never exchanged, which fixes the order of ties; this is the same network. (NumPy partitions lists of more
 /// than 256 first, which is beyond the number of systems here.)
 fn descending_order(scores: &[f64]) -> Vec<usize> {
+    // The vector unit that NumPy sorts with has eight lanes of doubles; lists that are not as long
+    // are filled up with infinity, and the order of ties follows from this network.
     let places = scores.len().next_power_of_two().max(8);
     let key = |index: usize| scores.get(index).map_or(f64::INFINITY, |score| -score);
     let mut lanes: Vec<(f64, usize)> = (0..places).map(|index| (key(index), index)).collect();

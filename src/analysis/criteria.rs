@@ -286,6 +286,8 @@ impl<'a> Mark<'a> {
             .iter()
             .filter(|other| is_criterion(other))
         {
+            // Snippets of a property are judged only where it earned points, so their values hang
+            // together by construction.
             if property_of(other) != property_of(self.component) {
                 let weight = if other.kind == ComponentKind::Aspect {
                     1.0
@@ -459,6 +461,8 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
         .sum();
     let free = (values.len() - blocks) as f64;
     let free_between = systems.len() as f64 - 1.0;
+    // What systems without any difference would show, is taken off: with few answers it is most of
+    // the share.
     let chance = free_between * (total - between) / (free - free_between);
     let share = (free > free_between && free_between > 0.0 && total > TIE)
         .then(|| (between - chance) / total);

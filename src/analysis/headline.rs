@@ -50,6 +50,8 @@ type RunMetric<'a> = (&'a ScorerId, &'a str, Unit);
 pub fn headline(row: Option<&str>, metrics: &[RunMetric<'_>]) -> Vec<usize> {
     let mut chosen = Vec::new();
     for (scorer, names) in row.map(row_metrics).unwrap_or_default() {
+        // A judge's numbers before those of the lexical baseline, which nobody should take for
+        // them.
         for is_baseline in [false, true] {
             chosen.extend(places(scorer, is_baseline, names, metrics));
         }

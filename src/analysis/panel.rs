@@ -40,6 +40,8 @@ impl Scale {
     /// Measurement level for alpha.
     fn level(self) -> MeasurementLevel {
         match self {
+            // Steps between grades need not be equal; points and shares are averaged as numbers
+            // anyway.
             Self::Grade => MeasurementLevel::Ordinal,
             Self::Label => MeasurementLevel::Nominal,
             Self::Points | Self::Count | Self::Share | Self::Number => MeasurementLevel::Interval,
@@ -50,6 +52,8 @@ impl Scale {
     /// 0).
     fn category(self, value: f64) -> f64 {
         match self {
+            // Expected scores (`--logprobs`) are not whole, and as categories of their own would
+            // never be equal.
             Self::Points | Self::Count | Self::Grade => value.round(),
             Self::Share | Self::Label | Self::Number => value,
         }
@@ -287,6 +291,7 @@ impl PanelGroup<'_> {
         let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
         let mut judges = Vec::new();
         for (judge, row) in self.judges.iter().zip(&rated.rows) {
+            // Over what all of them judged, or a judge who leaves hard items out would look milder.
             let shared: Vec<f64> = by_all.iter().filter_map(|unit| row[*unit]).collect();
             judges.push(PanelJudge {
                 judge: Arc::clone(judge),

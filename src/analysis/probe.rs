@@ -77,6 +77,8 @@ pub fn probe(
         .collect();
     let times = perturbations.len() as f64;
     let options = ComparisonOptions {
+        // Bonferroni over the perturbations: each is a test whether the judge can be moved, and six
+        // of them would find something by chance.
         level: 1.0 - 0.05 / times,
         ..ComparisonOptions::seeded(seed)
     };
@@ -156,6 +158,8 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
         &case.initial_prompt
     };
     let case = Arc::new(TestCase::without_rubric(
+        // Each answer is a case of its own, as systems are not compared here; the question stays,
+        // so that they form clusters.
         format!("{}/{}", before.system, case.case_id).into(),
         question,
     ));
@@ -169,6 +173,8 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
         .iter_mut()
         .filter(|component| component.kind == ComponentKind::Length)
     {
+        // The length is the text's own; a padded answer would otherwise lose points without the
+        // judge.
         component.value = length.and_then(|length| length.value);
     }
     if other.is_weighted_sum() {

@@ -262,6 +262,7 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
 
 /// Weights sum to 1 up to rounding: a bound of all ones is 1.
 fn tidy(bound: f64) -> f64 {
+    // Weights such as 0.1 sum to 0.9999999999999999, which would print as 99.9%.
     if (bound - 1.0).abs() < 1e-12 {
         1.0
     } else {
@@ -308,6 +309,7 @@ fn tagged(criteria: &[&Component]) -> Observation {
 fn filled(criteria: &[&Component], fill: f64) -> f64 {
     let credits = criteria.iter().map(|criterion| {
         let missing = if criterion.weight < 0.0 {
+            // Of a fault the worst is that it is met.
             1.0 - fill
         } else {
             fill

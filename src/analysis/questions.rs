@@ -28,6 +28,8 @@ impl<'a> Questions<'a> {
             }
         }
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        // A case without a text is a question of its own: treating all of them as one would leave a
+        // single cluster, and no interval.
         let number = |(fresh, (case, text)): (usize, (&'a CaseId, &'a str))| {
             (
                 case,

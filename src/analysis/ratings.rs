@@ -68,6 +68,8 @@ impl Estimate {
     /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
     /// resamples are equal.
     pub(crate) fn with_units(self, n: usize) -> Self {
+        // A single point is no interval: it comes from units that never disagree, of which there
+        // are too few to prove it.
         if n >= FEWEST_FOR_INTERVAL && self.low < self.high {
             self
         } else {
@@ -105,6 +107,7 @@ impl Ratings {
             row.extend(
                 row.clone()
                     .into_iter()
+                    // `0.0 -` and not a minus sign, which makes a tie -0.0, another category.
                     .map(|outcome| outcome.map(|outcome| 0.0 - outcome)),
             );
         }

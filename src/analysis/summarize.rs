@@ -353,6 +353,8 @@ impl<'a> ScorerAnswers<'a> {
             let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
+                // With missing grades the mean of the aspects' means and the mean of the answers'
+                // means are different numbers, and the interval would be that of the other one.
                 interval: interval.filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,

@@ -14,6 +14,8 @@ use crate::stats::{group_letters, indistinguishable_groups, mean, rank_distribut
 const SCHEMA_VERSION: u32 = 1;
 
 /// Fewest questions for probabilities of ranks: resamples of fewer make the order look certain.
+// With fewer questions most resamples repeat some of them so often that the shares look more
+// certain than they are.
 const FEWEST_FOR_RANKS: usize = 10;
 
 /// Compares the systems by every metric of these observations, over their shared cases. `runs`, `differences` and
@@ -56,6 +58,8 @@ pub(super) fn compare_metric(
     let mut systems = system_means(&shared);
     let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
+    // With a baseline the other pairs are not tested, and letters would claim that they do not
+    // differ.
     if options.baseline.is_none() && !pairs.is_empty() {
         let differ: Vec<(usize, usize)> = pairs
             .iter()
@@ -120,6 +124,8 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             means
                 .iter()
                 .flatten()
+                // Means that differ in the last digit only (another order of summation) share a
+                // rank.
                 .filter(|other| **other > own + SAME)
                 .count()
         };

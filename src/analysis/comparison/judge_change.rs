@@ -181,6 +181,8 @@ fn judge_change(
     let shared = SharedCases::of(all, table, options);
     let ranks = systems_of_both(&shared, runs.map(|(run, _)| run));
     let systems = system_shifts(&shared, &ranks)?;
+    // One number a case: the shifts of several systems in one case are not independent of each
+    // other.
     let by_case = mean_shifts(&shared, &ranks);
     let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
     let alpha = shared.bootstrap().alpha();
@@ -218,6 +220,7 @@ fn swapped_pairs(shared: &SharedCases<'_>, ranks: &[[usize; 2]]) -> Vec<SwappedP
     let alpha = shared.bootstrap().alpha();
     let mut swapped = Vec::new();
     for ((first, second), (old, new)) in pairs.iter().zip(old.iter().zip(&new)) {
+        // Systems are in the order of the first run, so only this direction is a change of order.
         if old.difference > SAME && new.difference < -SAME {
             swapped.push(SwappedPair {
                 systems: [first, second].map(|ranks| shared.system(ranks[0]).system.clone()),

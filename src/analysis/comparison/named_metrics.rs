@@ -66,6 +66,7 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
         CITATION_F1.to_owned(),
         Unit::Share,
     );
+    // The tests were of the answers' own F1, another number than the one that is shown.
     (comparison.pairs, comparison.groups, comparison.ranks) = Default::default();
     for system in &mut comparison.systems {
         let measured = system

@@ -44,6 +44,8 @@ impl MetricId {
             scorer: scorer.clone(),
             name,
             unit,
+            // More words or claims are not better by themselves, so counts get no verdicts of
+            // better and worse.
             higher_is_better: unit != Unit::Count,
         }
     }

@@ -153,6 +153,8 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
         .filter_map(|run| run.unanswered.as_ref())
         .flatten()
         .map(|(_, case)| case);
+    // Sorted, since the list comes from a hash set and the order of cases decides that of the
+    // output.
     let unanswered: BTreeSet<&CaseId> = unanswered
         .filter(|case| !places.contains_key(case))
         .collect();
@@ -298,6 +300,8 @@ impl<'a> Frame<'a> {
             let has_any = values
                 .iter()
                 .any(|row| row[case] != Observation::NotApplicable);
+            // No system has a value there, so the metric does not apply to the case (no gold
+            // answer): nothing is missing.
             if case < self.answered && !has_any {
                 continue;
             }

@@ -129,6 +129,8 @@ fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
     };
     let alpha = shared.bootstrap().alpha();
     let adjustment = match (pair.p, pair.pointwise_p) {
+        // Testing all pairs again in every combination of extremes is not possible; the adjustment
+        // for several pairs is carried over as a factor.
         (Some(p), Some(alone)) => p / alone,
         _ => 1.0,
     };
@@ -209,9 +211,12 @@ fn length_effect(
     let means = by_question
         .values()
         .filter_map(|[words, values]| mean(words).zip(mean(values)));
+    // By question and not by case: least squares take their points as independent.
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
     let mean_words = mean(&words)?;
     let shorter_is_longer = words.iter().filter(|own| **own * mean_words < 0.0).count();
+    // Where one system is always the longer one, the line would be extended to a length that no
+    // pair of answers has.
     if words.len() < MIN_QUESTIONS || shorter_is_longer * 10 < words.len() {
         return None;
     }

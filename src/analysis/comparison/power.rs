@@ -68,7 +68,10 @@ pub fn plan_power(
         shared.bootstrap(),
     )?;
     pilot.variances.sort_unstable_by(f64::total_cmp);
+    // The median pair: two systems that are nearly the same would make any study look cheap.
     let typical = quantile(&pilot.variances, 0.5)?;
+    // The differences are those of a share; grades span 4 points and counts have no span, so they
+    // get larger ones that are as usual there.
     let unit = match table.metric.unit {
         Unit::Share | Unit::Net => 1.0,
         Unit::Grade => 10.0,

@@ -19,6 +19,7 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
         by_system: shared.table.samples.as_ref()?,
     };
     let (judges, own) = samples.judges_and_samples();
+    // One sample does not show how much another one would differ.
     if own < 2 {
         return None;
     }

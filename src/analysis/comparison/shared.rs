@@ -73,6 +73,8 @@ impl<'a> SharedCases<'a> {
         options: &'a ComparisonOptions,
     ) -> Self {
         let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
+        // Draws of a seeded bootstrap are by position: in the order of files, the same data in
+        // another order would give other intervals.
         by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
         let numbers = Questions::of_texts(
             all.cases
@@ -84,6 +86,7 @@ impl<'a> SharedCases<'a> {
             .iter()
             .map(|case| numbers.number(&case.case_id))
             .collect();
+        // A system without any value would leave no shared case for the others.
         let has_value =
             |system: usize| table.values[system].iter().any(|own| own.value().is_some());
         let (mut order, mut without): (Vec<usize>, Vec<usize>) =

@@ -78,6 +78,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         }
     }
     chosen.extend(in_pairs(&people));
+    // Ten judges have 45 pairs among them, which would bury the comparisons with people.
     if views.len() <= ALL_PAIRS {
         chosen.extend(in_pairs(&judges));
     }
@@ -85,6 +86,8 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         .into_iter()
         .map(|(first, second)| rater_pair(first, second, &context))
         .collect();
+    // The mean of several people is the better label; its noise is smaller than that of any of
+    // them.
     let labels = humans.as_ref().or(people.first().copied());
     let labeled_runs: Vec<LabeledRun> = judges
         .iter()

@@ -50,6 +50,8 @@ pub(super) fn threshold_for(wanted: usize, mut differences: Vec<f64>) -> f64 {
     let candidates = std::iter::once(0.0).chain(differences.iter().copied());
     let closest = candidates.min_by_key(|threshold| {
         let ties = differences.partition_point(|difference| difference <= threshold);
+        // The judge gets about as many ties as the person has: a judge's decimals never tie, and
+        // would otherwise be wrong in every tie of the person.
         ties.abs_diff(wanted)
     });
     closest.unwrap_or(0.0)

@@ -76,6 +76,8 @@ fn group_of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>)
         n: ratings.questions.len(),
         no_icc: Some("outcomes have no scale".to_owned()),
         unusable: None,
+        // Which system is named first is arbitrary; in both orders the margins are even, and alpha
+        // does not depend on it.
         ratings: ratings.in_both_orders(),
         confidence: context.options.confidence,
     };
@@ -146,6 +148,8 @@ fn rated<'a, K: Ord>(
     for unit in raters.iter().flat_map(|own| own.keys()) {
         *counts.entry(unit).or_default() += 1;
     }
+    // A unit with one rating says nothing about agreement, but would be counted among the units of
+    // it.
     counts.retain(|_, count| *count >= 2);
     let units: Vec<&K> = counts.into_keys().collect();
     let mut rows = Vec::new();

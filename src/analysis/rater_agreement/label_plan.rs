@@ -77,6 +77,8 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
             .values()
             .filter_map(|own| Some((own.judge, own.human?)))
             .collect();
+        // Within systems: their different means would look like agreement, but each system's mean
+        // is estimated from its own labels.
         let n = pairs.len() as f64;
         let (x, y) = pairs
             .iter()
@@ -88,11 +90,14 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
         }
         (labels, systems, all) = (labels + pairs.len(), systems + 1, all + answers.len());
     }
+    // A correlation of fewer labels is so uncertain that the plan would be a guess.
     if labels < FEWEST_PILOT_LABELS || labels <= systems || yy <= 0.0 {
         return None;
     }
     let sd = (yy / (labels - systems) as f64).sqrt();
     let correlation = if xx > 0.0 && yy > 0.0 {
+        // A negative correlation helps no more than none, since the judge's weight is never below
+        // 0.
         (xy / (xx * yy).sqrt()).clamp(0.0, 1.0)
     } else {
         0.0

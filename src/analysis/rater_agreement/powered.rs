@@ -92,6 +92,7 @@ impl<'a> LabeledRun<'a> {
         }
         systems.retain(|_, answers| answers.values().any(|answer| answer.human.is_some()));
         let range = Interval {
+            // The range of the scale is not known here; that of all labels stands for it.
             low: human.values.values().copied().fold(f64::INFINITY, f64::min),
             high: human
                 .values

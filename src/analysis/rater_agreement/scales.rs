@@ -10,12 +10,14 @@ use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 use crate::stats::Interval;
 
 /// Maximum number of distinct values for categories (0 to 10 are eleven).
+// Grades from 0 to 10 are the finest scale on which people still choose categories.
 const MOST_CATEGORIES: usize = 11;
 /// Usual scales, from 0 to these numbers.
 const SCALES: [f64; 4] = [1.0, 5.0, 10.0, 100.0];
 /// Minimum number of pairs to detect a reversed scale.
 const FEWEST_PAIRS: usize = 20;
 /// The square of 1.96: the sign test at 5%, by the normal approximation.
+// 1.96^2: the sign test at 5%.
 const SQUARE_OF_Z: f64 = 3.84;
 
 /// Too many distinct values for categories.

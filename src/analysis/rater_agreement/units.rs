@@ -82,6 +82,8 @@ impl RaterView {
         preferences
             .values_mut()
             .filter(|sum| **sum != 0.0)
+            // A majority and not a mean: two of three who prefer an answer prefer it, and a split
+            // is a tie.
             .for_each(|sum| *sum = sum.signum());
         let means = values
             .into_iter()

@@ -194,6 +194,8 @@ impl<'a> ConditionReader<'a> {
         let demand = demand(pair);
         if let Demand::Within { margin, .. } = demand
             && let Some(range) = metric.range()
+            // `A>=B-2` is most likely meant in points of 100; taken as it stands, it could never be
+            // missed.
             && margin >= range.high - range.low
         {
             return Err(self.refusal(&format!(

@@ -355,9 +355,12 @@ impl GateCheck<'_> {
 
     /// (z + 0.84)^2 s^2 / distance^2, with s^2 the variance between questions: error^2 times their number.
     fn needed(&self, error: Option<f64>, questions: usize, distance: f64) -> Option<usize> {
+        // Normal quantiles: advice of this kind is rounded up to a decision about effort, and t
+        // would change it only below 20 questions.
         let z = normal_quantile(f64::midpoint(1.0, self.comparison.options.level))?;
         let variance = error?.powi(2) * questions as f64;
         let needed = ((z + POWER) / distance).powi(2) * variance;
+        // Beyond that the number is an artifact of a distance near 0, and no advice.
         (needed.is_finite() && needed < 1e9).then_some(needed.ceil() as usize)
     }
 }
@@ -386,6 +389,8 @@ impl OwnMean {
                 known.push(value, question);
             }
             match observation {
+                // An answer that is not there counts as the lowest, or a system could pass by not
+                // answering hard questions.
                 Observation::Missing => all.push(lowest, question),
                 other => {
                     if let Some(range) = other.range() {
