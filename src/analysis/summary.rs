@@ -23,6 +23,25 @@ pub struct AggregateOptions {
 }
 
 /// Summary of a run.
+///
+/// ```
+/// use scholareval::analysis::{AggregateOptions, summarize};
+/// use std::sync::Arc;
+/// use scholareval::domain::{Component, ComponentKind, Score, ScoredAnswer, TestCase};
+///
+/// let scored = |system: &str, case: usize, share: f64| {
+///     let component = Component::new("cited", ComponentKind::Share).with(Ok((share, None)));
+///     let score = Score { scorer: "citations".into(), components: vec![component], ..Score::default() };
+///     let case = TestCase::without_rubric(format!("c{case}").into(), &format!("Question {case}?"));
+///     ScoredAnswer::new(system.into(), Arc::new(case), score)
+/// };
+/// let answers = [scored("mine", 0, 0.25), scored("mine", 1, 0.75)];
+/// let summary = summarize(&answers, &[], AggregateOptions::default());
+///
+/// let cited = summary.scorer("citations").and_then(|scorer| scorer.metric(&"mine".into(), "cited"));
+/// assert_eq!(cited.and_then(|metric| metric.estimate), Some(0.5));
+/// assert!(cited.and_then(|metric| metric.interval).is_some_and(|interval| interval.low < 0.5));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// The mode of the scores.

@@ -297,6 +297,18 @@ fn shared(measure: Arc<Measure>) -> Arc<Measure> {
 }
 
 /// The score of one answer by one scorer.
+///
+/// ```
+/// use scholareval::domain::{Component, ComponentKind, Score};
+///
+/// let length = Component::new("length", ComponentKind::Length).with_weight(0.25).with(Ok((0.5, None)));
+/// let property = Component::new("names_a_cause", ComponentKind::Property).with_weight(0.75);
+/// let score = Score { scorer: "rubric".into(), components: vec![length, property], ..Score::default() };
+///
+/// // The property was not judged: no score, but bounds of it.
+/// assert!(!score.is_complete() && score.value.is_none());
+/// assert_eq!((score.filled(0.0).0, score.filled(1.0).0), (0.125, 0.875));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(try_from = "RecordedScore")]
 pub struct Score {

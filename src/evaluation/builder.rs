@@ -28,13 +28,19 @@ use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
 ///
-/// ```no_run
+/// ```
 /// use scholareval::{Evaluation, JudgeBuilder};
 ///
-/// # async fn score() -> scholareval::Result<()> {
-/// let judge = JudgeBuilder::openai("gpt-4o").api_key("sk-..");
-/// let run = Evaluation::builder().tests("tests.json").answers("answers").judge(judge).run("runs/mine").await?;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> scholareval::Result<()> {
+/// # let dir = std::env::temp_dir().join(format!("scholareval-evaluation-{}", std::process::id()));
+/// // `JudgeBuilder::openai("gpt-4o").api_key("sk-..")` in its place asks a model.
+/// let judge = JudgeBuilder::lexical();
+/// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers").judge(judge);
+/// let run = evaluation.run(dir.join("run")).await?;
 /// println!("{} scores in {}", run.scores().len(), run.dir().display());
+/// assert!(run.scores().iter().all(|scored| scored.score.is_complete()));
+/// # std::fs::remove_dir_all(dir).ok();
 /// # Ok(())
 /// # }
 /// ```

@@ -234,6 +234,40 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub type Notify = dyn Fn(Severity, &str) + Send + Sync;
 
 /// Answers questions about answers.
+///
+/// ```
+/// use scholareval::domain::{JudgeReply, Role};
+/// use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+/// use scholareval::question::{JudgeCall, Property};
+///
+/// /// Gives every answer one point.
+/// struct Strict;
+///
+/// impl Judge for Strict {
+///     fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+///         let reply = JudgeReply::of_text(r#"{"score": 1}"#);
+///         Box::pin(std::future::ready(Ok(Outcome::Reply(reply))))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let question = Property {
+///     question: "Why is the sky blue?".into(),
+///     answer: "Short wavelengths scatter more.".into(),
+///     criterion: "The answer names Rayleigh scattering.".into(),
+/// };
+/// let request = JudgeRequest {
+///     call: JudgeCall::new("scattering", Role::Rubric, question),
+///     system: "mine".into(),
+///     case_id: "sky".into(),
+///     attempt: 0,
+///     rendered: None,
+/// };
+/// let outcome = Strict.ask(&request).await;
+/// assert!(matches!(outcome, Ok(Outcome::Reply(reply)) if reply.content == r#"{"score": 1}"#));
+/// # }
+/// ```
 pub trait Judge: Send + Sync {
     /// Asks one question.
     ///

@@ -17,6 +17,19 @@ use crate::question::{CITATION_GROUP, KindInfo, Question, ReplyKind};
 ///
 /// A set has all [families](PromptFamily). Families missing from a directory come from the built-in set; each
 /// family's [label](Family::label) names its wording.
+///
+/// ```
+/// use scholareval::prompt::PromptSet;
+/// use scholareval::question::Property;
+///
+/// let prompts = PromptSet::builtin();
+/// let messages = prompts.render(&Property {
+///     question: "Why is the sky blue?".into(),
+///     answer: "Short wavelengths scatter more.".into(),
+///     criterion: "The answer names Rayleigh scattering.".into(),
+/// });
+/// assert!(messages.user.contains("names Rayleigh scattering"));
+/// ```
 #[derive(Debug)]
 pub struct PromptSet {
     pub(super) manifest_source: String,

@@ -6,6 +6,23 @@ use super::interface::Question;
 use crate::domain::Role;
 
 /// One judge call of a scorer.
+///
+/// ```
+/// use scholareval::domain::{JudgeReply, Mode, Role, Verdict};
+/// use scholareval::question::{JudgeCall, Property};
+///
+/// let question = Property {
+///     question: "Why is the sky blue?".into(),
+///     answer: "Short wavelengths scatter more.".into(),
+///     criterion: "The answer names Rayleigh scattering.".into(),
+/// };
+/// let call = JudgeCall::new("scattering", Role::Rubric, question);
+/// assert_eq!((call.question.info().name, call.sample), ("property", 0));
+///
+/// // Whoever makes the call, the question reads the reply.
+/// let reading = call.question.parse(&JudgeReply::of_text(r#"{"score": 4}"#), Mode::Default);
+/// assert_eq!(reading.map(|reading| reading.verdict), Ok(Verdict::Points(4.0)));
+/// ```
 #[derive(Debug, Clone)]
 pub struct JudgeCall {
     /// The component that the verdict is for (`expertise`, `citations`, `<name>`, `<name>_evidence`), or the first and

@@ -87,6 +87,33 @@ pub enum Step {
 }
 
 /// Scores one subject at a time.
+///
+/// ```
+/// use scholareval::domain::{Answer, CaseId, Component, ComponentKind, Score, TestCase};
+/// use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
+///
+/// /// Whether an answer names a source; no judge is asked.
+/// struct Sourced;
+///
+/// impl Scorer for Sourced {
+///     fn name(&self) -> &str {
+///         "sourced"
+///     }
+///
+///     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
+///         let share = f64::from(u8::from(subject.answer.answer_text.contains("doi.org")));
+///         let component = Component::new("sourced", ComponentKind::Share).with(Ok((share, None)));
+///         Step::Done(Score { scorer: self.name().into(), components: vec![component], ..Score::default() })
+///     }
+/// }
+///
+/// let case = TestCase::without_rubric(CaseId::from("sky"), "Why is the sky blue?");
+/// let answer = Answer::new("mine".into(), case.case_id.clone(), "Rayleigh, https://doi.org/10.1080/14786447108640452");
+/// let Step::Done(score) = Sourced.step(&Subject::new(&case, &answer), &Verdicts::new()) else {
+///     panic!("it asks nothing");
+/// };
+/// assert_eq!(score.component("sourced").and_then(|part| part.value), Some(1.0));
+/// ```
 pub trait Scorer: Send + Sync {
     /// The scorer's name in records.
     fn name(&self) -> &str;

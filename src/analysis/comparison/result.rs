@@ -46,6 +46,29 @@ impl ComparisonOptions {
 }
 
 /// Comparison of systems by some metrics.
+///
+/// ```
+/// use scholareval::analysis::comparison::{ComparisonOptions, RunAnswers, compare, observe};
+/// use std::sync::Arc;
+/// use scholareval::domain::{Component, ComponentKind, Score, ScoredAnswer, TestCase};
+///
+/// let scored = |system: &str, case: usize, share: f64| {
+///     let component = Component::new("cited", ComponentKind::Share).with(Ok((share, None)));
+///     let score = Score { scorer: "citations".into(), components: vec![component], ..Score::default() };
+///     let case = TestCase::without_rubric(format!("c{case}").into(), &format!("Question {case}?"));
+///     Arc::new(ScoredAnswer::new(system.into(), Arc::new(case), score))
+/// };
+/// // The first system is better in each of 12 questions, by another amount in each.
+/// let answers: Vec<Arc<ScoredAnswer>> = (0..12)
+///     .flat_map(|case| [scored("good", case, 0.6 + 0.03 * case as f64), scored("poor", case, 0.4)])
+///     .collect();
+/// let observations = observe(&[RunAnswers { name: "run", scored: &answers, ..RunAnswers::default() }]);
+/// let comparison = compare(&observations, &ComparisonOptions::seeded(1));
+///
+/// let metric = &comparison.metrics[0];
+/// assert_eq!((metric.metric.name.as_str(), metric.systems[0].label.as_str()), ("cited", "good"));
+/// assert!(metric.pairs[0].differs && metric.pairs[0].wins == 12);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Version of this format.
