@@ -1,4 +1,7 @@
 //! Reading whole files and zip archives, and writing files so that a reader finds all of a file or none of it.
+//!
+//! Whatever is written goes to a temporary file in the same directory, is synced, and renamed into
+//! its place.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Read, Write};

@@ -1,4 +1,8 @@
 //! Whether a judge is moved by changes of form: every answer compared with its perturbations.
+//!
+//! Each pair of an answer and its perturbation becomes a case of two systems, `unchanged` and the
+//! perturbation, and is compared like any two systems. What the form itself changes (length,
+//! counts) is taken out before.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

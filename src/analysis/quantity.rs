@@ -1,4 +1,8 @@
 //! Quantities of an answer: the values that summaries, comparisons and gates share.
+//!
+//! `quantities` lists what the scores of some answers hold; `Quantity::observe` reads one of them
+//! off an answer: a value, a range where a component is unscored, or nothing where it does not
+//! apply.
 
 use std::collections::HashSet;
 

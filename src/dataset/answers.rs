@@ -1,4 +1,8 @@
 //! Reads systems' outputs: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
+//!
+//! The way of a file: text (of a log or a table made into lines of JSON), its elements, the fields
+//! they mean (`fields`), one answer per element; then reasoning is removed, reports are read, and
+//! the texts of large files are left where they are.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

@@ -1,4 +1,7 @@
 //! Reads one case with its criteria, or one criterion in a row of a table, by the field names of a profile.
+//!
+//! `CriteriaReader` takes element after element; a case's lists are checked and flattened, the
+//! weights of groups shared out, and tags of the case added.
 
 use std::collections::{HashMap, HashSet};
 

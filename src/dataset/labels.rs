@@ -1,4 +1,7 @@
 //! Reads labels: ratings of answers and preferences between two answers, by people or other judges.
+//!
+//! A file becomes rows of fields, in JSON or CSV; each row is one of three forms, and its labels
+//! are collected by rater, where repeats and contradictions are found.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

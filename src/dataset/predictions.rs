@@ -1,4 +1,7 @@
 //! Reads predictions: outputs with their sources and, if present, gold answers.
+//!
+//! Serde reads an element in the names that several benchmarks use for the same thing;
+//! `PredictionLine::prediction` settles which of them count.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

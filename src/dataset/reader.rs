@@ -1,4 +1,7 @@
 //! Reading text, JSON and JSONL files: every fault names the file, the line, the case and the field.
+//!
+//! A text is cut into raw values, each with its line (`elements`); tables become JSON lines first,
+//! and a bare `NaN` a number that JSON has. A value is parsed into its type only by who needs it.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! The score of one answer.
+//!
+//! A `Component` has a `Measure`, which the scores of all systems share, and a value or a reason. A
+//! `Score` is written as a line of `scores.jsonl` and read back through `RecordedScore`.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,7 @@
 //! Scores one answer: runs the steps of its scorer, and asks for samples and repeats.
+//!
+//! A scorer steps, its calls are multiplied by samples and judges and asked at once; readings are
+//! merged into verdicts, and the scorer steps again until it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Reads, checks and pairs the input files of a run.
+//!
+//! Options name files; files are read in parallel, answers are paired with cases, and the items are
+//! the order in which everything later works.
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroUsize;

@@ -1,4 +1,7 @@
 //! The judges of a run: identified once, then built with their layers, one or a panel per role.
+//!
+//! Options become identities (servers are asked what they serve), identities become keys of the
+//! cache, and only then are the layers built that ask.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! The two passes over all answers: planning from cached replies, then making the remaining calls.
+//!
+//! Both passes are the same code with another judge: the first one only recalls, and what it cannot
+//! settle is asked by the second.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};

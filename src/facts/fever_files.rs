@@ -1,4 +1,7 @@
 //! Reads and joins FEVER files, and checks submissions.
+//!
+//! Gold and predictions are read line by line, joined by id or by order, and given to
+//! `facts::fever` as pairs.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Builds a judge from options: its model, its requests, and the layers around it.
+//!
+//! `JudgeBuilder::identify` asks servers who they are and opens the cache; `IdentifiedJudge::build`
+//! puts the layers around the judge, with what the run shares (`Shared`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroUsize};

@@ -1,4 +1,6 @@
 //! Address, key, headers and time-outs of a judge's server.
+//!
+//! An address is normalized once; all that is shown of it later goes through its masks.
 
 use std::fmt;
 use std::net::IpAddr;

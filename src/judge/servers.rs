@@ -1,4 +1,7 @@
 //! The servers of one judge: which are reachable, and what they serve.
+//!
+//! Every address is asked; the reports must name one model; what they say is compared with the last
+//! run's and remembered; then a pool is built of them.
 
 use std::sync::Arc;
 use std::time::Duration;

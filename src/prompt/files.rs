@@ -1,4 +1,7 @@
 //! Prompt sets in files: built-in, loaded from a directory, exported for editing.
+//!
+//! A directory, or the files compiled in, becomes a map of texts and the source of its manifest, of
+//! which `PromptSet` is compiled; exporting is the way back.
 
 use std::collections::BTreeMap;
 use std::fs;

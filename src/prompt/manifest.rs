@@ -1,4 +1,7 @@
 //! `manifest.toml`: contents of a prompt set.
+//!
+//! TOML is read strictly: an unknown table or key is a fault with its line, since a misspelled one
+//! would have no effect.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Extracts string literals from a Python script by the names around them, without running it.
+//!
+//! A place in the script is narrowed step by step by the names around it (a definition, an assignment,
+//! a call); the literal found there is read with Python's escapes, and neighboring ones are joined.
 
 use std::path::Path;
 

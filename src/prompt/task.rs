@@ -1,4 +1,7 @@
 //! One task of a prompt set: checks and fills its templates.
+//!
+//! A template is parsed into text and variables when the set is loaded, so that a fault is found
+//! before the first call; rendering only puts values in.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,7 @@
 //! `inputs.jsonl`: the cases and answers as they were scored.
+//!
+//! Cases and answers are written once each, in the order of scoring, and read back into the same
+//! items, so that a run can be scored again without the files it was made of.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,4 +1,8 @@
 //! Writes a run directory, line by line during the run.
+//!
+//! A directory is claimed (`RunDir::claim`), the lines of an earlier session are read (`Session`),
+//! new ones are appended as events come, and the end replaces what later lines made void and writes
+//! the manifest last.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,7 @@
 //! The row of a benchmark: metrics of several scorers under the benchmark's names.
+//!
+//! A row names scorers and metrics; the numbers are taken from the summary of a run, or of several,
+//! and laid out under the benchmark's own names.
 
 use std::collections::BTreeMap;
 

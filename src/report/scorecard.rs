@@ -1,4 +1,7 @@
 //! The scorecard of a run: the headline metrics of its scorers; on request, a table for each scorer.
+//!
+//! A `Summary` becomes tables of cells; how they look is decided by `terminal`, `csv` and
+//! `markdown`.
 
 use std::collections::BTreeMap;
 

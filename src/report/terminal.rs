@@ -1,4 +1,7 @@
 //! A [`Table`] for the terminal and for a pipe.
+//!
+//! Cells become texts of equal width; columns from the right lose their intervals, then go, until
+//! the table fits, and a line below names them.
 
 use comfy_table::{
     Attribute, Cell as DrawnCell, CellAlignment, Color, ContentArrangement, LineStyle,

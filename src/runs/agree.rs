@@ -1,4 +1,7 @@
 //! Agreement of recorded runs with the labels of people, and of runs with each other.
+//!
+//! A run becomes a rater by one of its metrics; people come from files of labels; both go to
+//! `analysis::rater_agreement`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;

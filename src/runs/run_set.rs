@@ -1,4 +1,7 @@
 //! Recorded runs side by side, for `compare` and `report`.
+//!
+//! Directories are read into `RecordedRun`s and given unique names; settings that differ are found;
+//! the observations of all runs then go into one comparison.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;

@@ -1,4 +1,7 @@
 //! Tests every pair of systems over the shared cases, with length adjustment and sensitivity to missing data.
+//!
+//! All pairs of a metric are tested as one family. Then each pair is tested again with what is
+//! missing at its extremes, and its difference is adjusted for length.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,8 @@
 //! Agreement on which of two answers is better.
+//!
+//! Pairs come from stated preferences, else from the ratings of two answers to one question.
+//! Differences become signs by a tie threshold, and the signs of both raters give shares, kappa and
+//! tau-b.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Prediction-powered means: systems on the human scale, and their differences, from few labels and many judge verdicts.
+//!
+//! A judge's run and the labels are joined answer by answer (`LabeledRun`); each system's mean, and
+//! the difference of each pair of systems, is then estimated by `stats::ppi`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

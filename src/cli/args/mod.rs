@@ -1,4 +1,7 @@
 //! The command line as clap reads it.
+//!
+//! clap parses into these types, which flatten the options of the library; a config file is merged
+//! into them before a command gets them.
 
 mod agree;
 mod batch;

@@ -1,4 +1,8 @@
 //! `scholareval batch export|import|submit|fetch`.
+//!
+//! `export` goes the way of a run with a judge that writes each call into a file; `submit` and
+//! `fetch` talk to the service; `import` puts the results into the cache, from which the run then
+//! scores.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

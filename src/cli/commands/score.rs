@@ -1,4 +1,7 @@
 //! `scholareval score`: the main job, end to end.
+//!
+//! Settings become an evaluation, which is planned first; the run shows its progress, and the
+//! reports are made from its record, so that `report` can make them again.
 
 use std::path::Path;
 use std::sync::Arc;

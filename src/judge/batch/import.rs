@@ -1,4 +1,7 @@
 //! Results of a batch service into the cache.
+//!
+//! The calls of a directory are read first; a line of results finds its call by `custom_id`, is
+//! read like a live reply, and is stored under the call's fingerprint.
 
 use std::collections::HashMap;
 use std::fs::File;

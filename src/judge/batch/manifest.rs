@@ -1,4 +1,7 @@
 //! `batch.json`: the request files of a batch directory, and how far each of them is.
+//!
+//! It is written after every step that costs something (upload, creation, download), so that a
+//! stopped command knows what was paid.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

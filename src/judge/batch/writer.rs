@@ -1,4 +1,7 @@
 //! Calls into request files, split at the limits of a batch service.
+//!
+//! Each call goes to the open file of its judge and route; a full one is closed and the next begun.
+//! The manifest, written last, makes the directory a batch.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

@@ -1,4 +1,8 @@
 //! The judge behind one endpoint.
+//!
+//! A body is sent, the reply decoded and read by the protocol; an error is classified by
+//! `server_error`. What only several calls show together (a server that never answers, one that
+//! refuses everything) is kept here.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;

@@ -1,4 +1,7 @@
 //! Error responses: the server's message, cleaned, and what to do about it.
+//!
+//! A body becomes a `ServerError`; a table (`RULES`) says whom it concerns: one answer, one call, a
+//! later attempt, or the judge as a whole, with what the user can do.
 
 use std::time::Duration;
 

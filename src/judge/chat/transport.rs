@@ -1,4 +1,7 @@
 //! HTTP to one endpoint: one attempt, no retries, replies read to the end and capped.
+//!
+//! The request is sent, its body read in pieces within the limits of time and size, and a stream
+//! put together into the body that would have come whole.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Judges that wrap a judge, one concern each.
+//!
+//! From the outside in: cache, budget, context, retries, pool, and at each server rate limit and
+//! identity. A layer passes on what is none of its concern.
 
 pub mod budgeted;
 pub mod cached;
