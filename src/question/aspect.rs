@@ -255,6 +255,8 @@ fn leading_grade(text: &str) -> Option<(f64, &str)> {
     let inner = text.strip_prefix(['(', '[']).unwrap_or(text);
     let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5'))?;
     let rest = &inner[digit.len_utf8()..];
+    // A full stop may end the sentence; before a digit it makes the grade a fraction, which the
+    // scale does not have.
     let behind_point = rest.strip_prefix('.').unwrap_or(rest);
     if behind_point.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -265,6 +267,7 @@ fn leading_grade(text: &str) -> Option<(f64, &str)> {
 
 /// Start of the last marker, in any case.
 fn last_marker(text: &str) -> Option<usize> {
+    // The last one: judges repeat the format before they grade.
     for (at, _) in text.rmatch_indices('[') {
         // Compared as bytes: the marker is ASCII, but the text behind the bracket may end inside a character.
         let start = text.as_bytes()[at..].get(..MARKER.len());

@@ -129,6 +129,7 @@ fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
         Attribution::Extrapolatory,
     ]
     .into_iter()
+    // A tie is no support: a citation must earn its place.
     .max_by_key(|label| (count(*label, verdicts), !label.is_support()))
 }
 
@@ -195,6 +196,7 @@ fn only_label(line: &str) -> Option<(Attribution, bool)> {
         .enumerate()
         .filter_map(|(at, word)| Some((at, label_of(word)?)));
     let (at, label) = labels.next()?;
+    // A line with several labels weighs them; which one it means is not said.
     if labels.next().is_some() {
         return None;
     }

@@ -48,6 +48,8 @@ fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
         return Ok(None);
     };
     let read = match python_json::parse(object) {
+        // The script mends replies that were cut in the list of claims; whatever the kind of
+        // question, it tries.
         Err(PythonJsonFault::Decode(_)) => python_json::parse(&format!("{object}]}}")),
         read => read,
     };

@@ -98,6 +98,7 @@ impl Question for CriteriaLevels {
             .iter()
             .map(|key| (*key, text_schema()))
             .collect();
+        // After the texts: a model that must write its reason first grades by it.
         verdict[&*shape.key] = level.clone();
         if !shape.second.is_empty() {
             verdict[&*shape.second] = level;

@@ -69,6 +69,7 @@ pub(super) fn merge_lists(samples: &[Sample]) -> Judgment {
     merge_readable(samples, |verdicts| {
         let mut sorted = verdicts.to_vec();
         sorted.sort_by(|a, b| by_number(a, b));
+        // The lower of two middle ones, whatever the order of the samples.
         let median = sorted.get((sorted.len() - 1) / 2)?;
         Some((*median).clone())
     })

@@ -26,6 +26,7 @@ pub(super) fn read(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable
     }
     let object = reading::object(reply)?;
     let points = reading::score(&object)?;
+    // Neither clipped nor scaled: a judge that gives 85 uses another scale, and 10 would be a gift.
     if !(0.0..=MAX_POINTS).contains(&points) {
         return Err(Unreadable::new(format!("score {points} is outside 0..10")));
     }

@@ -104,6 +104,8 @@ pub fn object(reply: &JudgeReply) -> Result<Value, Unreadable> {
 
 /// [`object`] of a text.
 pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
+    // The whole text first: a brace or a tag of thinking inside a string of the object is then no
+    // end of it.
     if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
         return Ok(object);
     }
@@ -122,6 +124,8 @@ pub fn score(object: &Value) -> Result<f64, Unreadable> {
     match (python_json::number(score), score) {
         (Some(number), _) if number.is_nan() => Err(Unreadable::new("score is NaN")),
         (Some(number), _) => Ok(number),
+        // "7/10" and "about 7" are texts as well; a judge that writes texts is asked again for a
+        // number.
         (None, Value::String(text)) => Err(Unreadable::new(format!(
             "score is the string \"{}\", not a number",
             quoted(text)

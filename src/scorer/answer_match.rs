@@ -23,6 +23,8 @@ pub fn normalize(text: &str) -> String {
     let mut rest = kept.as_str();
     while let Some(first) = rest.chars().next() {
         // A run of word characters, or of others.
+        // The script's `\b(a|an|the)\b`: Python's word boundaries are those of Unicode, so a run of
+        // word characters is compared as a whole.
         let end = rest.find(|c| is_python_word(c) != is_python_word(first));
         let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
@@ -111,6 +113,7 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let gold = gold.trim_matches(is_python_whitespace);
     let first = gold.chars().next()?;
     let last = gold.chars().next_back()?;
+    // All occurrences are tried, since the first one may lie within a word and the next one not.
     let mut found = occurrences(gold.as_bytes(), output.as_bytes());
     Some(found.any(|at| {
         let before = output[..at].chars().next_back();

@@ -96,6 +96,7 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         distinct,
         cited_sentences,
         uncited_sentences,
+        // Markers are not counted: an answer would be longer for citing more.
         words: word_count(&without_citations(text)),
         coverage: coverage(prediction),
     }

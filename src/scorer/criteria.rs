@@ -113,6 +113,9 @@ impl CriteriaScorer {
             match verdicts.get(item_of(batch).as_str()) {
                 None if !open.is_empty() => calls.push(self.call(case, answer, batch)),
                 Some(Err(reason))
+                    // One unreadable reply would otherwise leave eight criteria open; asked one by
+                    // one, at most the one at fault stays open. The references have no such second
+                    // chance.
                     if self.mode == Mode::Default && is_worth_splitting(reason.kind) =>
                 {
                     for criterion in open {

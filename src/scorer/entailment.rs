@@ -277,6 +277,8 @@ impl<'a> Round<'a> {
         if let Some(known) = self.known.get(&question) {
             return known.clone();
         }
+        // Entered while it is open: a second claim of the same text and sources waits for this call
+        // and makes none.
         self.known.insert(question, SupportVerdict::Open);
         self.calls.push(self.call(claim, slot, document));
         SupportVerdict::Open
@@ -301,6 +303,8 @@ impl<'a> Round<'a> {
         }
         let together = self.support(claim, &Slot::Together);
         outcome.earned = match (&together, claim.places.len()) {
+            // Only a supported claim has citations that could be superfluous; of an unsupported one
+            // none is precise, so nothing more is asked.
             (SupportVerdict::Known { holds: true, .. }, 2..) => (0..claim.places.len())
                 .map(|at| {
                     let earned = self.earned(claim, at);
@@ -321,6 +325,8 @@ impl<'a> Round<'a> {
 
     /// Whether the citation counts as precise; `None` while undecided.
     fn earned(&mut self, claim: &AnswerClaim, at: usize) -> Result<Option<bool>, UnscoredReason> {
+        // Alone first: it settles the citation with one short document, and the others are asked
+        // about only if it fails.
         match self.support(claim, &Slot::Alone(at)) {
             SupportVerdict::Known { holds: true, .. } => Ok(Some(true)),
             SupportVerdict::Known { holds: false, .. } => {

@@ -125,6 +125,7 @@ impl PrometheusScorer {
         for place in prediction
             .cited_sources(self.index_base)
             .into_iter()
+            // In the order of citation: the judge sees the sources that the answer leans on first.
             .take(self.top_n)
         {
             let Some(source) = prediction.sources.get(place) else {

@@ -11,6 +11,7 @@ use crate::text::punkt::sentences;
 use crate::text::python_chars::is_python_whitespace;
 
 /// A text of the judge is a paragraph of the answer from this similarity on.
+// The cutoff of the reference: judges quote paragraphs with small changes.
 const SAME_TEXT: f64 = 0.85;
 /// Weights of the four metrics.
 pub const METRIC_WEIGHTS: [f64; 4] = [0.25; 4];
@@ -122,6 +123,8 @@ impl CitationCounts {
             }
         }
         for claim in claims {
+            // Judges write ids with and without brackets; the count below is that of the list,
+            // repeats included, as in the reference.
             let supporting: HashSet<String> = claim.supporting.iter().map(|id| bare(id)).collect();
             let count = claim.supporting.len();
             let half = if profile.retrieverless {

@@ -30,6 +30,8 @@ pub struct RougeScores {
 /// Tokens of a text: runs of `[a-z0-9]` in its lower case; those longer than three characters are stemmed.
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
     let lower = text.to_lowercase();
+    // ASCII only, as the package's pattern has it: letters with accents split words, in all
+    // languages alike.
     let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
     words
         .filter(|word| !word.is_empty())

@@ -315,6 +315,7 @@ fn call(planned: &PlannedComponent, rubric: &Rubric, answer: &Answer) -> Option<
 
 /// 1 up to `low_length` words, falling to 0 at `high_length`; a step if both are equal.
 fn length_score(rubric: &Rubric, words: usize) -> f64 {
+    // Bounds of a rubric may be any 64-bit number; their difference must not overflow.
     let words = i128::try_from(words).unwrap_or(i128::MAX);
     let low = i128::from(rubric.low_length);
     let high = i128::from(rubric.high_length);

@@ -157,6 +157,8 @@ fn verdicts_in(
     let number_keys = number_keys(entries, shape.list_keys().1);
     let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
+        // With one criterion judges leave the number out or count from elsewhere, and nothing can
+        // be confused.
         let number = if count == 1 {
             1
         } else {

@@ -41,6 +41,8 @@ impl Credit {
         };
         let factor = match verdict.second.map(|second| credit + second) {
             None => 1.0,
+            // Neither 0, which would divide by 0, nor 1, which would let a criterion that nobody
+            // met pull the share toward 0.
             Some(0.0) => WITHOUT_POINTS,
             Some(both) => both,
         };

@@ -61,6 +61,7 @@ impl Aggregation for ReportMean {
         };
         let mut calls = vec![JudgeCall::new(PRECISION, Role::Criteria, precision)];
         for (at, group) in report_of(subject.answer).groups.iter().enumerate() {
+            // Nothing to ask: its sentences count as claims without support.
             if group.citations.is_empty() {
                 continue;
             }

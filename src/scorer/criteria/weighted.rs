@@ -22,6 +22,7 @@ pub(super) struct WeightedShare;
 impl Aggregation for WeightedShare {
     fn score_without_judge(&self, scorer: &CriteriaScorer, subject: &Subject<'_>) -> Option<Score> {
         let mut criteria = subject.case.criteria.iter();
+        // Found before the judge is asked, as no reply could change it.
         if scorer.counts_zero() || criteria.any(|criterion| criterion.weight > 0.0) {
             return None;
         }

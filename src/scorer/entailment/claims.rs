@@ -14,6 +14,7 @@ use crate::text::python_chars::is_python_whitespace;
 use super::{EntailmentScorer, Form};
 
 /// Minimum length of a sentence that is a claim, in characters with markers.
+// The reference's threshold, which it applies before markers are removed.
 const SHORTEST_SENTENCE: usize = 50;
 
 /// A claim and its citations.
@@ -99,6 +100,7 @@ impl ClaimPlan {
         let replaced_ctxs = prediction
             .replaced_ctxs
             .filter(|_| scorer.mode == Mode::Compat);
+        // The reference checks numbers against `ctxs` even where `docs` replaced them.
         let source_count = replaced_ctxs.unwrap_or(documents.len());
         let mut last_valid = None;
         let texts = texts(scorer, question_of(case, &prediction), prediction.output());
@@ -177,6 +179,7 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCa
         Form::Short => {
             let mut cited = numbers(output, scorer.mode);
             if scorer.mode == Mode::Compat {
+                // The reference looks for markers in question and answer put together.
                 cited.splice(0..0, numbers(question, scorer.mode));
             }
             let claim = format!("{question} {}", trimmed(output));

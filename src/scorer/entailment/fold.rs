@@ -89,6 +89,7 @@ pub(super) fn score(
         ..Score::default()
     };
     if plan.is_empty && scorer.form == Form::Long {
+        // Its means then favor systems that fail to answer, which is why the default is 0.
         if scorer.mode == Mode::Compat {
             score
                 .notes
