@@ -130,26 +130,13 @@ impl AnswerOptions {
     /// output; [`Error::Settings`] for unknown systems; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
     /// be read.
     pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
-        let load = |(system, path): &SystemFile| {
-            let (text, blake3, log) = read_input(path, self.partial_logs)?;
-            // A pipe cannot be read again. The file may begin with a byte order mark.
-            // A table or a log is parsed from a text made of it, whose offsets say nothing about
-            // the file.
-            let is_left =
-                self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
-            let file = std::fs::metadata(path)
-                .ok()
-                .filter(|file| is_left && file.is_file());
-            let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-            let mut read = self.parse(&text, system.clone(), path, before)?;
-            read.blake3 = blake3;
-            read.warnings.extend(log.and_then(|log| log.warning(path)));
-            Ok(read)
-        };
         let (files, mut notes) = system_files(paths, &self.systems)?;
         // Files are read in parallel, but collected in their order: every fault of every file is
         // reported at once, and always in the same order.
-        let systems = all(files.par_iter().map(load).collect::<Vec<_>>())?;
+        let systems = all(files
+            .par_iter()
+            .map(|file| self.load_file(file))
+            .collect::<Vec<_>>())?;
         let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
         for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
             // One note for all files with the same guess; a directory of twenty systems has one
@@ -159,10 +146,10 @@ impl AnswerOptions {
                 .or_default()
                 .push(read.system.as_str());
         }
-        let guess = |(fields, names): (&str, Vec<&str>)| {
-            format!("guessed --fields {fields} for {}", list(names, SHOWN))
-        };
-        notes.extend(guesses.into_iter().map(guess));
+        for (fields, names) in guesses {
+            let names = list(names, SHOWN);
+            notes.push(format!("guessed --fields {fields} for {names}"));
+        }
         let thinking: usize = systems.iter().map(|read| read.thinking).sum();
         if thinking > 0 && !self.keeps_thinking() {
             let answers: usize = systems.iter().map(|read| read.answers.len()).sum();
@@ -170,6 +157,23 @@ impl AnswerOptions {
             notes.push(format!("{what}; --keep-thinking keeps them"));
         }
         Ok((systems, notes))
+    }
+
+    /// The answers of one file.
+    fn load_file(&self, (system, path): &SystemFile) -> Result<SystemAnswers> {
+        let (text, blake3, log) = read_input(path, self.partial_logs)?;
+        // A pipe cannot be read again. The file may begin with a byte order mark.
+        // A table or a log is parsed from a text made of it, whose offsets say nothing about the file.
+        let is_left =
+            self.leave_texts && text.len() >= LARGE_FILE && !is_csv(path) && log.is_none();
+        let file = std::fs::metadata(path)
+            .ok()
+            .filter(|file| is_left && file.is_file());
+        let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
+        let mut read = self.parse(&text, system.clone(), path, before)?;
+        read.blake3 = blake3;
+        read.warnings.extend(log.and_then(|log| log.warning(path)));
+        Ok(read)
     }
 
     /// Whether reasoning is kept.

@@ -1,6 +1,7 @@
 //! Questions of a benchmark and how a system's file covers them.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -213,24 +214,16 @@ impl AskedQuestions {
                 .map(|answer| (answer.line, answer.question()))
                 .collect::<Vec<_>>(),
         );
-        let (mut kept, mut again, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        let mut again = Vec::new();
+        let mut unasked = Vec::new();
         for (mut answer, name) in std::mem::take(&mut system.answers).into_iter().zip(names) {
             match open.get_mut(answer.question()).map(VecDeque::pop_front) {
                 Some(Some(place)) => {
                     is_answered[place] = true;
                     if let Some(prediction) = &mut answer.prediction {
-                        let (own, data) =
-                            (&mut Arc::make_mut(prediction).gold, &self.items[place].gold);
-                        // The prediction's ids of gold sources remain if the data has none.
-                        // The benchmark's gold answers replace those in the system's file, which
-                        // the system's author could have edited.
-                        if *data != Gold::default() {
-                            let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
-                            *own = Gold {
-                                gold_ctxs,
-                                ..data.clone()
-                            };
-                        }
+                        let own = &mut Arc::make_mut(prediction).gold;
+                        take_gold(own, &self.items[place].gold);
                     }
                     kept.push(answer);
                     continue;
@@ -243,16 +236,18 @@ impl AskedQuestions {
             }
         }
         system.answers = kept;
+        self.odd_predictions(&system.path, &again, &unasked)
+    }
+
+    /// The warnings about predictions that repeat a question, or whose question is not asked.
+    fn odd_predictions(
+        &self,
+        path: &Path,
+        again: &[String],
+        unasked: &[String],
+    ) -> Vec<InputFault> {
         let of = self.path.display();
-        let odd = |names: &[String], what: String, consequence: &str| {
-            let what = format!(
-                "{} {what}: {}",
-                names.len(),
-                list(names.iter().map(String::as_str), SHOWN)
-            );
-            (!names.is_empty()).then(|| InputFault::new(&system.path, what).hint(consequence))
-        };
-        let (twice, strange) = match self.mode {
+        let (repeated, strange) = match self.mode {
             Mode::Default => (
                 "the first counts, these are not scored",
                 "they are not scored",
@@ -262,32 +257,54 @@ impl AskedQuestions {
                 "they count as in the reference",
             ),
         };
-        let twice = odd(
-            &again,
-            format!("predictions repeat a question more often than {of} does"),
-            twice,
-        );
-        let strange = odd(
-            &unasked,
-            format!("predictions for questions that are not in {of}"),
-            strange,
-        );
-        twice.into_iter().chain(strange).collect()
+        let mut faults = Vec::new();
+        if !again.is_empty() {
+            let what = format!("predictions repeat a question more often than {of} does");
+            faults.push(counted_fault(path, again, &what).hint(repeated));
+        }
+        if !unasked.is_empty() {
+            let what = format!("predictions for questions that are not in {of}");
+            faults.push(counted_fault(path, unasked, &what).hint(strange));
+        }
+        faults
     }
 }
 
 /// Names of items in messages: the line, or the position (from 1) if several share a line.
 fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     let is_a_line_each = items.windows(2).all(|two| two[0].0 < two[1].0);
-    let name = |(index, (line, question)): (usize, &(usize, &str))| {
+    let mut names = Vec::new();
+    for (index, (line, question)) in items.iter().enumerate() {
         let (what, number) = if is_a_line_each {
             ("line", *line)
         } else {
             ("item", index + 1)
         };
-        format!("{what} {number} \u{201c}{}\u{201d}", start_of(question))
+        names.push(format!(
+            "{what} {number} \u{201c}{}\u{201d}",
+            start_of(question)
+        ));
+    }
+    names
+}
+
+/// The benchmark's gold answers replace those in the system's file, which the system's author could have edited. The
+/// prediction's ids of gold sources remain if the data has none.
+fn take_gold(own: &mut Gold, data: &Gold) {
+    if *data == Gold::default() {
+        return;
+    }
+    let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
+    *own = Gold {
+        gold_ctxs,
+        ..data.clone()
     };
-    items.iter().enumerate().map(name).collect()
+}
+
+/// `3 PREDICTIONS ..: line 1 “..”, ..`.
+fn counted_fault(path: &Path, names: &[String], what: &str) -> InputFault {
+    let shown = list(names.iter().map(String::as_str), SHOWN);
+    InputFault::new(path, format!("{} {what}: {shown}", names.len()))
 }
 
 #[cfg(test)]

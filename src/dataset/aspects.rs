@@ -21,13 +21,14 @@ const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_de
 /// in the published order.
 pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
     static ASPECTS: OnceLock<Vec<Arc<Aspect>>> = OnceLock::new();
-    let read = || {
-        #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
-        let aspects =
-            parse_aspects(BUILTIN, Path::new("built-in aspects")).expect("the built-in aspects");
-        aspects.into_iter().map(Arc::new).collect()
-    };
-    ASPECTS.get_or_init(read).clone()
+    ASPECTS.get_or_init(read_builtin_aspects).clone()
+}
+
+fn read_builtin_aspects() -> Vec<Arc<Aspect>> {
+    #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
+    let aspects =
+        parse_aspects(BUILTIN, Path::new("built-in aspects")).expect("the built-in aspects");
+    aspects.into_iter().map(Arc::new).collect()
 }
 
 /// Reads a file of aspects (`docs/formats.md`).

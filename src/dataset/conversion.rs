@@ -154,12 +154,9 @@ pub fn references_block(
         };
         let (number, title, text) = match mode {
             Mode::Default => {
-                let text = |text: &Option<String>| text.clone().unwrap_or_default();
-                (
-                    base.number_of(place),
-                    text(&source.title),
-                    text(&source.text),
-                )
+                let title = source.title.clone().unwrap_or_default();
+                let text = source.text.clone().unwrap_or_default();
+                (base.number_of(place), title, text)
             }
             Mode::Compat => {
                 let (title, text) = reference_title_and_text(source)?;

@@ -87,8 +87,8 @@ fn chosen(files: &[SystemFile], names: &[String]) -> Result<Vec<SystemFile>> {
     let mut unknown = Vec::new();
     for name in names {
         // Match a stem that itself ends in `.jsonl` first.
-        let by_name = |name: &str| files.iter().find(|(system, _)| system.as_str() == name);
-        match by_name(name).or_else(|| by_name(name.strip_suffix(".jsonl")?)) {
+        let file = by_name(files, name).or_else(|| by_name(files, name.strip_suffix(".jsonl")?));
+        match file {
             Some(file) if chosen.contains(file) => {}
             Some(file) => chosen.push(file.clone()),
             None => {
@@ -105,6 +105,10 @@ fn chosen(files: &[SystemFile], names: &[String]) -> Result<Vec<SystemFile>> {
     } else {
         Err(Error::Settings(unknown.join("\n")))
     }
+}
+
+fn by_name<'a>(files: &'a [SystemFile], name: &str) -> Option<&'a SystemFile> {
+    files.iter().find(|(system, _)| system.as_str() == name)
 }
 
 /// The file, or the directory's files with the first extension that occurs. A note names those with the others.
@@ -176,15 +180,25 @@ impl FileKind {
     pub(super) fn of(elements: &[JsonLine<'_>]) -> Option<Self> {
         elements.iter().find_map(|element| {
             let keys: HashMap<String, IgnoredAny> = serde_json::from_str(element.text).ok()?;
-            let has = |names: &[&str]| names.iter().any(|name| keys.contains_key(*name));
-            // An answer may repeat its question under any name.
-            match () {
-                () if has(&["metric_config"]) => Some(Self::TestCases),
-                () if has(&["answer_text"]) => Some(Self::Answers),
-                () if has(&["initial_prompt"]) => Some(Self::TestCases),
-                () => has(&["output", "input", "query"]).then_some(Self::Predictions),
-            }
+            Self::of_keys(&keys)
         })
+    }
+
+    /// The kind of a file with these keys. An answer may repeat its question under any name.
+    fn of_keys(keys: &HashMap<String, IgnoredAny>) -> Option<Self> {
+        if keys.contains_key("metric_config") {
+            return Some(Self::TestCases);
+        }
+        if keys.contains_key("answer_text") {
+            return Some(Self::Answers);
+        }
+        if keys.contains_key("initial_prompt") {
+            return Some(Self::TestCases);
+        }
+        let is_prediction = ["output", "input", "query"]
+            .iter()
+            .any(|name| keys.contains_key(*name));
+        is_prediction.then_some(Self::Predictions)
     }
 
     /// Checks that these elements are not of another kind.

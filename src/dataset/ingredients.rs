@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::domain::{Criterion, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
@@ -112,18 +112,7 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     }
     let case_id = match (case_id, spreadsheet.id) {
         (Some(given), _) => given,
-        (None, Some(sheet)) => {
-            // The published ids were made by hashing Python's text of a tuple, so its quoting rules
-            // have to be copied to get the same ids.
-            format!(
-                "{:x}",
-                Md5::digest(format!(
-                    "({}, {})",
-                    python_repr(&question),
-                    python_repr(&sheet)
-                ))
-            )
-        }
+        (None, Some(sheet)) => published_id(&question, &sheet),
         (None, None) => {
             return Err(line
                 .fault("spreadsheet.id is missing")
@@ -133,21 +122,8 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     // The published weights: a most important ingredient counts twice a nice one, and together they
     // have what the four general components leave.
     let unit = TOTAL_WEIGHT / (2 * most_important.len() + nice_to_have.len()) as f64;
-    let criteria = |name: &'static str, weight: f64, list: Vec<Ingredient>| {
-        list.into_iter()
-            .enumerate()
-            .map(move |(index, Ingredient { text, snippets })| Criterion {
-                // Numbered from 0 within each list, the names in the released test cases.
-                name: format!("{name}_item_{index}"),
-                criterion: text,
-                weight,
-                snippets,
-            })
-    };
-    let most_important = criteria("most_important", 2.0 * unit, most_important);
-    let criteria = most_important
-        .chain(criteria("nice_to_have", unit, nice_to_have))
-        .collect();
+    let mut criteria = weighted("most_important", 2.0 * unit, most_important);
+    criteria.extend(weighted("nice_to_have", unit, nice_to_have));
     let rubric = Rubric {
         question: question.as_str().into(),
         criteria,
@@ -161,19 +137,40 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     })
 }
 
+/// The id of a published test case. They were made by hashing Python's text of a tuple, so its quoting rules have to be copied
+/// to get the same ids.
+fn published_id(question: &str, sheet: &str) -> String {
+    let tuple = format!("({}, {})", python_repr(question), python_repr(sheet));
+    format!("{:x}", Md5::digest(tuple))
+}
+
+/// The criteria of one list, numbered from 0 within it: the names in the released test cases.
+fn weighted(name: &str, weight: f64, list: Vec<Ingredient>) -> Vec<Criterion> {
+    let mut criteria = Vec::new();
+    for (index, Ingredient { text, snippets }) in list.into_iter().enumerate() {
+        criteria.push(Criterion {
+            name: format!("{name}_item_{index}"),
+            criterion: text,
+            weight,
+            snippets,
+        });
+    }
+    criteria
+}
+
 /// Test cases as an indented JSON list in the released form, with a final line feed.
 ///
 /// # Errors
 /// [`Error::Internal`] if they cannot be serialized.
 pub fn render_test_cases(cases: &[TestCase]) -> Result<String> {
-    let element = |case: &TestCase| {
-        json!({
+    let mut list = Vec::new();
+    for case in cases {
+        list.push(json!({
             "initial_prompt": case.initial_prompt,
             "metric_config": {"name": "rubric_corpusqa_generic", "config": case.rubric},
             "case_id": case.case_id, "annotator": case.annotator, "agreement": case.agreement,
-        })
-    };
-    let list: Vec<Value> = cases.iter().map(element).collect();
+        }));
+    }
     let text = serde_json::to_string_pretty(&list)
         .map_err(|e| Error::Internal(format!("test cases as JSON: {e}")))?;
     Ok(text + "\n")
@@ -222,6 +219,8 @@ fn is_printable(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::dataset::parse_test_cases;
     use crate::domain::Mode;

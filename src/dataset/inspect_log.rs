@@ -85,9 +85,6 @@ impl InspectLog {
         let mut header = None;
         let mut start = None;
         let mut samples = Vec::new();
-        // Archives also hold journals, summaries and logs of each event, which can be much larger
-        // than the samples.
-        let is_read = |name: &str| matches!(name, HEADER | START) || name.starts_with("samples/");
         for_each_member(bytes, path, is_read, |member, text| {
             let json = without_bare_nan(text).0;
             let read = if member.ends_with(HEADER) {
@@ -140,12 +137,12 @@ impl InspectLog {
 
     /// How many samples the evaluation was to have: by its results, or if it has none, by its plan.
     fn planned_samples(&self) -> Option<u64> {
-        let by_plan = || {
-            let cases = self.eval["dataset"]["samples"].as_u64()?;
-            let epochs = self.eval["config"]["epochs"].as_u64().unwrap_or(1);
-            Some(cases.saturating_mul(epochs))
-        };
-        self.results["total_samples"].as_u64().or_else(by_plan)
+        if let Some(total) = self.results["total_samples"].as_u64() {
+            return Some(total);
+        }
+        let cases = self.eval["dataset"]["samples"].as_u64()?;
+        let epochs = self.eval["config"]["epochs"].as_u64().unwrap_or(1);
+        Some(cases.saturating_mul(epochs))
     }
 
     /// The model that judged, if the log names it.
@@ -162,28 +159,30 @@ impl InspectLog {
 
     /// The text of a file with the same answers and, where the targets are rubrics, the same test cases.
     fn as_lines(&self) -> String {
-        let line = |sample: &InspectSample| {
-            let target = sample
-                .target
-                .as_str()
-                .or_else(|| sample.target[0].as_str())
-                .unwrap_or_default();
-            let mut fields: Map<String, Value> = serde_json::from_str(target).unwrap_or_default();
-            fields.insert("case_id".to_owned(), sample.id().into());
-            fields.insert(
-                "answer_text".to_owned(),
-                sample.output["completion"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .into(),
-            );
-            format!("{}\n", Value::Object(fields))
-        };
-        self.samples.iter().map(line).collect()
+        let mut lines = String::new();
+        for sample in &self.samples {
+            lines.push_str(&sample.line());
+            lines.push('\n');
+        }
+        lines
     }
 }
 
 impl InspectSample {
+    /// Its target's fields with its id and answer, as a JSON object.
+    fn line(&self) -> String {
+        let target = match self.target.as_str() {
+            Some(text) => text,
+            None => self.target[0].as_str().unwrap_or_default(),
+        };
+        let answer = self.output["completion"].as_str().unwrap_or_default();
+        // A target that is no object holds no fields of an answer.
+        let mut fields: Map<String, Value> = serde_json::from_str(target).unwrap_or_default();
+        fields.insert("case_id".to_owned(), self.id().into());
+        fields.insert("answer_text".to_owned(), answer.into());
+        Value::Object(fields).to_string()
+    }
+
     /// The id of its case.
     pub fn id(&self) -> &str {
         &self.id.0
@@ -265,6 +264,11 @@ impl InspectLog {
         let fault = InputFault::new(path, format!("an incomplete log: {what}"));
         Some(fault.hint("the answers that it holds are taken, one for each case"))
     }
+}
+
+/// Archives also hold journals, summaries and logs of each event, which can be much larger than the samples.
+fn is_read(member: &str) -> bool {
+    matches!(member, HEADER | START) || member.starts_with("samples/")
 }
 
 #[cfg(test)]

@@ -72,14 +72,13 @@ pub fn parse_predictions(text: &str, path: &Path) -> Result<Predictions> {
 /// # Errors
 /// Every prediction without one.
 pub(super) fn with_questions(items: Vec<Prediction>, path: &Path) -> Result<Vec<Prediction>> {
-    let asked = |item: Prediction| {
+    all(items.into_iter().map(|item| {
         if item.input.is_empty() {
             Err(no_question(&item, path).into())
         } else {
             Ok(item)
         }
-    };
-    all(items.into_iter().map(asked))
+    }))
 }
 
 /// The warning about a file with a bare `NaN`, first on `line`.
@@ -101,8 +100,9 @@ pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result
             .hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}")
             .into());
     }
-    let read = |line: &JsonLine<'_>| Ok(line.parse::<PredictionLine>(EXAMPLE)?.prediction(line));
-    all(elements.iter().map(read))
+    all(elements
+        .iter()
+        .map(|line| Ok(line.parse::<PredictionLine>(EXAMPLE)?.prediction(line))))
 }
 
 /// The fault of a prediction without a question.
@@ -135,7 +135,6 @@ struct PredictionLine {
 
 impl PredictionLine {
     fn prediction(self, line: &JsonLine<'_>) -> Prediction {
-        let text = |text: Option<OptionalText>| text.and_then(|text| text.given);
         let replaced_ctxs = self
             .docs
             .as_ref()
@@ -149,18 +148,11 @@ impl PredictionLine {
         // QASA's test file has the documents under the name that others give to ids, with the
         // passages under the singular.
         let documents = self.gold_ctx.or(documents).unwrap_or_default();
-        let texts = |pair: ShortAnswers| {
-            pair.short_answers
-                .into_iter()
-                .filter_map(|text| text.given)
-                .collect()
-        };
-        let short_answers = self
-            .qa_pairs
-            .unwrap_or_default()
-            .into_iter()
-            .map(texts)
-            .collect();
+        let mut short_answers = Vec::new();
+        for pair in self.qa_pairs.unwrap_or_default() {
+            let texts = pair.short_answers.into_iter();
+            short_answers.push(texts.filter_map(|text| text.given).collect());
+        }
         let long_answers = self.annotations.unwrap_or_default().into_iter();
         let id_mapping = self
             .id_mapping
@@ -171,8 +163,8 @@ impl PredictionLine {
                 .or(self.case_id)
                 // The position, as some released sets have no ids.
                 .map_or_else(|| (line.index + 1).to_string(), |id| id.0),
-            input: text(self.input.or(self.query)).unwrap_or_default(),
-            output: text(self.output).map(Arc::from),
+            input: given(self.input.or(self.query)).unwrap_or_default(),
+            output: given(self.output).map(Arc::from),
             sources: self
                 // Where a file has both, `docs` are the sources that the model was shown, to which
                 // the numbers in the output refer.
@@ -184,7 +176,7 @@ impl PredictionLine {
             final_passages: self.final_passages.and_then(Passages::text),
             id_mapping,
             gold: Gold {
-                answer: text(self.answer),
+                answer: given(self.answer),
                 gold_ctxs,
                 gold_texts: documents
                     .into_iter()
@@ -267,24 +259,13 @@ impl TryFrom<Value> for Sources {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
-        let keyed = |(key, pair): (String, Value)| {
-            let (text, title) = typed::<(OptionalText, OptionalText)>(pair)
-                .map_err(|what| format!("{key}: {what}"))?;
-            Ok(Source {
-                title: title.given,
-                text: text.given,
-                text_is_nan: text.is_nan,
-                key: Some(key),
-            })
-        };
         match value {
             Value::Array(_) => typed::<Vec<SourceLine>>(value)
                 .map(|list| Self(list.into_iter().map(Source::from).collect())),
-            Value::Object(map) => map
-                .into_iter()
-                .map(keyed)
-                .collect::<Result<_, _>>()
-                .map(Self),
+            Value::Object(map) => {
+                let sources: Result<_, String> = map.into_iter().map(keyed_source).collect();
+                sources.map(Self)
+            }
             other => Err(expected("a list or an object", &other)),
         }
     }
@@ -362,31 +343,43 @@ impl Passages {
             Self::Whole(text) => return text.given,
             Self::Parts(parts) => parts,
         };
-        let line = |(index, part): (usize, Passage)| match part {
-            Passage::Text(text) => text.given,
-            Passage::Source(source) => {
-                let Source { title, text, .. } = source.into();
-                let texts = [title, text]
-                    .into_iter()
-                    .flatten()
-                    .filter(|text| !text.is_empty());
-                Some(
-                    std::iter::once(format!("[{index}]"))
-                        .chain(texts)
-                        .collect::<Vec<_>>()
-                        .join(" "),
-                )
+        let mut lines = Vec::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            match part {
+                Passage::Text(text) => lines.extend(text.given),
+                Passage::Source(source) => lines.push(source_line(index, source.into())),
             }
-        };
-        Some(
-            parts
-                .into_iter()
-                .enumerate()
-                .filter_map(line)
-                .collect::<Vec<_>>()
-                .join("\n"),
-        )
+        }
+        Some(lines.join("\n"))
     }
+}
+
+fn given(text: Option<OptionalText>) -> Option<String> {
+    text.and_then(|text| text.given)
+}
+
+/// A source of a map by its key: `[text, title]`.
+fn keyed_source((key, pair): (String, Value)) -> Result<Source, String> {
+    let (text, title) =
+        typed::<(OptionalText, OptionalText)>(pair).map_err(|what| format!("{key}: {what}"))?;
+    Ok(Source {
+        title: title.given,
+        text: text.given,
+        text_is_nan: text.is_nan,
+        key: Some(key),
+    })
+}
+
+/// `[0] title text`, what is empty left out.
+fn source_line(index: usize, source: Source) -> String {
+    let mut line = format!("[{index}]");
+    for text in [source.title, source.text].into_iter().flatten() {
+        if !text.is_empty() {
+            line.push(' ');
+            line.push_str(&text);
+        }
+    }
+    line
 }
 
 #[cfg(test)]

@@ -237,22 +237,24 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
             return Err(whole.invalid_json(&error, hint).into());
         }
     };
-    let (mut number, mut counted) = (1, 0);
-    let place = |(index, raw): (usize, &'a RawValue)| {
+    let mut elements = Vec::with_capacity(found.len());
+    let mut number = 1;
+    let mut counted = 0;
+    for (index, raw) in found.into_iter().enumerate() {
         // A value is a slice of `text`: its address gives its line.
         let offset = (raw.get().as_ptr() as usize)
             .saturating_sub(text.as_ptr() as usize)
             .min(text.len());
         number += newlines(&text.as_bytes()[counted..offset]);
         counted = offset;
-        JsonLine {
+        elements.push(JsonLine {
             path,
             number,
             index,
             text: raw.get(),
-        }
-    };
-    Ok(found.into_iter().enumerate().map(place).collect())
+        });
+    }
+    Ok(elements)
 }
 
 /// The text of a file of JSON; that of a CSV file as [`csv_as_jsonl`].
@@ -307,41 +309,30 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
     let (separator, separator_name) = separator(text);
     let mut reader = csv_reader(text, separator);
     let mut names: Vec<String> = Vec::new();
-    let (mut record, mut jsonl, mut written) = (csv::StringRecord::new(), String::new(), 1);
+    let mut record = csv::StringRecord::new();
+    let mut jsonl = String::new();
+    let mut written = 1;
     while reader
         .read_record(&mut record)
         .map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?
     {
-        let (start, line) = record.position().map_or((0, 1), |start| {
-            (start.byte() as usize, start.line() as usize)
-        });
-        let row = text
-            .get(start..reader.position().byte() as usize)
-            .unwrap_or_default();
-        // A record starts before the line feed of a CRLF and before empty lines.
-        let line = line
-            + newlines(&row.as_bytes()[..row.len() - row.trim_start_matches(['\r', '\n']).len()]);
-        let fault = |what| InputFault::new(path, what).at_line(line);
+        let end = reader.position().byte() as usize;
+        let (row, line) = row_and_line(text, &record, end);
         // An unclosed quote makes the parser swallow the following rows into one cell, without an
         // error.
         if row.matches('"').count() % 2 == 1 {
-            let fault = fault("odd number of quotes in the row".to_owned());
+            let fault = InputFault::new(path, "odd number of quotes in the row").at_line(line);
             return Err(
                 fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\"")
             );
         }
         if names.is_empty() {
             names = record.iter().map(|name| name.trim().to_owned()).collect();
-            if let Some((index, name)) = names
-                .iter()
-                .enumerate()
-                .find(|(index, name)| names[..*index].contains(name))
-            {
-                let what = format!(
-                    "column {} is called {name:?}, as an earlier one is",
-                    index + 1
-                );
-                return Err(fault(what).hint("give every column its own name"));
+            if let Some((column, name)) = repeated_name(&names) {
+                let what = format!("column {column} is called {name:?}, as an earlier one is");
+                return Err(InputFault::new(path, what)
+                    .at_line(line)
+                    .hint("give every column its own name"));
             }
             continue;
         }
@@ -353,7 +344,7 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
                 names.len(),
                 record.len()
             );
-            return Err(fault(what).hint(format!(
+            return Err(InputFault::new(path, what).at_line(line).hint(format!(
                 "put quotes around a cell that holds a {separator_name}, and close every quote"
             )));
         }
@@ -373,6 +364,28 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             .hint("add a row below the header"));
     }
     Ok(jsonl)
+}
+
+/// The text of a record that ends there, and the number of its line.
+fn row_and_line<'a>(text: &'a str, record: &csv::StringRecord, end: usize) -> (&'a str, usize) {
+    let (start, line) = match record.position() {
+        Some(start) => (start.byte() as usize, start.line() as usize),
+        None => (0, 1),
+    };
+    let row = text.get(start..end).unwrap_or_default();
+    // A record starts before the line feed of a CRLF and before empty lines.
+    let before = row.len() - row.trim_start_matches(['\r', '\n']).len();
+    (row, line + newlines(&row.as_bytes()[..before]))
+}
+
+/// The first column, from 1, that is called as an earlier one.
+fn repeated_name(names: &[String]) -> Option<(usize, &str)> {
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            return Some((index + 1, name));
+        }
+    }
+    None
 }
 
 /// Whether a file is CSV by its name.
@@ -503,22 +516,21 @@ pub fn parse_jsonl<T: Send>(
         .map(<[u8]>::trim_ascii)
         .enumerate();
     let lines: Vec<(usize, &[u8])> = numbered.filter(|(_, line)| !line.is_empty()).collect();
-    let one = |(index, (number, bytes)): (usize, &(usize, &[u8]))| {
-        let number = number + 1;
-        let text = str::from_utf8(bytes)
-            .map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
-        read(&JsonLine {
-            path,
-            number,
-            index,
-            text,
-        })
-    };
     let read: Vec<Result<T>> = lines
         .par_iter()
         .enumerate()
         .with_min_len(TASK_LINES)
-        .map(one)
+        .map(|(index, (number, bytes))| {
+            let number = number + 1;
+            let text = str::from_utf8(bytes)
+                .map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
+            read(&JsonLine {
+                path,
+                number,
+                index,
+                text,
+            })
+        })
         .collect();
     all(read)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase,
+    Answer, CaseId, Fingerprint, IndexBase, Item, Mode, Prediction, SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
@@ -352,8 +352,10 @@ impl Names {
 
     /// The shared case of an id.
     fn case_of(&mut self, id: &CaseId, question: &str) -> Arc<TestCase> {
-        let made = || Arc::new(TestCase::without_rubric(id.clone(), question));
-        Arc::clone(self.cases.entry(id.clone()).or_insert_with(made))
+        let entry = self.cases.entry(id.clone());
+        let case =
+            entry.or_insert_with(|| Arc::new(TestCase::without_rubric(id.clone(), question)));
+        Arc::clone(case)
     }
 }
 
@@ -467,38 +469,33 @@ pub struct Support {
 
 /// Counts the available data, to select scorers.
 pub fn supports(scorable: &Scorable) -> Support {
-    let plain = || scorable.plain.iter();
-    let predictions = || plain().filter_map(|item| item.answer.prediction.as_ref());
-    let gold = |holds: fn(&Gold) -> bool| {
-        predictions()
-            .filter(|prediction| holds(&prediction.gold))
-            .count()
-    };
-    let cites = |prediction: &&Arc<Prediction>| {
-        prediction
+    let mut support = Support::default();
+    for item in &scorable.rubric {
+        support.rubric += usize::from(!item.case.rubric.is_none());
+        support.criteria += usize::from(!item.case.criteria.is_empty());
+    }
+    for item in &scorable.plain {
+        let question = item.case.rubric.question.trim();
+        support.questions += usize::from(!question.is_empty());
+        if let Some(prediction) = &item.answer.prediction {
+            support.add(prediction);
+        }
+    }
+    support
+}
+
+impl Support {
+    fn add(&mut self, prediction: &Prediction) {
+        let gold = &prediction.gold;
+        let has_text = prediction
             .sources
             .iter()
-            .any(|source| source.text.is_some())
-    };
-    Support {
-        rubric: scorable
-            .rubric
-            .iter()
-            .filter(|item| !item.case.rubric.is_none())
-            .count(),
-        criteria: scorable
-            .rubric
-            .iter()
-            .filter(|item| !item.case.criteria.is_empty())
-            .count(),
-        questions: plain()
-            .filter(|item| !item.case.rubric.question.trim().is_empty())
-            .count(),
-        gold_answer: gold(|gold| gold.answer.is_some()),
-        short_answers: gold(|gold| !gold.short_answers.is_empty()),
-        long_answers: gold(|gold| !gold.long_answers.is_empty()),
-        sources: predictions().filter(cites).count(),
-        gold_sources: gold(|gold| gold.gold_ctxs.is_some()),
+            .any(|source| source.text.is_some());
+        self.gold_answer += usize::from(gold.answer.is_some());
+        self.short_answers += usize::from(!gold.short_answers.is_empty());
+        self.long_answers += usize::from(!gold.long_answers.is_empty());
+        self.sources += usize::from(has_text);
+        self.gold_sources += usize::from(gold.gold_ctxs.is_some());
     }
 }
 

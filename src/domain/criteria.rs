@@ -225,23 +225,18 @@ impl RubricProfile {
 impl ReplyShape {
     /// The levels and when they apply, one a line, for the prompt.
     pub fn describe_levels(&self) -> String {
-        let level = |level: &Level| format!("{}: {}", text_of(&level.level), level.means);
-        let abstain = (!self.abstain.is_empty()).then(|| {
-            format!(
-                "{}: the question and the answer do not let you decide",
-                self.abstain
-            )
-        });
-        let between = self
-            .continuous
-            .then(|| "Numbers between these levels count, too.".to_owned());
-        self.levels
-            .iter()
-            .map(level)
-            .chain(abstain)
-            .chain(between)
-            .collect::<Vec<_>>()
-            .join("\n")
+        let mut lines = Vec::new();
+        for level in &self.levels {
+            lines.push(format!("{}: {}", text_of(&level.level), level.means));
+        }
+        if !self.abstain.is_empty() {
+            let means = "the question and the answer do not let you decide";
+            lines.push(format!("{}: {means}", self.abstain));
+        }
+        if self.continuous {
+            lines.push("Numbers between these levels count, too.".to_owned());
+        }
+        lines.join("\n")
     }
 
     /// The credit of a number on a continuous scale, on the straight line between the two levels around it; beyond the
@@ -361,37 +356,47 @@ impl ReplyShape {
     /// A reply in this form, with the level whose credit is nearest to each of these shares; `second` holds the shares
     /// of the reference article.
     pub fn reply_of(&self, shares: &[f64], second: &[f64]) -> String {
-        let distance = |level: &Level, share: f64| (level.credit - share).abs();
-        let nearest = |share: f64| {
-            self.levels
-                .iter()
-                // Of two levels at the same distance the first one, so that a reply is the same
-                // each time.
-                .min_by(|a, b| distance(a, share).total_cmp(&distance(b, share)))
-                .map(|level| &level.level)
-        };
-        let levels = shares.iter().filter_map(|share| nearest(*share));
+        let levels: Vec<&Value> = shares
+            .iter()
+            .filter_map(|share| self.nearest(*share))
+            .collect();
         if self.form == ReplyForm::Lines {
-            return levels.map(text_of).collect::<Vec<_>>().join("\n");
+            return levels
+                .into_iter()
+                .map(text_of)
+                .collect::<Vec<_>>()
+                .join("\n");
         }
         let (list, number) = self.list_keys();
-        let entry = |(place, level): (usize, &Value)| {
+        let mut entries: Vec<Value> = Vec::new();
+        for (place, level) in levels.into_iter().enumerate() {
             let mut entry = json!({number: place + 1, &*self.key: level});
-            for key in self.texts().iter().filter(|_| self.list.is_some()) {
-                entry[key] = "".into();
+            if self.list.is_some() {
+                for key in self.texts() {
+                    entry[key] = "".into();
+                }
             }
-            if let Some(level) = second.get(place).and_then(|share| nearest(*share)) {
+            if let Some(level) = second.get(place).and_then(|share| self.nearest(*share)) {
                 entry[&*self.second] = level.clone();
             }
-            entry
-        };
-        let mut entries: Vec<Value> = levels.enumerate().map(entry).collect();
+            entries.push(entry);
+        }
         let is_alone = entries.len() == 1 && self.list.is_none();
         if is_alone {
             entries.remove(0).to_string()
         } else {
             json!({list: entries}).to_string()
         }
+    }
+
+    /// The level whose credit is nearest to this share.
+    fn nearest(&self, share: f64) -> Option<&Value> {
+        // Of two levels at the same distance the first one, so that a reply is the same each time.
+        let nearest = self.levels.iter().min_by(|a, b| {
+            let distance = (a.credit - share).abs();
+            distance.total_cmp(&(b.credit - share).abs())
+        });
+        nearest.map(|level| &level.level)
     }
 }
 

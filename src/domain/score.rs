@@ -419,18 +419,27 @@ impl<T: Serialize> Serialize for ByName<'_, T> {
     }
 }
 
+/// What is wrong with a value that is there and outside its range.
+fn outside(name: &str, value: Option<f64>, (low, high): (f64, f64)) -> Option<String> {
+    let value = value?;
+    if (low - RANGE_TOLERANCE..=high + RANGE_TOLERANCE).contains(&value) {
+        return None;
+    }
+    let name = name.escape_debug();
+    Some(format!("{name} is {value}, outside {low}..{high}"))
+}
+
 /// Parses components by name, in file order.
 fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
     let fields = Map::<String, Value>::deserialize(deserializer)?;
-    let component = |(name, value): (String, Value)| {
+    let mut components = Vec::new();
+    for (name, value) in fields {
         let mut component = Component::deserialize(value).map_err(D::Error::custom)?;
         component.name = name;
-        Ok(Component {
-            measure: shared(component.measure),
-            ..component
-        })
-    };
-    fields.into_iter().map(component).collect()
+        component.measure = shared(component.measure);
+        components.push(component);
+    }
+    Ok(components)
 }
 
 impl Score {
@@ -454,8 +463,8 @@ impl Score {
                     Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked").into());
             }
         }
-        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-        (self.value, self.ann_score) = (finite(self.value), finite(self.ann_score));
+        self.value = self.value.filter(|value| value.is_finite());
+        self.ann_score = self.ann_score.filter(|value| value.is_finite());
         self
     }
 
@@ -468,40 +477,43 @@ impl Score {
 
     /// The first value outside the range of its unit, in words. A sum or mean lies in the range of its components.
     pub(crate) fn out_of_range(&self) -> Option<String> {
-        let outside = |name: &str, value: f64, (low, high): (f64, f64)| {
-            let is_inside = (low - RANGE_TOLERANCE..=high + RANGE_TOLERANCE).contains(&value);
-            (!is_inside)
-                .then(|| format!("{} is {value}, outside {low}..{high}", name.escape_debug()))
-        };
-        let ranges = || {
-            self.components
-                .iter()
-                .map(|component| component.kind.unit().range())
-        };
-        // A net share is a sum over weights of both signs, which the ranges of its components do
-        // not bound.
-        let own = Some(self.unit().range()).filter(|_| self.unit() == Unit::Net);
-        let all = ranges().reduce(|(low, high), (other_low, other_high)| {
-            (low.min(other_low), high.max(other_high))
-        });
-        let all = own.or(all);
-        let names = <[_; 2]>::from(self.sum_names());
-        let sums = names
-            .into_iter()
-            .zip([self.value, self.ann_score])
-            .map(|(name, sum)| (name, sum, all));
-        // Negative weights take a recall out of its range, too.
-        let is_ranged =
-            |component: &Component| own.is_none() || component.kind != ComponentKind::Share;
-        let components = self
-            .components
-            .iter()
-            .zip(ranges().map(Some))
-            .filter(|(component, _)| is_ranged(component));
-        let components =
-            components.map(|(component, range)| (&*component.name, component.value, range));
-        sums.chain(components)
-            .find_map(|(name, value, range)| outside(name, value?, range?))
+        let is_net = self.unit() == Unit::Net;
+        if let Some(range) = self.range_of_sums() {
+            let (score, ann_score) = self.sum_names();
+            for (name, value) in [(score, self.value), (ann_score, self.ann_score)] {
+                if let Some(what) = outside(name, value, range) {
+                    return Some(what);
+                }
+            }
+        }
+        for component in &self.components {
+            // Negative weights take a recall out of its range, too.
+            if is_net && component.kind == ComponentKind::Share {
+                continue;
+            }
+            let range = component.kind.unit().range();
+            if let Some(what) = outside(&component.name, component.value, range) {
+                return Some(what);
+            }
+        }
+        None
+    }
+
+    /// Where the sums can be: between the lowest and the highest value of any component. A net share is a sum over weights of
+    /// both signs, which the ranges of its components do not bound. `None` without components.
+    fn range_of_sums(&self) -> Option<(f64, f64)> {
+        if self.unit() == Unit::Net {
+            return Some(Unit::Net.range());
+        }
+        let mut all: Option<(f64, f64)> = None;
+        for component in &self.components {
+            let (low, high) = component.kind.unit().range();
+            all = Some(match all {
+                Some((lowest, highest)) => (low.min(lowest), high.max(highest)),
+                None => (low, high),
+            });
+        }
+        all
     }
 
     /// Whether the value is a weighted sum of the components, as for rubrics.
@@ -513,10 +525,9 @@ impl Score {
 
     /// Whether the score has a part that comes from an annotator: a rubric's, not a list of criteria.
     pub fn has_ann_score(&self) -> bool {
-        let is_of_rubric = |component: &Component| {
+        self.components.iter().any(|component| {
             component.kind.is_weighted() && component.kind != ComponentKind::Criterion
-        };
-        self.components.iter().any(is_of_rubric)
+        })
     }
 
     /// The unit of the score as a whole.
@@ -577,28 +588,36 @@ impl WeightedSums {
     /// The sums, with `fill` for missing values. Snippets are added last, as in the reference, so that sums match to
     /// the last digit.
     pub(crate) fn of(components: &[Component], fill: f64) -> Self {
-        let is_evidence = |component: &&Component| component.kind == ComponentKind::Evidence;
-        let criteria = components
-            .iter()
-            .filter(|component| !is_evidence(component));
         let mut sums = Self {
             all: 0.0,
             annotated: 0.0,
         };
-        for component in criteria.chain(components.iter().filter(is_evidence)) {
-            // The worst that can be of a fault is that it is there.
-            let worst_or_best = if component.weight < 0.0 {
-                1.0 - fill
-            } else {
-                fill
-            };
-            let part = component.weight * component.value.unwrap_or(worst_or_best);
-            sums.all += part;
-            if component.kind.is_annotated() {
-                sums.annotated += part;
+        // Criteria first, then evidence: the reference's order, in which floats are added.
+        for component in components {
+            if component.kind != ComponentKind::Evidence {
+                sums.add(component, fill);
+            }
+        }
+        for component in components {
+            if component.kind == ComponentKind::Evidence {
+                sums.add(component, fill);
             }
         }
         sums
+    }
+
+    fn add(&mut self, component: &Component, fill: f64) {
+        // The worst that can be of a fault is that it is there.
+        let worst_or_best = if component.weight < 0.0 {
+            1.0 - fill
+        } else {
+            fill
+        };
+        let part = component.weight * component.value.unwrap_or(worst_or_best);
+        self.all += part;
+        if component.kind.is_annotated() {
+            self.annotated += part;
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use memchr::memmem;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::kind::JudgeKind;
 use super::protocol::{CHAT, OPENAI, Protocol, ServiceAddress};
@@ -392,17 +392,17 @@ pub fn mask_url(text: &str) -> String {
 pub fn masked_json(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let is_hidden = |name: &str, inner: &Value| is_secret_name(name) && inner.is_string();
-            let shown = |name: &str, inner: &Value| {
-                if is_hidden(name, inner) {
+            let mut shown = Map::new();
+            for (name, inner) in map {
+                let is_hidden = is_secret_name(name) && inner.is_string();
+                let inner = if is_hidden {
                     Value::from(MASK)
                 } else {
                     masked_json(inner)
-                }
-            };
-            map.iter()
-                .map(|(name, inner)| (name.clone(), shown(name, inner)))
-                .collect()
+                };
+                shown.insert(name.clone(), inner);
+            }
+            Value::Object(shown)
         }
         Value::Array(items) => items.iter().map(masked_json).collect(),
         other => other.clone(),
@@ -474,9 +474,8 @@ fn mask_keys_with(text: &str, beginning: &str) -> String {
         let (before, from_key) = rest.split_at(start);
         // Words such as `task-list` hold the beginning of a key as well.
         let is_word_start = !before.ends_with(|c: char| c.is_alphanumeric());
-        let is_key_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
         let end = from_key
-            .find(|c: char| !is_key_part(c))
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')))
             .unwrap_or(from_key.len());
         let (word, tail) = from_key.split_at(end);
         clean.push_str(before);
@@ -490,25 +489,24 @@ fn mask_keys_with(text: &str, beginning: &str) -> String {
 
 /// `user:password` of a URL, percent signs decoded.
 fn login_of(url: &Url) -> Option<SecretString> {
+    let password = url.password();
+    if password.is_none() && url.username().is_empty() {
+        return None;
+    }
+    let user = decoded(url.username(), url);
+    let password = decoded(password.unwrap_or_default(), url);
+    Some(format!("{user}:{password}").into())
+}
+
+/// A part of a URL's login, percent signs decoded.
+fn decoded(part: &str, url: &Url) -> String {
     // A query has the same escapes but for `+` and `&`; `=` and `#` are escaped in a login.
-    let decoded = |part: &str| {
-        let mut query = url.clone();
-        query.set_query(Some(&part.replace('+', "%2B").replace('&', "%26")));
-        query
-            .query_pairs()
-            .next()
-            .map(|(part, _)| part.into_owned())
-            .unwrap_or_default()
-    };
-    let is_given = url.password().is_some() || !url.username().is_empty();
-    let login = || {
-        format!(
-            "{}:{}",
-            decoded(url.username()),
-            decoded(url.password().unwrap_or_default())
-        )
-    };
-    is_given.then(|| login().into())
+    let mut query = url.clone();
+    query.set_query(Some(&part.replace('+', "%2B").replace('&', "%26")));
+    match query.query_pairs().next() {
+        Some((part, _)) => part.into_owned(),
+        None => String::new(),
+    }
 }
 
 /// A path without a pasted route, or that of the protocol if there is none.

@@ -260,22 +260,13 @@ impl JudgeOptions {
     /// # Errors
     /// The first that is not a kind of question with a limit.
     pub fn reply_limits(&self) -> Result<BTreeMap<Kind, Option<u64>>, OptionFault> {
-        let limit = |(name, limit): &(String, String)| {
-            let kind = KindInfo::named(name).ok_or_else(|| {
-                let kinds = KINDS.map(|info| info.name).join(", ");
-                format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
-            })?;
-            let tokens = if limit == "none" {
-                Some(None)
-            } else {
-                limit.parse().ok().filter(|n| *n > 0).map(Some)
-            };
-            tokens.map(|tokens| (kind.kind(), tokens)).ok_or_else(|| {
-                format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
-            })
-        };
-        let limits: Result<_, String> = self.max_tokens.iter().map(limit).collect();
-        limits.map_err(|what| OptionFault::new("judge.max_tokens", what))
+        let mut limits = BTreeMap::new();
+        for (name, limit) in &self.max_tokens {
+            let (kind, tokens) = reply_limit(name, limit)
+                .map_err(|what| OptionFault::new("judge.max_tokens", what))?;
+            limits.insert(kind, tokens);
+        }
+        Ok(limits)
     }
 
     /// Why all samples of a question would be the same reply, if they would.
@@ -291,7 +282,6 @@ impl JudgeOptions {
     /// # Errors
     /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
-        let fault = |key: &str, what: &str| Err(OptionFault::new(&format!("judge.{key}"), what));
         self.check_kind()?;
         self.check_addresses()?;
         if self
@@ -299,25 +289,26 @@ impl JudgeOptions {
             .as_ref()
             .is_some_and(|name| name.trim().is_empty() || name.chars().any(char::is_control))
         {
-            return fault("model", "not a model's name; write one such as gpt-4o");
+            let what = "not a model's name; write one such as gpt-4o";
+            return Err(OptionFault::new("judge.model", what));
         }
         if !(0.0..=2.0).contains(&self.temperature) {
-            return fault(
-                "temperature",
-                "not a temperature; write a number from 0 to 2, such as 0.7",
-            );
+            let what = "not a temperature; write a number from 0 to 2, such as 0.7";
+            return Err(OptionFault::new("judge.temperature", what));
         }
         if self
             .top_p
             .is_some_and(|share| !(share > 0.0 && share <= 1.0))
         {
-            return fault("top_p", "not a share above 0 and up to 1, such as 0.95");
+            let what = "not a share above 0 and up to 1, such as 0.95";
+            return Err(OptionFault::new("judge.top_p", what));
         }
         if self
             .logprobs
             .is_some_and(|count| !(1..=20).contains(&count))
         {
-            return fault("logprobs", "not a whole number from 1 to 20, such as 5");
+            let what = "not a whole number from 1 to 20, such as 5";
+            return Err(OptionFault::new("judge.logprobs", what));
         }
         self.reply_limits()?;
         self.check_request_fields()?;
@@ -410,13 +401,12 @@ impl JudgeOptions {
     }
 
     fn check_request_fields(&self) -> Result<(), OptionFault> {
-        let fault = |what: String| Err(OptionFault::new("judge.extra_body", what));
         if self
             .extra_body
             .as_ref()
             .is_some_and(|fields| !fields.is_object())
         {
-            return fault(
+            return extra_body_fault(
                 r#"not a JSON object; write one in single quotes, such as '{"top_k": 1}'"#
                     .to_owned(),
             );
@@ -426,34 +416,32 @@ impl JudgeOptions {
             .into_iter()
             .find(|(name, _)| fields.contains_key(*name))
         {
-            return fault(format!(
+            return extra_body_fault(format!(
                 "the field {name} belongs to the program; {instead}"
             ));
         }
         let asked = &Messages::new(Some(String::new()), "");
         for (name, _) in self.kind().protocol().texts(asked) {
             if fields.contains_key(name) {
-                return fault(format!(
+                return extra_body_fault(format!(
                     "the field {name} belongs to the program; a prompt set (--prompts DIR) changes what is asked"
                 ));
             }
         }
         self.check_settings_member(&fields)?;
-        let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
-        let logprobs = self
-            .logprobs
-            .into_iter()
-            .flat_map(|_| ["logprobs", "top_logprobs"].map(|name| (name, "--logprobs")));
-        let twice = top_p
-            .into_iter()
-            .chain(logprobs)
-            .find(|(name, _)| fields.contains_key(*name));
-        let Some((name, flag)) = twice else {
-            return Ok(());
-        };
-        fault(format!(
-            "the field {name} is set by {flag} already; give it once"
-        ))
+        let own_flags = [
+            ("top_p", self.top_p.is_some(), "--top-p"),
+            ("logprobs", self.logprobs.is_some(), "--logprobs"),
+            ("top_logprobs", self.logprobs.is_some(), "--logprobs"),
+        ];
+        for (name, is_given, flag) in own_flags {
+            if is_given && fields.contains_key(name) {
+                return extra_body_fault(format!(
+                    "the field {name} is set by {flag} already; give it once"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -666,15 +654,21 @@ pub(crate) fn name_and_text(text: &str) -> Result<(String, String), Infallible> 
 
 /// Checks name and value of a header, without repeating the value.
 pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), OptionFault> {
-    let fault = |what: String| Err(OptionFault::new("judge.headers", what));
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    if name.is_empty() || !name.chars().all(token) {
+    let Some(what) = header_fault(name, value) else {
+        return Ok(());
+    };
+    Err(OptionFault::new("judge.headers", what))
+}
+
+/// Why this is not a header that can be sent, if it is not.
+fn header_fault(name: &str, value: &str) -> Option<String> {
+    if name.is_empty() || !name.chars().all(is_header_name_char) {
         let what = "no name of a header before a colon, or before the = of header_env; write it as \"X-Team: biology\", or \
                     X-Api-Key=TEAM_KEY";
-        return fault(what.to_owned());
+        return Some(what.to_owned());
     }
     if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-        return fault(format!(
+        return Some(format!(
             "the header {name} belongs to the transport; leave it out"
         ));
     }
@@ -682,17 +676,47 @@ pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), Optio
         .chars()
         .all(|c| c == ' ' || c == '\t' || c.is_ascii_graphic())
     {
-        return fault(format!(
+        return Some(format!(
             "the value of {name} holds a character that no header may have; use plain ASCII"
         ));
     }
-    Ok(())
+    None
+}
+
+/// What HTTP calls a token.
+fn is_header_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+/// The limit of `KIND=N`: of which kind, and how many tokens; `none` is no limit.
+fn reply_limit(name: &str, limit: &str) -> Result<(Kind, Option<u64>), String> {
+    let Some(kind) = KindInfo::named(name) else {
+        let kinds = KINDS.map(|info| info.name).join(", ");
+        return Err(format!(
+            "{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000"
+        ));
+    };
+    if limit == "none" {
+        return Ok((kind.kind(), None));
+    }
+    match limit.parse() {
+        Ok(tokens) if tokens > 0 => Ok((kind.kind(), Some(tokens))),
+        _ => Err(format!(
+            "the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none"
+        )),
+    }
+}
+
+fn extra_body_fault(what: String) -> Result<(), OptionFault> {
+    Err(OptionFault::new("judge.extra_body", what))
 }
 
 /// Checks the name of a header whose value a variable holds.
 pub(crate) fn check_header_variable((name, _): &(String, String)) -> Result<(), OptionFault> {
-    let fault = |fault: OptionFault| OptionFault::new("judge.header_env", fault.what);
-    check_header(&(name.clone(), String::new())).map_err(fault)
+    match header_fault(name, "") {
+        Some(what) => Err(OptionFault::new("judge.header_env", what)),
+        None => Ok(()),
+    }
 }
 
 /// Invalid JSON stays a text, which [`JudgeOptions::check`] rejects without repeating it.
@@ -714,12 +738,16 @@ pub(crate) fn from_map<'de, D: Deserializer<'de>>(
     let Value::Object(map) = Value::deserialize(deserializer)? else {
         return Err(D::Error::custom("expected a table of names and values"));
     };
-    let pair = |(name, value): (String, Value)| match value {
-        Value::String(value) => Ok((name, value.trim().to_owned())),
-        Value::Number(_) | Value::Bool(_) => Ok((name, value.to_string())),
-        _ => Err(D::Error::custom(format!("{name}: expected a string"))),
-    };
-    map.into_iter().map(pair).collect()
+    let mut pairs = Vec::new();
+    for (name, value) in map {
+        let value = match value {
+            Value::String(value) => value.trim().to_owned(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => return Err(D::Error::custom(format!("{name}: expected a string"))),
+        };
+        pairs.push((name, value));
+    }
+    Ok(pairs)
 }
 
 /// A list of texts, or one comma-separated text.

@@ -322,12 +322,15 @@ impl Renderer {
         let usual = usual.map(|limit| limit + self.reasoning());
         others.insert(usual.map(|usual| self.limit_of_call(question, usual)));
         others.remove(&limit);
-        let of_other = |other| OtherLimit {
-            key: options.fingerprint(info, messages, samples, other),
-            // That lists have our limit, or none in compat mode, is not a choice of the user.
-            is_chosen: given.contains(&limit) || given.contains(&other),
-        };
-        others.into_iter().map(of_other).collect()
+        let mut keys = Vec::new();
+        for other in others {
+            keys.push(OtherLimit {
+                key: options.fingerprint(info, messages, samples, other),
+                // That lists have our limit, or none in compat mode, is not a choice of the user.
+                is_chosen: given.contains(&limit) || given.contains(&other),
+            });
+        }
+        keys
     }
 
     /// Leaves this parameter out of all calls from now on.
@@ -533,23 +536,24 @@ fn cut_to_fit(
 ) -> Option<Arc<dyn Question>> {
     let text = question.judged();
     let ends = word_ends(text);
-    let up_to = |end: usize| question.with_judged(text[..end].into());
     // By halving, since each look renders and counts a whole prompt.
-    let fitting = ends.partition_point(|end| count(&*up_to(*end)) <= room);
+    let fitting = ends.partition_point(|end| {
+        let cut = question.with_judged(text[..*end].into());
+        count(&*cut) <= room
+    });
     let longest = *ends.get(fitting.checked_sub(1)?)?;
-    Some(up_to(longest))
+    Some(question.with_judged(text[..longest].into()))
 }
 
 /// Ends of the words except the last; text without white space may be cut after any character.
 fn word_ends(text: &str) -> Vec<usize> {
-    let is_end = |(at, c): &(usize, char)| {
-        c.is_whitespace() && !text[..*at].ends_with(char::is_whitespace) && *at > 0
-    };
-    let ends: Vec<usize> = text
-        .char_indices()
-        .filter(is_end)
-        .map(|(at, _)| at)
-        .collect();
+    let mut ends = Vec::new();
+    for (at, c) in text.char_indices() {
+        let before = &text[..at];
+        if c.is_whitespace() && at > 0 && !before.ends_with(char::is_whitespace) {
+            ends.push(at);
+        }
+    }
     if ends.is_empty() {
         text.char_indices().map(|(at, _)| at).skip(1).collect()
     } else {

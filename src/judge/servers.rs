@@ -131,11 +131,10 @@ impl Servers {
     /// The shortest context of any server, since an answer may go to each, and that server. Unknown if none is reachable,
     /// and for the services' own addresses.
     pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
-        let capacity = |server: &Server| server.report.as_ref().ok()?.capacity;
-        let reported = self
-            .each
-            .iter()
-            .filter_map(|server| Some((capacity(server)?, &server.endpoint)));
+        let reported = self.each.iter().filter_map(|server| {
+            let report = server.report.as_ref().ok()?;
+            Some((report.capacity?, &server.endpoint))
+        });
         reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
@@ -144,32 +143,40 @@ impl Servers {
     /// # Errors
     /// When no HTTP client can be set up.
     pub(super) fn fleet(&self, limits: &LimitOptions, meters: &Arc<Meters>) -> Result<Fleet> {
-        let replica = |server: &Server| {
-            let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?;
-            // A single unreachable server is called anyway: its own error says more than a probe.
-            let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
-            let expected = is_checked.then(|| ExpectedIdentity {
-                endpoint: server.endpoint.clone(),
-                model: self.model.clone(),
-                identity: self.served.clone(),
-                is_known: server.report.is_ok(),
-            });
-            let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits);
-            let unreachable = server
-                .report
-                .as_ref()
-                .err()
-                .filter(|_| self.offline().is_none())
-                .map(ToString::to_string);
-            let (name, concurrency) = (server.endpoint.masked_url(), limits.concurrency.get());
-            Ok(Replica {
-                name,
-                concurrency,
-                judge,
-                unreachable,
-            })
+        let mut replicas = Vec::new();
+        for server in &self.each {
+            replicas.push(self.replica(server, limits, meters)?);
+        }
+        Pool::new(replicas)
+    }
+
+    /// One server with its limits, checked to serve the judge's model.
+    fn replica(
+        &self,
+        server: &Server,
+        limits: &LimitOptions,
+        meters: &Arc<Meters>,
+    ) -> Result<Replica<RateLimited<IdentityChecked<Chat>>>> {
+        let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?;
+        // A single unreachable server is called anyway: its own error says more than a probe.
+        let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
+        let expected = is_checked.then(|| ExpectedIdentity {
+            endpoint: server.endpoint.clone(),
+            model: self.model.clone(),
+            identity: self.served.clone(),
+            is_known: server.report.is_ok(),
+        });
+        // If no server is reachable, all are called: none is left out for a better one.
+        let unreachable = match &server.report {
+            Err(error) if self.offline().is_none() => Some(error.to_string()),
+            _ => None,
         };
-        Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)
+        Ok(Replica {
+            name: server.endpoint.masked_url(),
+            concurrency: limits.concurrency.get(),
+            judge: RateLimited::new(IdentityChecked::new(chat, expected), limits),
+            unreachable,
+        })
     }
 
     fn note_absent(&self, notify: &Notify) {
@@ -205,22 +212,21 @@ fn unreachable(each: &[Server]) -> Option<String> {
 /// Streams replies if the server stops when its client disconnects, so that an abandoned call (a time-out, a stopped
 /// run) costs it nothing. Unreachable servers are assumed to be like the others.
 fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
-    let stops = |server: &Server| {
-        server
-            .report
-            .as_ref()
-            .ok()
-            .map(|report| report.capacity.is_some())
-    };
-    let others = each.iter().find_map(stops).unwrap_or(false);
+    let others = each.iter().find_map(stops_when_left).unwrap_or(false);
     for server in &mut each {
         server.endpoint.stream = match stream {
             Streaming::On => true,
             Streaming::Off => false,
-            Streaming::Auto => stops(server).unwrap_or(others),
+            Streaming::Auto => stops_when_left(server).unwrap_or(others),
         };
     }
     each
+}
+
+/// Whether the server stops when its client disconnects, as those do that report their capacity; unknown of an unreachable one.
+fn stops_when_left(server: &Server) -> Option<bool> {
+    let report = server.report.as_ref().ok()?;
+    Some(report.capacity.is_some())
 }
 
 /// Model and identity that a server reported.
@@ -238,9 +244,14 @@ fn place(endpoint: &Endpoint, judge: &JudgeOptions) -> String {
 /// Reports of earlier runs by their place in the cache, the last one first: a finished run can be repeated while no server
 /// is running, and a changed model is noticed.
 fn earlier_reports(cache: &Cache) -> Result<Vec<(String, Reported)>> {
-    let read =
-        |(place, report): (String, String)| Some((place, serde_json::from_str(&report).ok()?));
-    Ok(cache.servers()?.into_iter().filter_map(read).collect())
+    let mut reports = Vec::new();
+    for (place, report) in cache.servers()? {
+        // A report of another version of the program is none.
+        if let Ok(report) = serde_json::from_str(&report) {
+            reports.push((place, report));
+        }
+    }
+    Ok(reports)
 }
 
 /// What one of the servers reported at an earlier run; a judge with a name in the cache needs no more for its keys.
@@ -250,13 +261,18 @@ fn last_report(
     each: &[Server],
 ) -> Result<Option<Reported>> {
     let earlier = cache.map(earlier_reports).transpose()?.unwrap_or_default();
-    let places = each.iter().map(|server| place(&server.endpoint, judge));
-    let mut found = places
-        .filter_map(|place| Some(earlier.iter().find(|(known, _)| *known == place)?.1.clone()));
-    let named = || judge.model.clone().filter(|_| judge.cache_id.is_some());
-    Ok(found
-        .next()
-        .or_else(|| Some((named()?, ServerIdentity::default()))))
+    for server in each {
+        let place = place(&server.endpoint, judge);
+        if let Some((_, report)) = earlier.iter().find(|(known, _)| *known == place) {
+            return Ok(Some(report.clone()));
+        }
+    }
+    match &judge.model {
+        Some(model) if judge.cache_id.is_some() => {
+            Ok(Some((model.clone(), ServerIdentity::default())))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Compares the reports with those of earlier runs, and stores them.

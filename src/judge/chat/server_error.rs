@@ -322,11 +322,6 @@ impl ServerError {
         let message = message
             .as_str()
             .map_or_else(|| message.to_string(), str::to_owned);
-        let scalar = |value: Option<&Value>| match value {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
-        };
         let facts = endpoint.protocol.error_facts(error);
         Self {
             message: quote(&message, endpoint),
@@ -379,16 +374,6 @@ impl ServerError {
 
     /// Whether the server refuses the call for the length of its reply, perhaps together with its prompt.
     pub(super) fn refuses_length(&self) -> bool {
-        let names_limit = |text: &str| {
-            [
-                "max_tokens",
-                "max_completion_tokens",
-                "max_output_tokens",
-                "maxOutputTokens",
-            ]
-            .iter()
-            .any(|name| text.contains(name))
-        };
         matches!(self.status, 400 | 413 | 422)
             && !self.is(UNSUPPORTED)
             && (self.is(CONTEXT_OVERFLOW) || names_limit(&self.message) || names_limit(&self.field))
@@ -579,6 +564,26 @@ pub(super) fn complaint(error: &AskError) -> Option<&str> {
     Some(message.as_str())
 }
 
+/// A code that a server may write as text or as a number; empty for anything else.
+fn scalar(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Whether an error speaks of a reply limit, under any of the names that servers have for it.
+fn names_limit(text: &str) -> bool {
+    let names = [
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxOutputTokens",
+    ];
+    names.iter().any(|name| text.contains(name))
+}
+
 /// `text` fit for one line of a message: secrets masked, control characters and runs of white space made one
 /// space, at most [`LONGEST_QUOTE`] characters.
 pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
@@ -586,9 +591,8 @@ pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
     let start: String = text.chars().take(16 * LONGEST_QUOTE).collect();
     // Masked before it is cut, or half of a key could stand at the end.
     let clean = endpoint.scrub(&start);
-    let is_gap = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
     let line = clean
-        .split(is_gap)
+        .split(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c))
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ");

@@ -58,39 +58,41 @@ pub(super) fn claims(answer: &str) -> Value {
 
 fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
     let markers = markers(sentence);
-    let in_list = |marker: &SourceMarker| {
-        listed
-            .get(&marker.key)
-            .map(|text| first_words(text))
-            .into_iter()
-            .collect()
-    };
-    let mut excerpts: Vec<Vec<String>> = markers.iter().map(in_list).collect();
+    let mut excerpts: Vec<Vec<String>> = Vec::new();
+    for marker in &markers {
+        let in_list = listed.get(&marker.key).map(|text| first_words(text));
+        excerpts.push(in_list.into_iter().collect());
+    }
     for quotation in quotations(sentence) {
-        let gap = |at: &usize| {
-            let marker = &markers[*at].range;
-            marker.start.saturating_sub(quotation.end) + quotation.start.saturating_sub(marker.end)
-        };
         // A quotation belongs to the marker beside it; counted for all markers of the sentence, one
         // quotation would support every source.
-        if let Some(nearest) = (0..markers.len()).min_by_key(gap) {
+        let nearest = (0..markers.len()).min_by_key(|at| gap(&markers[*at].range, &quotation));
+        if let Some(nearest) = nearest {
             excerpts[nearest].push(first_words(&sentence[quotation]));
         }
     }
-    let citation = |(marker, excerpts): (SourceMarker, _)| json!({"citation_text": marker.text, "excerpts": excerpts});
-    let citations: Vec<Value> = markers.into_iter().zip(excerpts).map(citation).collect();
+    let mut citations = Vec::new();
+    for (marker, excerpts) in markers.into_iter().zip(excerpts) {
+        citations.push(json!({"citation_text": marker.text, "excerpts": excerpts}));
+    }
     json!({"claim_text": first_words(sentence), "citations": citations})
+}
+
+/// The bytes between two ranges of a text; 0 if they touch or overlap.
+fn gap(a: &Range<usize>, b: &Range<usize>) -> usize {
+    a.start.saturating_sub(b.end) + b.start.saturating_sub(a.end)
 }
 
 fn markers(text: &str) -> Vec<SourceMarker> {
     let mut markers = Vec::new();
     for marker in number_markers(text) {
-        let one = |n: &u64| SourceMarker {
-            range: marker.range.clone(),
-            text: format!("[{n}]"),
-            key: n.to_string(),
-        };
-        markers.extend(marker.numbers.iter().map(one));
+        for number in &marker.numbers {
+            markers.push(SourceMarker {
+                range: marker.range.clone(),
+                text: format!("[{number}]"),
+                key: number.to_string(),
+            });
+        }
     }
     for range in author_year_markers(text) {
         let marker = &text[range.clone()];
