@@ -3,6 +3,7 @@
 //! Whatever is written goes to a temporary file in the same directory, is synced, and renamed into
 //! its place.
 
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
@@ -301,17 +302,18 @@ pub(crate) fn no_such(path: &Path) -> InputFault {
     names.sort();
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
     // Only suggest files with the same extension.
-    let ending = |name: &str| {
-        Path::new(name)
-            .extension()
-            .map(|own| own.to_ascii_lowercase())
-    };
-    let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
-    let hint = suggest(
-        &wanted,
-        names.iter().map(String::as_str).filter(may_be_meant),
-    );
+    let meant = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.starts_with('.') && ending(name) == ending(&wanted));
+    let hint = suggest(&wanted, meant);
     InputFault::new(path, "no such file or directory").hint(hint)
+}
+
+/// The extension of a name in lower case.
+fn ending(name: &str) -> Option<OsString> {
+    let extension = Path::new(name).extension()?;
+    Some(extension.to_ascii_lowercase())
 }
 
 pub(crate) fn not_utf8(
@@ -347,8 +349,11 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// True for a name that stays in its directory on every platform: letters, digits, `.`, `_` and `-`, no dot first.
 pub fn is_plain_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain)
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
 #[cfg(test)]

@@ -49,10 +49,8 @@ pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement
         .iter()
         .map(|question| compared(question, mode))
         .collect();
-    let defined = |value: fn(&QuestionAgreement) -> Option<f64>| {
-        details.iter().filter_map(value).collect::<Vec<_>>()
-    };
-    let (taus, correlations) = (defined(|q| q.kendall_tau_b), defined(|q| q.pearson));
+    let taus: Vec<f64> = details.iter().filter_map(|q| q.kendall_tau_b).collect();
+    let correlations: Vec<f64> = details.iter().filter_map(|q| q.pearson).collect();
     Agreement {
         kendall_tau_b: mean(&taus),
         kendall_questions: taus.len(),
@@ -107,18 +105,17 @@ fn compared((question, cases): &QuestionAnswers<'_>, mode: Mode) -> QuestionAgre
     } else {
         scores(answers)
     };
-    let shown = |value: f64| {
-        if mode == Mode::Compat {
-            value.abs()
-        } else {
-            value
-        }
-    };
+    let mut tau = Correlation::KendallTauB.of(&x, &y);
+    let mut pearson = Correlation::Pearson.of(&x, &y);
+    if mode == Mode::Compat {
+        tau = tau.map(f64::abs);
+        pearson = pearson.map(f64::abs);
+    }
     QuestionAgreement {
         question: (*question).to_owned(),
         systems: x.len(),
-        kendall_tau_b: Correlation::KendallTauB.of(&x, &y).map(shown),
-        pearson: Correlation::Pearson.of(&x, &y).map(shown),
+        kendall_tau_b: tau,
+        pearson,
     }
 }
 
@@ -139,22 +136,20 @@ fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 /// that perfect disagreement counts as perfect agreement. Empty where the script raises: a question without a score, or
 /// lists of unequal length.
 fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
-    let order = |own: &[&ScoredAnswer]| -> Option<Vec<f64>> {
-        let scores = own
-            .iter()
-            .map(|answer| answer.score.ann_score)
-            .collect::<Option<Vec<f64>>>()?;
-        Some(
-            descending_order(&scores)
-                .into_iter()
-                .map(|index| index as f64)
-                .collect(),
-        )
-    };
-    let orders = order(answers[0]).zip(order(answers[1]));
+    let orders = order_of(answers[0]).zip(order_of(answers[1]));
     orders
         .filter(|(x, y)| x.len() == y.len())
         .unwrap_or_default()
+}
+
+/// The descending order of the scores, as numbers; `None` if one is missing.
+fn order_of(own: &[&ScoredAnswer]) -> Option<Vec<f64>> {
+    let mut scores = Vec::new();
+    for answer in own {
+        scores.push(answer.score.ann_score?);
+    }
+    let order = descending_order(&scores).into_iter();
+    Some(order.map(|index| index as f64).collect())
 }
 
 /// The indices of the scores from best to worst, as `numpy.argsort(-scores)` orders them.
@@ -167,8 +162,11 @@ fn descending_order(scores: &[f64]) -> Vec<usize> {
     // The vector unit that NumPy sorts with has eight lanes of doubles; lists that are not as long
     // are filled up with infinity, and the order of ties follows from this network.
     let places = scores.len().next_power_of_two().max(8);
-    let key = |index: usize| scores.get(index).map_or(f64::INFINITY, |score| -score);
-    let mut lanes: Vec<(f64, usize)> = (0..places).map(|index| (key(index), index)).collect();
+    let mut lanes: Vec<(f64, usize)> = Vec::with_capacity(places);
+    for index in 0..places {
+        let key = scores.get(index).map_or(f64::INFINITY, |score| -score);
+        lanes.push((key, index));
+    }
     let mut block = 2;
     while block <= places {
         merge_halves(&mut lanes, block);

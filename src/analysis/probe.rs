@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::comparison::{Comparison, ComparisonOptions, MetricId, RunAnswers, compare, observe};
+use super::comparison::{
+    Comparison, ComparisonOptions, MetricId, Observations, RunAnswers, compare, observe,
+};
 use super::quantity::{ASPECT_MEAN, OnUnscored};
 use crate::dataset::perturbed_system;
 use crate::domain::{CaseId, ComponentKind, ScoredAnswer, ScorerId, SystemName, TestCase};
@@ -62,23 +64,6 @@ pub fn probe(
     seed: u64,
     on_unscored: OnUnscored,
 ) -> Probe {
-    let judged: Vec<&ScoredAnswer> = scored
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|answer| is_judged(answer))
-        .collect();
-    let systems: HashSet<&SystemName> = judged.iter().map(|answer| &answer.system).collect();
-    let names = |system: &&SystemName| {
-        perturbations
-            .iter()
-            .map(|own| perturbed_system(system, *own))
-            .collect::<Vec<_>>()
-    };
-    let perturbed: HashSet<SystemName> = systems.iter().flat_map(names).collect();
-    let by_key: HashMap<_, _> = judged
-        .iter()
-        .map(|answer| (key(answer, answer.system.clone()), *answer))
-        .collect();
     let times = perturbations.len() as f64;
     let options = ComparisonOptions {
         // Bonferroni over the perturbations: each is a test whether the judge can be moved, and six
@@ -86,58 +71,105 @@ pub fn probe(
         level: 1.0 - 0.05 / times,
         ..ComparisonOptions::seeded(seed)
     };
+    let answers = ProbedAnswers::of(scored, perturbations);
     let mut headline = Vec::new();
-    let probed = |perturbation: &Perturbation| {
-        let (mut pairs, mut unchanged) = (Vec::new(), HashSet::new());
-        for before in judged
-            .iter()
-            .filter(|answer| !perturbed.contains(&answer.system))
-        {
-            match by_key.get(&key(
-                before,
-                perturbed_system(&before.system, *perturbation),
-            )) {
-                Some(after) => pairs.extend(pair(before, after, &perturbation.name())),
-                None => _ = unchanged.insert((&before.system, &before.case.case_id)),
-            }
+    let mut probed = Vec::new();
+    for perturbation in perturbations {
+        let (pairs, unchanged) = answers.pairs(*perturbation);
+        let all = observed(&pairs, on_unscored);
+        for at in all.headline() {
+            headline.push(all.metrics[at].metric.clone());
         }
-        let mut all = observe(&[RunAnswers {
-            name: "",
-            scored: &pairs,
-            on_unscored,
-            ..RunAnswers::default()
-        }]);
-        // Counts and the length are of the text, not of a judge.
-        let lengths = length_components(&pairs);
-        all.metrics.retain(|table| {
-            let metric = &table.metric;
-            metric.higher_is_better && !lengths.contains(&(&metric.scorer, metric.name.as_str()))
-        });
-        headline.extend(
-            all.headline()
-                .into_iter()
-                .map(|at| all.metrics[at].metric.clone()),
-        );
         let mut comparison = compare(&all, &options);
-        for metric in &mut comparison.metrics {
-            let all_p = metric
-                .pairs
-                .iter_mut()
-                .map(|pair| &mut pair.p)
-                .chain([&mut metric.smallest_p]);
-            all_p.flatten().for_each(|p| *p = (*p * times).min(1.0));
-        }
-        Probed {
+        adjust(&mut comparison, times);
+        probed.push(Probed {
             perturbation: *perturbation,
-            unchanged: unchanged.len(),
+            unchanged,
             comparison,
-        }
-    };
-    let perturbations = perturbations.iter().map(probed).collect();
+        });
+    }
     Probe {
         schema_version: SCHEMA_VERSION,
         headline: super::distinct(headline.into_iter()),
-        perturbations,
+        perturbations: probed,
+    }
+}
+
+/// The answers of a run that a judge scored.
+struct ProbedAnswers<'a> {
+    judged: Vec<&'a ScoredAnswer>,
+    by_key: HashMap<ProbeKey<'a>, &'a ScoredAnswer>,
+    /// The systems of perturbed answers.
+    perturbed: HashSet<SystemName>,
+}
+
+impl<'a> ProbedAnswers<'a> {
+    fn of(scored: &'a [Arc<ScoredAnswer>], perturbations: &[Perturbation]) -> Self {
+        let mut judged: Vec<&ScoredAnswer> = Vec::new();
+        let mut by_key = HashMap::new();
+        let mut perturbed = HashSet::new();
+        for answer in scored {
+            if !is_judged(answer) {
+                continue;
+            }
+            judged.push(answer);
+            by_key.insert(key(answer, answer.system.clone()), &**answer);
+            for perturbation in perturbations {
+                perturbed.insert(perturbed_system(&answer.system, *perturbation));
+            }
+        }
+        Self {
+            judged,
+            by_key,
+            perturbed,
+        }
+    }
+
+    /// The answers before and after the perturbation, and the number of those that it does not change.
+    fn pairs(&self, perturbation: Perturbation) -> (Vec<Arc<ScoredAnswer>>, usize) {
+        let mut pairs = Vec::new();
+        let mut unchanged = HashSet::new();
+        for before in &self.judged {
+            if self.perturbed.contains(&before.system) {
+                continue;
+            }
+            let system = perturbed_system(&before.system, perturbation);
+            match self.by_key.get(&key(before, system)) {
+                Some(after) => pairs.extend(pair(before, after, &perturbation.name())),
+                None => {
+                    // Of several scorers' answers once.
+                    unchanged.insert((&before.system, &before.case.case_id));
+                }
+            }
+        }
+        (pairs, unchanged.len())
+    }
+}
+
+/// The metrics of the pairs that a judge decides.
+fn observed(pairs: &[Arc<ScoredAnswer>], on_unscored: OnUnscored) -> Observations {
+    let mut all = observe(&[RunAnswers {
+        name: "",
+        scored: pairs,
+        on_unscored,
+        ..RunAnswers::default()
+    }]);
+    // Counts and the length are of the text, not of a judge.
+    let lengths = length_components(pairs);
+    all.metrics.retain(|table| {
+        let metric = &table.metric;
+        metric.higher_is_better && !lengths.contains(&(&metric.scorer, metric.name.as_str()))
+    });
+    all
+}
+
+/// Multiplies every p by the number of perturbations (Bonferroni).
+fn adjust(comparison: &mut Comparison, times: f64) {
+    for metric in &mut comparison.metrics {
+        for pair in &mut metric.pairs {
+            pair.p = pair.p.map(|p| (p * times).min(1.0));
+        }
+        metric.smallest_p = metric.smallest_p.map(|p| (p * times).min(1.0));
     }
 }
 

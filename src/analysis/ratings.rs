@@ -94,9 +94,10 @@ pub(crate) struct Ratings {
 impl Ratings {
     /// Ratings of two raters who rated every unit.
     pub(crate) fn of_two(x: &[f64], y: &[f64], questions: &[usize]) -> Self {
-        let row = |values: &[f64]| values.iter().copied().map(Some).collect();
+        let x = x.iter().copied().map(Some).collect();
+        let y = y.iter().copied().map(Some).collect();
         Self {
-            rows: vec![row(x), row(y)],
+            rows: vec![x, y],
             questions: questions.to_vec(),
         }
     }
@@ -117,10 +118,14 @@ impl Ratings {
 
     /// Indices of the units with at least this many ratings.
     pub(crate) fn rated_by(&self, raters: usize) -> Vec<usize> {
-        let count = |unit: &usize| self.rows.iter().filter(|row| row[*unit].is_some()).count();
-        (0..self.questions.len())
-            .filter(|unit| count(unit) >= raters)
-            .collect()
+        let mut units = Vec::new();
+        for unit in 0..self.questions.len() {
+            let rated = self.rows.iter().filter(|row| row[unit].is_some());
+            if rated.count() >= raters {
+                units.push(unit);
+            }
+        }
+        units
     }
 
     /// Number of distinct values.

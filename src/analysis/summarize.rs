@@ -35,10 +35,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
 ) -> Summary {
     let all = || scored.iter().map(Borrow::borrow);
     let questions = Questions::of(all());
-    let rubric = all()
-        .find(|answer| answer.score.is_weighted_sum())
-        .map(|answer| answer.score.scorer.clone());
-    let rubric = rubric.or((!missing.is_empty()).then(|| RUBRIC.name.into()));
+    let rubric = rubric_of(all(), missing);
     let names = distinct(
         rubric
             .iter()
@@ -65,15 +62,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         }
         let mut summary = summarize_scorer(scorer, systems, &questions, options);
         if is_rubric {
-            for row in &mut summary.rows {
-                row.missing = count_missing(missing, &row.system);
-            }
-            let score = summary
-                .columns
-                .first()
-                .map(|column| column.name.clone())
-                .unwrap_or_default();
-            rank(&mut summary.rows, &score);
+            count_and_rank(&mut summary, missing);
             // The other scorers list the systems by rank; those without a row come last.
             order.sort_by_key(|system| {
                 let place = summary.rows.iter().position(|row| row.system == **system);
@@ -100,6 +89,30 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         panels,
         noise,
     }
+}
+
+/// The scorer whose scores are weighted sums: the rubric, whose answers are the ones that are missing.
+fn rubric_of<'a>(
+    mut all: impl Iterator<Item = &'a ScoredAnswer>,
+    missing: &[(SystemName, CaseId)],
+) -> Option<ScorerId> {
+    if let Some(answer) = all.find(|answer| answer.score.is_weighted_sum()) {
+        return Some(answer.score.scorer.clone());
+    }
+    // If no answer was found for any case, the rubric is known all the same.
+    (!missing.is_empty()).then(|| RUBRIC.name.into())
+}
+
+/// Counts the missing answers of each system, and ranks the systems by the score, which is the first column.
+fn count_and_rank(summary: &mut ScorerSummary, missing: &[(SystemName, CaseId)]) {
+    for row in &mut summary.rows {
+        row.missing = count_missing(missing, &row.system);
+    }
+    let score = match summary.columns.first() {
+        Some(column) => column.name.clone(),
+        None => String::new(),
+    };
+    rank(&mut summary.rows, &score);
 }
 
 /// The number of test cases without an answer of this system.

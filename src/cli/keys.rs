@@ -56,17 +56,16 @@ impl NamedServers {
 
     /// What happens to the secret in `variable`, which `named_by` named, at `server`.
     pub(super) fn key_use(&self, variable: &str, named_by: &Origin, server: &Endpoint) -> KeyUse {
-        let is_named = || {
-            server
-                .origin()
-                .is_some_and(|origin| self.origins.contains(&origin))
+        let is_named = match server.origin() {
+            Some(origin) => self.origins.contains(&origin),
+            None => false,
         };
         // OPENAI_API_KEY to api.openai.com needs no further word, wherever the address is from.
-        let is_own_service = || server.service_key() == Some(variable);
+        let is_own_service = server.service_key() == Some(variable);
         match named_by {
             // It gets the login of its address in place of a key that was not named for it.
             Origin::Default if server.login.is_some() => KeyUse::Withhold,
-            _ if self.trusts_all || server.is_loopback() || is_named() || is_own_service() => {
+            _ if self.trusts_all || server.is_loopback() || is_named || is_own_service => {
                 KeyUse::Send
             }
             // Typed for this command.
@@ -133,27 +132,36 @@ pub(super) fn is_trusted(hash: &str, trusts_now: bool, environment: &Environment
     let is_known =
         fs::read_to_string(&list).is_ok_and(|hashes| hashes.lines().any(|line| line == hash));
     if trusts_now && !is_known {
-        let open = || OpenOptions::new().create(true).append(true).open(&list);
-        let created = list
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| open());
-        let _ = created.and_then(|mut file| file.write_all(format!("{hash}\n").as_bytes()));
+        // Where the list cannot be written, the file is trusted now and asked about again.
+        let _ = append_line(&list, hash);
     }
     trusts_now || is_known
+}
+
+fn append_line(list: &Path, line: &str) -> std::io::Result<()> {
+    if let Some(dir) = list.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    let mut file = OpenOptions::new().create(true).append(true).open(list)?;
+    file.write_all(format!("{line}\n").as_bytes())
 }
 
 /// Hashes of trusted config files, one a line, in the user's config directory. Relative directories are ignored: they
 /// could lie beside the config file.
 fn trusted_list(environment: &Environment) -> Option<PathBuf> {
-    let dir = |name: &str, below: &str| Some(Path::new(environment.get(name)?).join(below));
-    let dirs = [
-        dir("XDG_CONFIG_HOME", ""),
-        dir("HOME", ".config"),
-        dir("APPDATA", ""),
-    ];
-    let dir = dirs.into_iter().flatten().find(|dir| dir.is_absolute())?;
-    Some(dir.join("scholareval").join("trusted-configs"))
+    for (variable, below) in [
+        ("XDG_CONFIG_HOME", ""),
+        ("HOME", ".config"),
+        ("APPDATA", ""),
+    ] {
+        if let Some(dir) = environment.get(variable) {
+            let dir = Path::new(dir).join(below);
+            if dir.is_absolute() {
+                return Some(dir.join("scholareval").join("trusted-configs"));
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

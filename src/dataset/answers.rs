@@ -194,10 +194,10 @@ impl AnswerOptions {
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
         let reading = FieldReading::of(&elements, &self.fields, &self.id_field, path)?;
-        let mut texts = Vec::with_capacity(elements.len());
-        for element in &elements {
-            texts.push(reading.json(element));
-        }
+        let texts: Vec<_> = elements
+            .iter()
+            .map(|element| reading.json(element))
+            .collect();
         let mut lines = Vec::with_capacity(elements.len());
         for (element, text) in elements.iter().zip(&texts) {
             lines.push(JsonLine { text, ..*element });

@@ -78,13 +78,12 @@ pub fn load_tests(
         if profile.report {
             give_names(&mut case.criteria);
         }
-        let what = name_fault(case).into_iter();
-        for what in what.chain(weight_fault(case, profile.report)) {
-            faults.push(line.fault(what).of_case(case.case_id.as_str()));
+        let id = case.case_id.as_str();
+        for what in case_faults(case, profile.report) {
+            faults.push(line.fault(what).of_case(id));
         }
         for (what, hint) in doubts(case, scores_zero) {
-            let fault = line.fault(what).of_case(case.case_id.as_str());
-            warnings.push(fault.hint(hint));
+            warnings.push(line.fault(what).of_case(id).hint(hint));
         }
     }
     no_faults(faults)?;
@@ -237,6 +236,12 @@ fn name_fault(case: &TestCase) -> Option<String> {
     Some(format!(
         "the id {name} of a criterion occurs twice or holds two full stops; give each its own id"
     ))
+}
+
+/// What makes a case unusable.
+fn case_faults(case: &TestCase, is_report: bool) -> Vec<String> {
+    let names = name_fault(case).into_iter();
+    names.chain(weight_fault(case, is_report)).collect()
 }
 
 /// Weights whose sums or shares no number can hold, so that no answer would have a score. Reports divide by the sum of

@@ -144,14 +144,8 @@ impl FieldReading {
                 found.extend(id.map(|id| ("id", id)));
             }
             (text, _, question) => {
-                let mut parts = Vec::from_iter(text.is_none().then_some("answer_text"));
-                if question.is_none() && is_prediction {
-                    parts.push("question");
-                } else if question.is_none() && without_id {
-                    parts.push("case_id");
-                }
                 let missing = MissingParts {
-                    parts,
+                    parts: missing_parts(&text, &question, is_prediction, without_id),
                     finder: &finder,
                     nested: nested_texts(elements),
                 };
@@ -556,6 +550,25 @@ fn longer<'a>(
     } else {
         known
     }
+}
+
+/// The parts for which no field was found.
+fn missing_parts(
+    text: &Option<String>,
+    question: &Option<String>,
+    is_prediction: bool,
+    without_id: bool,
+) -> Vec<&'static str> {
+    let mut parts = Vec::new();
+    if text.is_none() {
+        parts.push("answer_text");
+    }
+    if question.is_none() && is_prediction {
+        parts.push("question");
+    } else if question.is_none() && without_id {
+        parts.push("case_id");
+    }
+    parts
 }
 
 #[cfg(test)]

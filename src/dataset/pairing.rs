@@ -65,34 +65,14 @@ pub fn pair(
         .map(|(i, case)| (&case.case_id, i))
         .collect();
     let mut warnings: Vec<InputFault> = tests.warnings.clone();
-    let (mut items, mut missing) = (Vec::new(), Vec::new());
+    let mut items = Vec::new();
+    let mut missing = Vec::new();
     for system in systems {
         warnings.extend(system.warnings.iter().cloned());
         strays(system, &known, &tests.path, &mut warnings);
         let answers: HashMap<&CaseId, &Answer> =
             system.answers.iter().map(|a| (&a.case_id, a)).collect();
-        let (mut paired, mut unanswered) = (Vec::new(), Vec::new());
-        for candidates in &questions {
-            let answered = candidates
-                .iter()
-                .find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
-            match (answered, candidates.first()) {
-                (Some((case, answer)), _) => {
-                    let answer = Answer {
-                        case_id: case.case_id.clone(),
-                        ..answer.clone()
-                    };
-                    paired.push(Item {
-                        case: Arc::clone(case),
-                        answer,
-                    });
-                }
-                // A question is missing once, by the case that all systems share, however many
-                // annotators it has.
-                (None, Some(case)) => unanswered.push(case.case_id.clone()),
-                (None, None) => {}
-            }
-        }
+        let (mut paired, unanswered) = answered(&questions, &answers);
         // In compat mode a later annotation may replace the first.
         paired.sort_by_key(|item| known.get(&item.case.case_id));
         items.append(&mut paired);
@@ -122,6 +102,35 @@ pub fn pair(
         missing,
         warnings: warnings.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// The questions with their answers, and the cases of those without one.
+fn answered(
+    questions: &[Vec<&Arc<TestCase>>],
+    answers: &HashMap<&CaseId, &Answer>,
+) -> (Vec<Item>, Vec<CaseId>) {
+    let mut paired = Vec::new();
+    let mut unanswered = Vec::new();
+    for candidates in questions {
+        let found = candidates
+            .iter()
+            .find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
+        if let Some((case, answer)) = found {
+            let answer = Answer {
+                case_id: case.case_id.clone(),
+                ..answer.clone()
+            };
+            paired.push(Item {
+                case: Arc::clone(case),
+                answer,
+            });
+        } else if let Some(case) = candidates.first() {
+            // A question is missing once, by the case that all systems share, however many annotators
+            // it has.
+            unanswered.push(case.case_id.clone());
+        }
+    }
+    (paired, unanswered)
 }
 
 /// The selected test cases, grouped by question: of each group the first that is answered counts.

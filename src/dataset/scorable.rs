@@ -4,7 +4,7 @@
 //! once. An answer in both lists is identical in both.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -121,8 +121,9 @@ pub fn scorable(
             .map(|system| with_case_ids(system, tests, &how)))?;
         check_any_asked(tests, &asked)?;
         let pairing = pair(tests, &asked, &options.pairing)?;
-        (made.rubric, made.kept_cases, made.missing) =
-            (pairing.items, pairing.kept_cases, pairing.missing);
+        made.rubric = pairing.items;
+        made.kept_cases = pairing.kept_cases;
+        made.missing = pairing.missing;
         made.plain = plain_items(&systems, &made.rubric, Some(tests), &how, &options.pairing);
         made.warnings = pairing.warnings;
     } else {
@@ -130,21 +131,15 @@ pub fn scorable(
             plain_items(&systems, &[], None, &how, &options.pairing),
             &options.pairing,
         )?;
-        warnings.extend(systems.iter().flat_map(|system| system.warnings.clone()));
-        warnings.extend(
-            systems
-                .iter()
-                .filter_map(|system| unanswered(system, &made.plain)),
-        );
+        for system in &systems {
+            warnings.extend(system.warnings.clone());
+        }
+        for system in &systems {
+            warnings.extend(unanswered(system, &made.plain));
+        }
     }
     if made.plain.is_empty() {
-        let path = systems
-            .first()
-            .map(|system| system.path.clone())
-            .unwrap_or_default();
-        return Err(InputFault::new(path, "no answers to score")
-            .hint("name files that hold some")
-            .into());
+        return Err(no_answers(&systems).into());
     }
     if options.pairing.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
@@ -153,6 +148,14 @@ pub fn scorable(
         .splice(0..0, warnings.iter().map(ToString::to_string));
     made.files = files(tests, &systems, references, &made);
     Ok(made)
+}
+
+fn no_answers(systems: &[SystemAnswers]) -> InputFault {
+    let path = match systems.first() {
+        Some(system) => system.path.clone(),
+        None => PathBuf::new(),
+    };
+    InputFault::new(path, "no answers to score").hint("name files that hold some")
 }
 
 /// Answers of `{case_id, answer_text}` with a test case become predictions of its question; those whose text was left in

@@ -313,12 +313,9 @@ impl State {
             self.deferred.push((call.item, call.question));
             return;
         }
-        self.flags.extend(
-            asked
-                .samples
-                .iter()
-                .flat_map(|(_, sample)| sample.flags.iter().cloned()),
-        );
+        for (_, sample) in &asked.samples {
+            self.flags.extend(sample.flags.iter().cloned());
+        }
         // Replies arrive in any order. Sums of floats and "the first sample wins a tie" depend on
         // the order, and a run must give the same number twice.
         asked.samples.sort_by_key(|(position, _)| *position);
@@ -331,16 +328,7 @@ impl State {
         let mut merged: Vec<(Vec<Judgment>, Vec<MemberValues>)> =
             vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
-            let mut samples: Vec<Sample> = Vec::new();
-            for (_, answered) in asked
-                .samples
-                .extract_if(.., |((judge, _), _)| *judge == index)
-            {
-                samples.push(Sample {
-                    judgment: answered.sample,
-                    text: answered.raw,
-                });
-            }
+            let samples = samples_of(index, &mut asked);
             let items = by_item(&*call.question, samples, names.len());
             for ((judgments, values), samples) in merged.iter_mut().zip(items) {
                 let own = call.question.merge(&samples, member.merge, mode);
@@ -386,4 +374,17 @@ fn by_item(question: &dyn Question, samples: Vec<Sample>, count: usize) -> Vec<V
         }
     }
     items
+}
+
+/// The samples of one judge of the panel, in their order.
+fn samples_of(judge: u32, asked: &mut CallSamples) -> Vec<Sample> {
+    let own = asked.samples.extract_if(.., |((of, _), _)| *of == judge);
+    let mut samples = Vec::new();
+    for (_, answered) in own {
+        samples.push(Sample {
+            judgment: answered.sample,
+            text: answered.raw,
+        });
+    }
+    samples
 }

@@ -160,33 +160,26 @@ impl Evaluation {
         } else {
             Choice::of(&options, &inputs.support, preset.is_some())?
         };
-        for warning in &inputs.warnings {
-            notify(Severity::Warning, warning);
-        }
-        for note in inputs.notes.iter().chain(&choice.note()) {
-            notify(Severity::Info, note);
-        }
-        let mut making = ScorerMaking {
+        tell_of_inputs(&inputs, &choice, &*notify);
+        let needs_aspects = choice
+            .scorers
+            .iter()
+            .any(|scorer| scorer.roles == ScorerRoles::Aspects);
+        let aspects = if needs_aspects {
+            aspects_of(&options)?
+        } else {
+            Vec::new()
+        };
+        let making = ScorerMaking {
             options: &options,
             choice: &choice,
             own_scorers: &own_scorers,
-            aspects: Vec::new(),
+            aspects,
             // Of all slices, so that each runs the same scorers with the same settings.
             items: Arc::clone(&inputs.plain),
         };
-        if choice
-            .scorers
-            .iter()
-            .any(|scorer| scorer.roles == ScorerRoles::Aspects)
-        {
-            making.aspects = aspects_of(&options)?;
-        }
         // Which judges there are depends on the scorers, and some scorers depend on their judge: they are made twice.
-        let mut roles: BTreeSet<Role> = BTreeSet::new();
-        for scorer in making.scorers(&inputs.profile, false) {
-            roles.extend(scorer.roles());
-        }
-        let roles: Vec<Role> = roles.into_iter().collect();
+        let roles = roles_of(&making.scorers(&inputs.profile, false));
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
         // The marker of a title is part of the imported wording of ScholarQA-CS2; other rubrics
         // have no titles to mark.
@@ -334,4 +327,23 @@ fn manifest(
         }
     }
     Ok(manifest.with_reference())
+}
+
+/// The roles in which the scorers ask judges, each once.
+fn roles_of(scorers: &[Arc<dyn Scorer>]) -> Vec<Role> {
+    let mut roles = BTreeSet::new();
+    for scorer in scorers {
+        roles.extend(scorer.roles());
+    }
+    roles.into_iter().collect()
+}
+
+/// Tells what was noticed about the files and which scorers are chosen.
+fn tell_of_inputs(inputs: &LoadedInputs, choice: &Choice, notify: &Notify) {
+    for warning in &inputs.warnings {
+        notify(Severity::Warning, warning);
+    }
+    for note in inputs.notes.iter().chain(&choice.note()) {
+        notify(Severity::Info, note);
+    }
 }

@@ -230,14 +230,9 @@ pub async fn run(
             }
             Some(joined) = tasks.join_next() => {
                 let (at, end) = joined.unwrap_or_else(|error| (None, Err(ended_early(error))));
-                match end {
-                    Ok(AnswerEnd::Scored(scored, _)) => outcome.scored.push(scored),
-                    Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => outcome.unfinished += 1,
-                    Err(Abort::Fatal(error)) => {
-                        outcome.unfinished += 1;
-                        stop.stop(&error.to_string());
-                        failure.get_or_insert(error);
-                    }
+                if let Err(error) = outcome.add(end) {
+                    stop.stop(&error.to_string());
+                    failure.get_or_insert(error);
                 }
                 if let Some((at, pass)) = at.and_then(|at| Some((at, passes.get_mut(at)?))) {
                     pass.in_flight -= 1;
@@ -381,4 +376,22 @@ async fn score_one(
         sender.send(RunEvent::Scored(Arc::clone(scored))).await;
     }
     Ok(end)
+}
+
+impl RunOutcome {
+    /// Counts an answer's end.
+    ///
+    /// # Errors
+    /// The error that ends the run.
+    fn add(&mut self, end: std::result::Result<AnswerEnd, Abort>) -> Result<()> {
+        match end {
+            Ok(AnswerEnd::Scored(scored, _)) => self.scored.push(scored),
+            Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => self.unfinished += 1,
+            Err(Abort::Fatal(error)) => {
+                self.unfinished += 1;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
 }

@@ -239,17 +239,15 @@ pub(super) fn explain(
         ),
     )];
     for (group, number) in gold.groups.iter().zip(1..) {
-        let state = |wanted: &Sentence| {
-            if counted.contains(wanted) {
+        let mut sentences = Vec::new();
+        for wanted in group {
+            let state = if counted.contains(wanted) {
                 "predicted"
             } else {
                 "missing"
-            }
-        };
-        let sentences: Vec<String> = group
-            .iter()
-            .map(|wanted| format!("{wanted} ({})", state(wanted)))
-            .collect();
+            };
+            sentences.push(format!("{wanted} ({state})"));
+        }
         findings.push(CountedPart::new(
             format!("group {number}"),
             sentences.join(", "),

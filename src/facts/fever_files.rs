@@ -104,15 +104,16 @@ fn gold(
     let Some((label, groups)) = label.zip(evidence) else {
         return Ok(None);
     };
-    let sentence = |(_, _, page, line): GoldSentence| Sentence {
-        page,
-        line: line.map(|Whole(line)| line),
-    };
-    let groups = groups
-        .into_iter()
-        .map(|group| group.into_iter().map(sentence).collect())
-        .collect();
-    let gold = FeverGold::new(&label, groups);
+    let mut sentences = Vec::new();
+    for group in groups {
+        let mut own = Vec::new();
+        for (_, _, page, line) in group {
+            let line = line.map(|Whole(line)| line);
+            own.push(Sentence { page, line });
+        }
+        sentences.push(own);
+    }
+    let gold = FeverGold::new(&label, sentences);
     check_label("label", &gold.label, mode)?;
     Ok(Some(gold))
 }
@@ -138,13 +139,14 @@ impl FromLine for FeverGold {
     const MAY_REPEAT: bool = true;
 
     fn from_line(line: RawGold, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
-        let missing = || {
-            vec![(
-                "label or evidence is missing".to_owned(),
-                format!("write {}", Self::EXAMPLE),
-            )]
+        let gold = match gold(line.label, line.evidence, mode) {
+            Ok(Some(gold)) => Ok(gold),
+            Ok(None) => {
+                let what = "label or evidence is missing".to_owned();
+                Err(vec![(what, format!("write {}", Self::EXAMPLE))])
+            }
+            Err(faults) => Err(faults),
         };
-        let gold = gold(line.label, line.evidence, mode).and_then(|gold| gold.ok_or_else(missing));
         (line.id.unwrap_or(NO_ID), gold)
     }
 }
@@ -155,36 +157,16 @@ impl FromLine for Predicted {
     const MAY_REPEAT: bool = true;
 
     fn from_line(line: RawPrediction, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
-        let sentence = |(page, line)| {
-            let line = match (line, mode) {
-                (RawLine::Number(line), _) => line,
-                (RawLine::Fraction(Whole(line)), Mode::Default) => line,
-                (RawLine::Flag(flag), Mode::Compat) => i64::from(flag),
-                (RawLine::Fraction(Whole(line)), Mode::Compat) => {
-                    let what = format!(
-                        "predicted_evidence: the reference raises an exception at the line {line}.0"
-                    );
-                    return Err(vec![(what, format!("write {line}"))]);
-                }
-                (RawLine::Flag(flag), Mode::Default) => {
-                    let what =
-                        format!("predicted_evidence: expected [page, line], found the line {flag}");
-                    return Err(vec![(what, "write a whole number".to_owned())]);
-                }
-            };
-            Ok(Sentence {
-                page: Some(page),
-                line: Some(line),
-            })
-        };
         // The reference compares labels in upper case.
         let label = line.predicted_label.to_uppercase();
         let read = check_label("predicted_label", &label, mode).and_then(|()| {
-            let evidence = line
-                .predicted_evidence
-                .into_iter()
-                .map(sentence)
-                .collect::<Result<_, _>>()?;
+            let mut evidence = Vec::new();
+            for (page, sentence) in line.predicted_evidence {
+                evidence.push(Sentence {
+                    page: Some(page),
+                    line: Some(line_number(sentence, mode)?),
+                });
+            }
             Ok(Self {
                 prediction: FeverPrediction { label, evidence },
                 gold: gold(line.label, line.evidence, mode)?,
@@ -411,4 +393,23 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<CheckedSub
         labels.join(", ")
     );
     Ok(CheckedSubmission { summary, notes })
+}
+
+/// The number of a predicted sentence's line, as far as the mode takes what is written there for one.
+fn line_number(line: RawLine, mode: Mode) -> Result<i64, Vec<LineFault>> {
+    match (line, mode) {
+        (RawLine::Number(line), _) => Ok(line),
+        (RawLine::Fraction(Whole(line)), Mode::Default) => Ok(line),
+        (RawLine::Flag(flag), Mode::Compat) => Ok(i64::from(flag)),
+        (RawLine::Fraction(Whole(line)), Mode::Compat) => {
+            let what = format!(
+                "predicted_evidence: the reference raises an exception at the line {line}.0"
+            );
+            Err(vec![(what, format!("write {line}"))])
+        }
+        (RawLine::Flag(flag), Mode::Default) => {
+            let what = format!("predicted_evidence: expected [page, line], found the line {flag}");
+            Err(vec![(what, "write a whole number".to_owned())])
+        }
+    }
 }

@@ -41,7 +41,7 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::claims::{ClaimFile, ClaimLine, LineFault};
+use super::claims::{ClaimFile, LineFault};
 use super::leaderboard::CountedPart;
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
@@ -84,13 +84,10 @@ impl EvidenceLabel {
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
             _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
         };
-        let fault = || {
-            (
-                format!("abstract {doc_id}: unknown label {name:?}"),
-                suggest(name, Self::ALL.map(Self::as_str)),
-            )
-        };
-        found.ok_or_else(fault)
+        found.ok_or_else(|| {
+            let what = format!("abstract {doc_id}: unknown label {name:?}");
+            (what, suggest(name, Self::ALL.map(Self::as_str)))
+        })
     }
 }
 
@@ -313,14 +310,11 @@ pub fn score(
 ) -> Result<Vec<Counts>> {
     if mode == Mode::Default {
         let predicted = predictions.by_claim();
-        let count = |claim: &ClaimLine<GoldClaim>| {
-            count_claim(
-                &claim.value,
-                predicted.get(&claim.id).map(|line| &line.value),
-                cap,
-            )
-        };
-        return Ok(claims.lines.par_iter().map(count).collect());
+        let counts = claims.lines.par_iter().map(|claim| {
+            let line = predicted.get(&claim.id);
+            count_claim(&claim.value, line.map(|line| &line.value), cap)
+        });
+        return Ok(counts.collect());
     }
     // The leaderboard's script walks both files line by line; the paper's looks claims up.
     if let Some(fault) = predictions
@@ -331,25 +325,24 @@ pub fn score(
     }
     // The reference iterates over predictions: a claim without one is ignored and a claim with two counts twice.
     let gold = claims.by_claim();
-    let count = |line: &ClaimLine<ClaimPrediction>| {
+    let mut counts = Vec::new();
+    for line in &predictions.lines {
         let Some(claim) = gold.get(&line.id) else {
-            return Err(refused(
-                predictions.fault(line, "there is no such claim in the gold"),
-            ));
+            let what = "there is no such claim in the gold";
+            return Err(refused(predictions.fault(line, what)));
         };
         // Its label type has no such member.
         if line.value.undecided > 0 {
-            return Err(refused(
-                predictions.fault(line, "an abstract has the label NOT_ENOUGH_INFO"),
-            ));
+            let what = "an abstract has the label NOT_ENOUGH_INFO";
+            return Err(refused(predictions.fault(line, what)));
         }
         if has_shared_sentence(&claim.value, &line.value) {
             let what = "a predicted sentence is in two gold rationales of its abstract";
             return Err(refused(predictions.fault(line, what)));
         }
-        Ok(count_claim(&claim.value, Some(&line.value), cap))
-    };
-    predictions.lines.iter().map(count).collect()
+        counts.push(count_claim(&claim.value, Some(&line.value), cap));
+    }
+    Ok(counts)
 }
 
 /// The error for input at which a reference script fails.
@@ -360,22 +353,21 @@ pub(super) fn refused(fault: InputFault) -> Error {
 }
 
 fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction) -> bool {
-    prediction.evidence.iter().any(|(doc_id, predicted)| {
-        let rationales = claim
-            .evidence
-            .get(doc_id)
-            .map_or(&[][..], |gold| &gold.rationales);
-        let holding = |sentence: &u32| {
-            rationales
-                .iter()
-                .filter(|rationale| rationale.contains(sentence))
-                .count()
+    for (doc_id, predicted) in &prediction.evidence {
+        let Some(gold) = claim.evidence.get(doc_id) else {
+            continue;
         };
-        predicted
-            .sentences
-            .iter()
-            .any(|sentence| holding(sentence) > 1)
-    })
+        for sentence in &predicted.sentences {
+            let mut holding = gold
+                .rationales
+                .iter()
+                .filter(|rationale| rationale.contains(sentence));
+            if holding.nth(1).is_some() {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// Explains the claim's score with this prediction: the predicted abstracts, the missed gold ones, counts.

@@ -110,13 +110,15 @@ pub fn score_retrieval(
         )));
     }
     let by_claim = claims.by_claim();
-    let of_line = |line: &ClaimLine<Retrieved>| match by_claim.get(&line.id) {
-        Some(claim) => Ok(hits(&claim.value, Some(&line.value))),
-        None => Err(refused(
-            predictions.fault(line, "there is no such claim in the gold"),
-        )),
-    };
-    predictions.lines.iter().map(of_line).collect()
+    let mut found = Vec::new();
+    for line in &predictions.lines {
+        let Some(claim) = by_claim.get(&line.id) else {
+            let what = "there is no such claim in the gold";
+            return Err(refused(predictions.fault(line, what)));
+        };
+        found.push(hits(&claim.value, Some(&line.value)));
+    }
+    Ok(found)
 }
 
 fn hits(claim: &GoldClaim, line: Option<&Retrieved>) -> [f64; 3] {
@@ -275,21 +277,23 @@ pub struct LabelScores {
 
 /// The scores of each true or predicted label, in the order of [`EvidenceLabel::ALL`].
 pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
-    let scores = |label: EvidenceLabel| {
+    let mut scores = Vec::new();
+    for label in EvidenceLabel::ALL {
         let i = label as usize;
         let truly: f64 = (0..3).map(|j| counts[3 * i + j]).sum();
         let predicted: f64 = (0..3).map(|j| counts[3 * j + i]).sum();
+        if truly + predicted <= 0.0 {
+            continue;
+        }
         let right = counts[4 * i];
-        let f1 = ratio(2.0 * right, truly + predicted);
-        let scores = LabelScores {
+        scores.push(LabelScores {
             label,
             precision: ratio(right, predicted),
             recall: ratio(right, truly),
-            f1,
-        };
-        (truly + predicted > 0.0).then_some(scores)
-    };
-    EvidenceLabel::ALL.into_iter().filter_map(scores).collect()
+            f1: ratio(2.0 * right, truly + predicted),
+        });
+    }
+    scores
 }
 
 /// From summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one

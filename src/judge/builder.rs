@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use super::answering::Answering;
 use super::body::RequestOptions;
 use super::cache::Cache;
+use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
 use super::forms::{Effort, Structured};
@@ -391,22 +392,9 @@ impl ServedModel {
             }
             None => Arc::new(asking),
         };
-        let (judge, source) = (
-            Arc::new(Recalling::new(Arc::new(recorded), cached)),
-            Arc::new(source),
-        );
-        let room = capacity
-            .filter(|_| shared.truncate)
-            .map(|(capacity, _)| capacity);
-        let (prompts, refusals) = (Arc::clone(&self.prompts), Arc::clone(&self.refusals));
-        if let Some(limits) = shared.earlier_limits.get(&self.request.judge_id) {
-            refusals.add_limits(limits.clone())?;
-        }
-        let mut renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
-        if !shared.compat {
-            let known = capacity.map(|(capacity, _)| capacity);
-            renderer = renderer.with_own_choices(self.given_limits.iter().cloned(), known);
-        }
+        let judge = Arc::new(Recalling::new(Arc::new(recorded), cached));
+        let source = Arc::new(source);
+        let renderer = self.renderer(shared, capacity.map(|(capacity, _)| capacity))?;
         Ok(BuiltJudge {
             judge,
             source,
@@ -414,6 +402,21 @@ impl ServedModel {
             fleet: Some(fleet),
             answering,
         })
+    }
+
+    /// Renders calls as this judge is asked, knowing how long a prompt its servers take.
+    fn renderer(&self, shared: &Shared, capacity: Option<Capacity>) -> Result<Renderer> {
+        let refusals = Arc::clone(&self.refusals);
+        if let Some(limits) = shared.earlier_limits.get(&self.request.judge_id) {
+            refusals.add_limits(limits.clone())?;
+        }
+        let prompts = Arc::clone(&self.prompts);
+        let room = capacity.filter(|_| shared.truncate);
+        let renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
+        if shared.compat {
+            return Ok(renderer);
+        }
+        Ok(renderer.with_own_choices(self.given_limits.iter().cloned(), capacity))
     }
 
     /// Why a run that makes calls must not start; `None` if it may.

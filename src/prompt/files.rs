@@ -104,16 +104,18 @@ const BUILTIN_FILES: [(&str, &str); 20] = [
 
 /// The built-in manifest: the rubric's plus the tables of the others.
 fn builtin_manifest() -> String {
-    // What comes before the first table (mode, comments) is that of the first manifest.
-    let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
-    let others = [
+    let mut manifest = RUBRIC_MANIFEST.to_owned();
+    for other in [
         ASPECT_MANIFEST,
         ATTRIBUTION_MANIFEST,
         CRITERIA_MANIFEST,
         CS2_MANIFEST,
-    ]
-    .map(tables);
-    [RUBRIC_MANIFEST, &others.concat()].concat()
+    ] {
+        // What comes before the first table (mode, comments) is that of the first manifest.
+        let tables = other.find("\n[").map_or(other, |at| &other[at..]);
+        manifest.push_str(tables);
+    }
+    manifest
 }
 
 impl PromptSet {

@@ -78,10 +78,9 @@ impl<'a> ScriptPosition<'a> {
 
     /// The positions right after each occurrence of `word`.
     fn behind(self, word: &'a str) -> impl Iterator<Item = Self> {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
         self.text().match_indices(word).filter_map(move |(at, _)| {
             let (before, after) = (&self.text()[..at], &self.text()[at + word.len()..]);
-            let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
+            let is_whole = !before.ends_with(is_name_char) && !after.starts_with(is_name_char);
             is_whole.then(|| self.at(self.start + at + word.len()))
         })
     }
@@ -310,6 +309,10 @@ fn unescaped(rest: &str) -> Result<(Option<&'static str>, usize), &'static str> 
         }
         _ => Ok((None, 0)),
     }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

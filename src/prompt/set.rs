@@ -46,19 +46,17 @@ impl PromptSet {
         dir: &Path,
     ) -> Result<Self> {
         let manifest = PromptManifest::parse(&manifest_source, &dir.join(MANIFEST))?;
-        let family = |id: PromptFamily| {
+        let mut families = Vec::new();
+        for id in PromptFamily::all() {
             let own = Family::compile(&manifest, id, &files, dir)?;
-            let builtin = || Self::shared_builtin().family_of(id).cloned();
-            // A set of the user's need not have all families; the built-in ones have their own
-            // label in the record.
-            own.or_else(builtin).ok_or_else(|| {
-                Error::Internal(format!("no built-in prompts of the family {}", id.as_str()))
-            })
-        };
-        let families = PromptFamily::all()
-            .into_iter()
-            .map(family)
-            .collect::<Result<_>>()?;
+            // A set of the user's need not have all families; the built-in ones have their own label in the record.
+            let family = own.or_else(|| Self::shared_builtin().family_of(id).cloned());
+            let Some(family) = family else {
+                let what = format!("no built-in prompts of the family {}", id.as_str());
+                return Err(Error::Internal(what));
+            };
+            families.push(family);
+        }
         Ok(Self {
             manifest_source,
             files,
@@ -159,8 +157,10 @@ impl Family {
         dir: &Path,
     ) -> Result<Option<Self>> {
         let named = id.kinds().flat_map(|info| manifest.tasks(info));
-        let compile = |task| TaskTemplates::compile(task, manifest.mode, files, dir);
-        let tasks = named.map(compile).collect::<Result<Vec<_>>>()?;
+        let mut tasks = Vec::new();
+        for task in named {
+            tasks.push(TaskTemplates::compile(task, manifest.mode, files, dir)?);
+        }
         let family = Self {
             id,
             mode: manifest.mode,
@@ -212,24 +212,23 @@ impl Family {
     /// the end of a file do not count.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = blake3::Hasher::new();
-        let mut field = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
         // A version of the rule: if ever something else is hashed, no old fingerprint may come out
         // again.
-        field("scholareval prompt set 1");
-        field(if self.mode == InsertMode::Fenced {
-            "fenced"
-        } else {
-            "verbatim"
-        });
+        hash_field(&mut hasher, "scholareval prompt set 1");
+        hash_field(
+            &mut hasher,
+            if self.mode == InsertMode::Fenced {
+                "fenced"
+            } else {
+                "verbatim"
+            },
+        );
         let texts = self.texts();
         for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
-            field(of_kind[0].0);
+            hash_field(&mut hasher, of_kind[0].0);
             for (_, part, text) in of_kind {
-                field(part);
-                field(text);
+                hash_field(&mut hasher, part);
+                hash_field(&mut hasher, text);
             }
         }
         hasher.finalize().into()
@@ -276,12 +275,11 @@ impl Family {
 
     /// The texts that differ from the published ones (`evidence system`, ..); empty for the published wording.
     pub fn differences_from_published(&self) -> Vec<String> {
-        let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
-        let ours: Vec<_> = self
-            .texts()
-            .iter()
-            .map(|(kind, part, text)| (format!("{kind} {part}"), hash(text)))
-            .collect();
+        let mut ours = Vec::new();
+        for (kind, part, text) in self.texts() {
+            let hash = blake3::hash(text.as_bytes());
+            ours.push((format!("{kind} {part}"), hash.to_hex().to_string()));
+        }
         family::differences(self.id, &ours)
     }
 
@@ -289,4 +287,10 @@ impl Family {
     pub fn comparability_note(&self) -> Option<&'static str> {
         (!self.is_published()).then_some("not comparable with published numbers")
     }
+}
+
+/// Hashes a text with its length, so that no two lists of texts have the same hash.
+fn hash_field(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
 }

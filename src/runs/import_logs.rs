@@ -137,61 +137,11 @@ pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
 /// # Errors
 /// For logs of another task than `sqa` or of different judges, and other files beside logs; as [`Evaluation::run`].
 async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
-    let (mut samples, mut judges, mut logged) =
-        (HashMap::new(), BTreeSet::new(), Logged::default());
-    for path in &options.files {
-        let log = match read_input(path, options.partial_logs)?.2 {
-            None if samples.is_empty() => return Ok(None),
-            log => log.unwrap_or_default(),
-        };
-        judges.insert(log.judge().unwrap_or("unknown").to_owned());
-        let task = log.eval["task"]
-            .as_str()
-            .unwrap_or_default()
-            .rsplit('/')
-            .next()
-            .unwrap_or_default();
-        if !task.starts_with("sqa") || judges.len() > 1 || !options.answers.is_empty() {
-            let what = format!(
-                "task {}, judged by {}",
-                task,
-                Vec::from_iter(judges).join(" and ")
-            );
-            let hint = "one run takes logs of the task sqa (ScholarQA-CS2) by one judge, without --answers";
-            return Err(InputFault::new(path, what).hint(hint).into());
-        }
-        logged.is_retrieverless |= log.eval["task_args"]["is_retrieverless"] == true;
-        let system = SystemName::from(
-            path.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-        );
-        samples.extend(
-            log.samples
-                .into_iter()
-                .map(|sample| ((system.clone(), sample.id().into()), sample)),
-        );
-    }
-    logged.samples = Arc::new(samples);
-    let judge = options
-        .judge
-        .clone()
-        .or_else(|| judges.pop_first())
-        .unwrap_or_default();
-    let mut settings = EvaluationOptions::default();
-    settings.input.tests = options
-        .tests
-        .clone()
-        .or_else(|| options.files.first().cloned());
-    settings.input.answers.clone_from(&options.files);
-    settings.input.partial_logs = options.partial_logs;
-    // The log was made by the reference, so that only its rules can give its numbers.
-    settings.scoring.compat = options.mode != Some(Mode::Default);
-    // What the evaluation dropped is not a failure of the import.
-    settings.scoring.max_unscored = 1.0;
-    settings.output.label.clone_from(&options.run_label);
-    settings.output.overwrite = options.overwrite;
+    let Some((logged, logged_judge)) = read_logs(options)? else {
+        return Ok(None);
+    };
+    let judge = options.judge.clone().or(logged_judge).unwrap_or_default();
+    let settings = settings_of(options);
     let judge = JudgeBuilder::custom(format!("imported:{judge}"), logged.clone());
     let evaluation = Evaluation::from_options(settings)
         .judge(judge)
@@ -205,14 +155,67 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
         .collect();
     let mut run = prepared.start(&options.out).await?;
     run.ask(&mut NoEvents, &StopHandle::new()).await?;
-    let (mut record, mut scored) = (run.record, run.scored);
+    let mut record = run.record;
+    let mut scored = run.scored;
     let manifest = &mut record.manifest;
     let others = manifest.warnings.len();
-    scored
-        .iter_mut()
-        .for_each(|answer| logged.compare(answer, manifest));
+    for answer in &mut scored {
+        logged.compare(answer, manifest);
+    }
     // The first warnings are shown.
     manifest.warnings.rotate_left(others);
     record.finish(RunStatus::Complete, &scored)?;
     Ok(Some(ImportedRun { record, scored }))
+}
+
+/// The samples of all logs and the judge of them; `None` if the first file is no log.
+fn read_logs(options: &ImportOptions) -> Result<Option<(Logged, Option<String>)>> {
+    let mut samples = HashMap::new();
+    let mut judges = BTreeSet::new();
+    let mut logged = Logged::default();
+    for path in &options.files {
+        let log = match read_input(path, options.partial_logs)?.2 {
+            None if samples.is_empty() => return Ok(None),
+            log => log.unwrap_or_default(),
+        };
+        judges.insert(log.judge().unwrap_or("unknown").to_owned());
+        let task = log.eval["task"].as_str().unwrap_or_default();
+        let task = task.rsplit('/').next().unwrap_or_default();
+        if !task.starts_with("sqa") || judges.len() > 1 || !options.answers.is_empty() {
+            let judges = Vec::from_iter(judges).join(" and ");
+            let hint = "one run takes logs of the task sqa (ScholarQA-CS2) by one judge, without --answers";
+            return Err(
+                InputFault::new(path, format!("task {task}, judged by {judges}"))
+                    .hint(hint)
+                    .into(),
+            );
+        }
+        logged.is_retrieverless |= log.eval["task_args"]["is_retrieverless"] == true;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let system = SystemName::from(name.into_owned());
+        for sample in log.samples {
+            samples.insert((system.clone(), sample.id().into()), sample);
+        }
+    }
+    logged.samples = Arc::new(samples);
+    Ok(Some((logged, judges.pop_first())))
+}
+
+/// The options of an evaluation that scores the logged answers again.
+fn settings_of(options: &ImportOptions) -> EvaluationOptions {
+    let mut settings = EvaluationOptions::default();
+    settings.input.tests = match &options.tests {
+        Some(tests) => Some(tests.clone()),
+        // A log has the test cases, too.
+        None => options.files.first().cloned(),
+    };
+    settings.input.answers.clone_from(&options.files);
+    settings.input.partial_logs = options.partial_logs;
+    // The log was made by the reference, so that only its rules can give its numbers.
+    settings.scoring.compat = options.mode != Some(Mode::Default);
+    // What the evaluation dropped is not a failure of the import.
+    settings.scoring.max_unscored = 1.0;
+    settings.output.label.clone_from(&options.run_label);
+    settings.output.overwrite = options.overwrite;
+    settings
 }

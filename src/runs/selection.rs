@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::run_set::RunSet;
+use crate::analysis::comparison::{MetricTable, Observations};
 use crate::domain::{CaseId, SystemName};
 use crate::error::{Error, Result};
 use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
@@ -48,23 +49,10 @@ pub fn select_answers(
         |name| observations.metrics_named(name),
     )?;
     let table = chosen.first().map(|at| &observations.metrics[*at]);
-    let mut answers = Vec::new();
-    for (at, case) in observations.cases.iter().enumerate() {
-        for (row, system) in observations.systems.iter().enumerate() {
-            let Some(table) = table.filter(|table| table.values[row][at].value().is_some()) else {
-                continue;
-            };
-            let samples = table
-                .samples
-                .as_ref()
-                .map(|samples| samples[row][at].concat());
-            answers.push((
-                &system.system,
-                &case.case_id,
-                samples.and_then(|samples| sd(&samples)),
-            ));
-        }
-    }
+    let mut answers = match table {
+        Some(table) => with_value(&observations, table),
+        None => Vec::new(),
+    };
     // The draw is systematic, so that an order by case spreads it over the cases; the same run and
     // seed give the same answers.
     answers.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
@@ -99,4 +87,25 @@ pub fn select_answers(
         of: answers.len(),
         uniform,
     })
+}
+
+/// The answers with a value of the metric, and how much its samples differ where there are several.
+fn with_value<'a>(
+    observations: &'a Observations,
+    table: &MetricTable,
+) -> Vec<(&'a SystemName, &'a CaseId, Option<f64>)> {
+    let mut answers = Vec::new();
+    for (at, case) in observations.cases.iter().enumerate() {
+        for (row, system) in observations.systems.iter().enumerate() {
+            if table.values[row][at].value().is_none() {
+                continue;
+            }
+            let spread = match &table.samples {
+                Some(samples) => sd(&samples[row][at].concat()),
+                None => None,
+            };
+            answers.push((&system.system, &case.case_id, spread));
+        }
+    }
+    answers
 }

@@ -62,13 +62,13 @@ fn leading_digits(text: &str) -> (&str, &str) {
 }
 
 fn number(digits: &str) -> u64 {
-    let step = |value: u64, c| {
-        value
-            // `[99999999999999999999]` is a marker, too, of a source that does not exist.
-            .saturating_mul(10)
-            .saturating_add(u64::from(decimal_digit(c).unwrap_or(0)))
-    };
-    digits.chars().fold(0, step)
+    let mut number: u64 = 0;
+    for c in digits.chars() {
+        let digit = u64::from(decimal_digit(c).unwrap_or(0));
+        // `[99999999999999999999]` is a marker, too, of a source that does not exist.
+        number = number.saturating_mul(10).saturating_add(digit);
+    }
+    number
 }
 
 /// The digits in ASCII without leading zeros, of any length, as in Python's `str(int(digits))`.
@@ -89,27 +89,27 @@ fn canonical(digits: &str) -> String {
 /// Every number of every marker as a separate marker, in order, with duplicates: `[1, 02] [1]` gives `[1]`, `[2]`,
 /// `[1]`. Source: `extract_citations` of ScholarQABench's `citation_correctness_eval.py`.
 pub fn citation_ids(text: &str) -> Vec<String> {
-    let in_marker = |marker: NumberMarker| {
-        let inner = text[marker.range.start + 1..marker.range.end - 1].split(',');
-        inner
-            .map(|digits| format!("[{}]", canonical(digits)))
-            .collect::<Vec<_>>()
-    };
-    number_markers(text)
-        .into_iter()
-        .flat_map(in_marker)
-        .collect()
+    let mut ids = Vec::new();
+    for marker in number_markers(text) {
+        let inner = &text[marker.range.start + 1..marker.range.end - 1];
+        for digits in inner.split(',') {
+            ids.push(format!("[{}]", canonical(digits)));
+        }
+    }
+    ids
 }
 
 /// Citations as read by the reference's entailment: the digits right after any `[`, so that `[1, 2]` is 1 and `[12
 /// mice]` is 12 (a fault that compat mode keeps). Decimal, without leading zeros.
 pub fn first_numbers(text: &str) -> Vec<String> {
-    let behind = |(at, _): (usize, &str)| leading_digits(&text[at + 1..]).0;
-    text.match_indices('[')
-        .map(behind)
-        .filter(|digits| !digits.is_empty())
-        .map(canonical)
-        .collect()
+    let mut numbers = Vec::new();
+    for (at, _) in text.match_indices('[') {
+        let (digits, _) = leading_digits(&text[at + 1..]);
+        if !digits.is_empty() {
+            numbers.push(canonical(digits));
+        }
+    }
+    numbers
 }
 
 /// The text without its number markers: runs of two or more white-space characters become one space, the ends are

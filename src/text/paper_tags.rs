@@ -47,36 +47,55 @@ fn paper(tag: &str) -> Option<(&str, usize)> {
 
 /// Title and length of a tag whose title begins here: marks, the title, marks and a quotation mark.
 fn titled(tag: &str, start: usize) -> Option<(&str, usize)> {
-    let in_title = |c: char| c.is_ascii_alphanumeric() || " _,.;".contains(c);
-    let run = |from: usize, holds: &dyn Fn(char) -> bool| {
-        tag[from..]
-            .find(|c| !holds(c))
-            .map_or(tag.len(), |length| from + length)
-    };
-    let marks = |from: usize| run(from, &|c| !is_python_word(c));
-    // The end of the tag if its title ends at this quotation mark.
-    let tag_end = |quote: usize| {
-        let rest =
-            tag[quote + tag[quote..].find('>')? + 1..].trim_start_matches(is_python_whitespace);
-        rest.starts_with(PAPER_END)
-            .then(|| tag.len() - rest.len() + PAPER_END.len())
-    };
-    let last_quote = |from: usize, to: usize| {
-        tag[from..to]
-            .rmatch_indices('"')
-            .find_map(|(at, _)| Some((from + at, tag_end(from + at)?)))
-    };
-    let first = marks(start);
-    let last = run(first, &in_title);
-    if let Some((_, end)) = last_quote(last, marks(last)).filter(|_| last > first) {
+    let first = marks_end(tag, start);
+    let last = run_end(tag, first, is_title_char);
+    if last > first
+        && let Some((_, end)) = last_quote(tag, last, marks_end(tag, last))
+    {
         return Some((&tag[first..last], end));
     }
     // A title of marks only is the last of them.
-    let (quote, end) = last_quote(start, first)?;
+    let (quote, end) = last_quote(tag, start, first)?;
     let (at, _) = tag[start..quote]
         .char_indices()
-        .rfind(|(_, c)| in_title(*c))?;
+        .rfind(|(_, c)| is_title_char(*c))?;
     Some((&tag[start + at..=start + at], end))
+}
+
+fn is_title_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || " _,.;".contains(c)
+}
+
+/// Where the characters that begin there and are all of this kind end.
+fn run_end(tag: &str, from: usize, holds: fn(char) -> bool) -> usize {
+    match tag[from..].find(|c| !holds(c)) {
+        Some(length) => from + length,
+        None => tag.len(),
+    }
+}
+
+/// Where the marks that begin there end: what Python's `\W` matches.
+fn marks_end(tag: &str, from: usize) -> usize {
+    run_end(tag, from, |c| !is_python_word(c))
+}
+
+/// The last quotation mark in this range at which the title of a tag can end, and the end of that tag.
+fn last_quote(tag: &str, from: usize, to: usize) -> Option<(usize, usize)> {
+    let quotes = tag[from..to].rmatch_indices('"');
+    quotes
+        .map(|(at, _)| from + at)
+        .find_map(|quote| Some((quote, tag_end(tag, quote)?)))
+}
+
+/// The end of the tag if its title ends at this quotation mark.
+fn tag_end(tag: &str, quote: usize) -> Option<usize> {
+    let open_end = quote + tag[quote..].find('>')? + 1;
+    let rest = tag[open_end..].trim_start_matches(is_python_whitespace);
+    if rest.starts_with(PAPER_END) {
+        Some(tag.len() - rest.len() + PAPER_END.len())
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

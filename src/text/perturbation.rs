@@ -80,30 +80,24 @@ impl Perturbation {
     pub fn apply(self, text: &str, seed: u64) -> Option<String> {
         let text = text.trim();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let by_block = |change: &mut dyn FnMut(LineKind, &str) -> Option<String>| {
-            let changed = blocks(text)
-                .into_iter()
-                .map(|(kind, block)| change(kind, block).unwrap_or(block.to_owned()));
-            changed.collect::<Vec<_>>().join("\n")
-        };
         let changed = match self {
             // Nothing to change; padding alone would be a new answer.
             _ if text.is_empty() => return None,
             Self::Padded => padded(text),
-            Self::Reformatted => by_block(&mut |kind, block| Some(reformatted(kind, block))),
-            Self::Bullets => by_block(&mut |kind, block| {
+            Self::Reformatted => by_block(text, |kind, block| Some(reformatted(kind, block))),
+            Self::Bullets => by_block(text, |kind, block| {
                 let items = sentences(block)
                     .into_iter()
                     .map(|sentence| format!("- {sentence}"));
                 (kind == LineKind::Prose).then(|| items.collect::<Vec<_>>().join("\n"))
             }),
-            Self::Uncited => by_block(&mut |kind, block| match kind {
+            Self::Uncited => by_block(text, |kind, block| match kind {
                 LineKind::Sources => Some(String::new()),
                 // Indices of arrays look like citations.
                 _ => (kind != LineKind::Code).then(|| without_markers(block)),
             }),
             Self::Injected => format!("{text}\n\n{PLANTED_VERDICT}"),
-            Self::Shuffled => by_block(&mut |kind, block| {
+            Self::Shuffled => by_block(text, |kind, block| {
                 (kind == LineKind::Prose).then(|| shuffled(block, &mut rng))
             }),
         };
@@ -182,46 +176,59 @@ fn sentences(prose: &str) -> Vec<String> {
 fn padded(text: &str) -> String {
     let wanted = FILLER_SHARE * word_count(text) as f64;
     let mut words = 0;
-    let is_short = |sentence: &&str| {
-        let is_short = (words as f64) < wanted;
+    let mut filler: Vec<&str> = Vec::new();
+    for sentence in FILLER.into_iter().cycle() {
+        if words as f64 >= wanted {
+            break;
+        }
         words += word_count(sentence);
-        is_short
-    };
-    let filler: Vec<&str> = FILLER.into_iter().cycle().take_while(is_short).collect();
+        filler.push(sentence);
+    }
     format!("{text}\n\n{}", filler.join(" "))
 }
 
 /// One sentence a line, two blank lines for any number, headings of level 4, `*` before items.
 fn reformatted(kind: LineKind, block: &str) -> String {
-    let marked = |line: &str| {
-        let (indent, content) = line.split_at(line.len() - line.trim_start().len());
-        let item = ["- ", "+ ", "• "]
-            .iter()
-            .find_map(|mark| content.strip_prefix(mark));
-        match (item, content.strip_prefix('#')) {
-            (Some(item), _) => format!("{indent}* {item}"),
-            (None, Some(heading)) => {
-                format!("#### {}", heading.trim_start_matches('#').trim_start())
-            }
-            (None, None) => line.to_owned(),
-        }
-    };
     match kind {
         LineKind::Blank => "\n".to_owned(),
         LineKind::Code | LineKind::Sources => block.to_owned(),
         LineKind::Marked => block.split('\n').map(marked).collect::<Vec<_>>().join("\n"),
         LineKind::Prose => {
-            let join = |text: String, sentence: String| {
-                // A line that begins like a heading or an item would become one.
-                let is_prose = blocks(&sentence)[..] == [(LineKind::Prose, sentence.as_str())];
-                text + if is_prose { "\n" } else { " " } + &sentence
-            };
-            sentences(block)
-                .into_iter()
-                .reduce(join)
-                .unwrap_or_default()
+            let mut lines = String::new();
+            for sentence in sentences(block) {
+                if !lines.is_empty() {
+                    // A line that begins like a heading or an item would become one.
+                    let is_prose = blocks(&sentence)[..] == [(LineKind::Prose, sentence.as_str())];
+                    lines.push(if is_prose { '\n' } else { ' ' });
+                }
+                lines.push_str(&sentence);
+            }
+            lines
         }
     }
+}
+
+/// A line of a list or a heading with another mark; any other line as it is.
+fn marked(line: &str) -> String {
+    let (indent, content) = line.split_at(line.len() - line.trim_start().len());
+    for mark in ["- ", "+ ", "• "] {
+        if let Some(item) = content.strip_prefix(mark) {
+            return format!("{indent}* {item}");
+        }
+    }
+    match content.strip_prefix('#') {
+        Some(heading) => format!("#### {}", heading.trim_start_matches('#').trim_start()),
+        None => line.to_owned(),
+    }
+}
+
+/// The text with each block as `change` makes it; `None` leaves it.
+fn by_block(text: &str, mut change: impl FnMut(LineKind, &str) -> Option<String>) -> String {
+    let mut changed = Vec::new();
+    for (kind, block) in blocks(text) {
+        changed.push(change(kind, block).unwrap_or(block.to_owned()));
+    }
+    changed.join("\n")
 }
 
 /// The text without its markers, and without what their removal leaves of the brackets and spaces around them.

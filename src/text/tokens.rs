@@ -7,15 +7,16 @@ use std::ops::Range;
 /// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
 /// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
 pub fn tokens(text: &str) -> impl Iterator<Item = String> {
-    let lower = |word: &str| {
-        // Most words: no table of cases is needed for them.
-        if word.is_ascii() {
-            word.to_ascii_lowercase()
-        } else {
-            word.to_lowercase()
-        }
-    };
-    token_ranges(text).map(move |range| lower(&text[range]))
+    token_ranges(text).map(|range| lower_case(&text[range]))
+}
+
+fn lower_case(word: &str) -> String {
+    // Most words: no table of cases is needed for them.
+    if word.is_ascii() {
+        word.to_ascii_lowercase()
+    } else {
+        word.to_lowercase()
+    }
 }
 
 /// Byte ranges of [`tokens`], lazily, for callers that need only the first few or their number.
@@ -24,9 +25,8 @@ pub fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || {
         let (start, first) = chars.find(|(_, c)| c.is_alphanumeric())?;
         let mut end = start + first.len_utf8();
-        let is_part = |c: char| is_mark(c) || (c.is_alphanumeric() && !is_unspaced(c));
         while !is_unspaced(first)
-            && let Some((at, c)) = chars.next_if(|(_, c)| is_part(*c))
+            && let Some((at, c)) = chars.next_if(|(_, c)| continues_token(*c))
         {
             end = at + c.len_utf8();
         }
@@ -45,6 +45,10 @@ fn is_mark(c: char) -> bool {
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+fn continues_token(c: char) -> bool {
+    is_mark(c) || (c.is_alphanumeric() && !is_unspaced(c))
 }
 
 #[cfg(test)]

@@ -34,12 +34,10 @@ pub fn compare_named(
         }
     }
     if names.is_empty() {
-        let is_mean = |at: &usize| all.metrics[*at].metric.name != CITATION_F1_MACRO;
-        chosen.extend(
-            all.headline()
-                .into_iter()
-                .map(|at| Some(at).filter(is_mean)),
-        );
+        for at in all.headline() {
+            let is_mean = all.metrics[at].metric.name != CITATION_F1_MACRO;
+            chosen.push(is_mean.then_some(at));
+        }
     }
     let mut seen = BTreeSet::new();
     chosen.retain(|metric| seen.insert(*metric));
@@ -53,12 +51,9 @@ pub fn compare_named(
 /// The harmonic mean of each system's mean citation precision and mean citation recall over the shared cases. It is
 /// not a mean over answers, so no pairs are tested. `None` if no answer has both.
 fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<MetricComparison> {
-    let table = |name: &str| all.find_metrics(name).first().map(|at| &all.metrics[*at]);
-    let [of_answers, precision, recall] = [
-        table(CITATION_F1_MACRO)?,
-        table(CITATION_PRECISION)?,
-        table(CITATION_RECALL)?,
-    ];
+    let of_answers = table(all, CITATION_F1_MACRO)?;
+    let precision = table(all, CITATION_PRECISION)?;
+    let recall = table(all, CITATION_RECALL)?;
     let shared = SharedCases::of(all, of_answers, options);
     let mut comparison = compare_metric(all, of_answers, options);
     comparison.metric = MetricId::new(
@@ -77,10 +72,12 @@ fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<Metric
         (system.rank, system.own_mean, system.bounds) = (None, None, None);
         system.letters.clear();
     }
-    let key = |mean: Option<f64>| mean.unwrap_or(f64::NEG_INFINITY);
-    comparison
-        .systems
-        .sort_by(|a, b| key(b.mean).total_cmp(&key(a.mean)));
+    // Systems without a value come last.
+    comparison.systems.sort_by(|a, b| {
+        let a = a.mean.unwrap_or(f64::NEG_INFINITY);
+        let b = b.mean.unwrap_or(f64::NEG_INFINITY);
+        b.total_cmp(&a)
+    });
     Some(comparison)
 }
 
@@ -90,12 +87,20 @@ fn f1(
     system: usize,
     parts: [&MetricTable; 2],
 ) -> Option<(f64, Option<Interval>)> {
-    let both = |case: &usize| parts.map(|part| part.values[system][*case].value());
-    let cases: Vec<[Option<f64>; 2]> = shared.cases.iter().map(both).collect();
+    let mut cases: Vec<[Option<f64>; 2]> = Vec::new();
+    for case in &shared.cases {
+        cases.push(parts.map(|part| part.values[system][*case].value()));
+    }
     if cases.iter().flatten().any(Option::is_none) {
         return None;
     }
     Some(f1_of_means(&cases, &shared.questions, shared.bootstrap()))
+}
+
+/// The first metric of this name.
+fn table<'a>(all: &'a Observations, name: &str) -> Option<&'a MetricTable> {
+    let found = all.find_metrics(name);
+    found.first().map(|at| &all.metrics[*at])
 }
 
 #[cfg(test)]

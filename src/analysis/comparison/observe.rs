@@ -47,12 +47,11 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     let frame = Frame::new(runs, &systems, &cases, answered);
     let mut placed: Vec<Placed<'_>> = Vec::new();
     for (run, own) in runs.iter().enumerate() {
-        let place = |own: &ScoredAnswer| frame.place(run, &own.system, &own.case.case_id);
-        placed.extend(
-            own.scored
-                .iter()
-                .filter_map(|answer| Some((place(answer)?, &**answer))),
-        );
+        for answer in own.scored {
+            if let Some(place) = frame.place(run, &answer.system, &answer.case.case_id) {
+                placed.push((place, &**answer));
+            }
+        }
     }
     let mut metrics: Vec<MetricTable> = Vec::new();
     for scorer in distinct(placed.iter().map(|(_, answer)| &answer.score.scorer)) {
@@ -118,20 +117,21 @@ fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
                 .map(|name| (run, name)),
         );
     }
-    let system = |(run, name): &(usize, &SystemName)| {
+    let mut systems = Vec::new();
+    for (run, name) in &found {
         let is_unique = found.iter().filter(|(_, other)| other == name).count() == 1;
         let label = if is_unique {
             name.to_string()
         } else {
             format!("{}/{name}", runs[*run].name)
         };
-        ObservedSystem {
+        systems.push(ObservedSystem {
             label,
             system: (*name).clone(),
             run: *run,
-        }
-    };
-    found.iter().map(system).collect()
+        });
+    }
+    systems
 }
 
 /// The cases, those with an answer first, and the number of these.
@@ -202,13 +202,15 @@ impl<'a> Frame<'a> {
             .enumerate()
             .map(|(at, case)| (&case.case_id, at))
             .collect();
-        let has_list = |system: &ObservedSystem| runs[system.run].unanswered.is_some();
-        let row = |system| {
-            (0..cases.len())
-                .map(|case| !has_list(system) && case < answered)
-                .collect()
-        };
-        let asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
+        let mut asked: Vec<Vec<bool>> = Vec::new();
+        for system in systems {
+            let has_list = runs[system.run].unanswered.is_some();
+            asked.push(
+                (0..cases.len())
+                    .map(|case| !has_list && case < answered)
+                    .collect(),
+            );
+        }
         let policies = systems
             .iter()
             .map(|system| runs[system.run].on_unscored)

@@ -204,8 +204,14 @@ impl<'a> RatedByBoth<'a> {
             questions.push(pair.question);
             signs.push(pair.signs([0.0; 2]).map(f64::from));
         }
-        let tau = |kept: &[usize]| tau_b(kept.iter().map(|at| signs[*at]));
-        let interval = || coefficient_interval(&questions, tau, self.context.options.confidence);
+        let confidence = self.context.options.confidence;
+        let interval = || {
+            coefficient_interval(
+                &questions,
+                |kept| tau_b(kept.iter().map(|at| signs[*at])),
+                confidence,
+            )
+        };
         let reason = "one of the two prefers no answer to the others of its question";
         Estimate::new(tau_b(signs.iter().copied()), interval, reason).with_units(signs.len())
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, PoweredMean};
-use super::units::{Context, RatedByBoth, RaterView};
+use super::units::{Context, RatedByBoth, RatedUnit, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{CaseId, SystemName};
 use crate::stats::{
@@ -66,26 +66,19 @@ impl<'a> LabeledRun<'a> {
         let factor = ratio
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .unwrap_or(1.0);
-        let probability = |system: &SystemName, case: &CaseId| {
-            probabilities.get(&(system.clone(), case.clone())).copied()
-        };
-        let drawn: Vec<Option<f64>> = shared
-            .units
-            .iter()
-            .map(|unit| probability(&unit.system, &unit.case_id))
-            .collect();
-        let draw = match drawn.windows(2).all(|two| two[0] == two[1]) {
-            true => Draw::Uniform,
-            false if drawn.contains(&None) => Draw::Unknown,
-            false => Draw::Unequal,
-        };
+        let draw = Draw::of(&shared.units, probabilities);
         let mut systems: BTreeMap<&SystemName, BTreeMap<&CaseId, JudgedAnswer>> = BTreeMap::new();
         for (unit, verdict) in &judge.values {
-            let known = probability(&unit.system, &unit.case_id).filter(|_| draw == Draw::Unequal);
+            let mut weight = 1.0;
+            if draw == Draw::Unequal
+                && let Some(probability) = probability_of(unit, probabilities)
+            {
+                weight = 1.0 / probability;
+            }
             let answer = JudgedAnswer {
                 judge: factor * verdict,
                 human: human.values.get(unit).copied(),
-                weight: known.map_or(1.0, |probability| 1.0 / probability),
+                weight,
                 question: context.questions.number(&unit.case_id),
             };
             systems
@@ -121,45 +114,42 @@ impl<'a> LabeledRun<'a> {
     /// One mean for each system with labels, then the difference of every two with enough questions of which both answers have
     /// a label. Under unequal probabilities, those of labeling both answers are unknown: no differences.
     pub(super) fn means(&self) -> Vec<PoweredMean> {
-        let systems: Vec<_> = self.systems.iter().collect();
         let range = (self.draw == Draw::Uniform).then_some(self.range);
-        let of_system = |(system, answers): &(&&SystemName, &BTreeMap<&CaseId, JudgedAnswer>)| {
+        let mut means = Vec::new();
+        for (system, answers) in &self.systems {
             let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
-            self.powered(system, None, &answers, Estimand::Mean(range))
-        };
-        let of_pair = |(a, b): (usize, usize)| {
-            let ((first, ours), (second, theirs)) = (systems[a], systems[b]);
-            let difference = |(case, own): (&&CaseId, &JudgedAnswer)| {
-                let other = theirs.get(*case)?;
-                let human = own.human.zip(other.human).map(|(own, other)| own - other);
-                Some(JudgedAnswer {
-                    judge: own.judge - other.judge,
-                    human,
-                    ..*own
-                })
-            };
-            let answers: Vec<JudgedAnswer> = ours.iter().filter_map(difference).collect();
-            let labeled: Vec<usize> = answers
-                .iter()
-                .filter(|own| own.human.is_some())
-                .map(|own| own.question)
-                .collect();
-            let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS && self.draw == Draw::Uniform;
-            is_enough.then(|| {
-                self.powered(
-                    first,
-                    Some((*second).clone()),
-                    &answers,
-                    Estimand::Difference,
-                )
-            })
-        };
-        let pairs = (0..systems.len()).flat_map(|a| (a + 1..systems.len()).map(move |b| (a, b)));
-        systems
-            .iter()
-            .map(of_system)
-            .chain(pairs.filter_map(of_pair))
-            .collect()
+            means.push(self.powered(system, None, &answers, Estimand::Mean(range)));
+        }
+        let systems: Vec<_> = self.systems.iter().collect();
+        for (at, (first, ours)) in systems.iter().enumerate() {
+            for (second, theirs) in &systems[at + 1..] {
+                let answers = differences(ours, theirs);
+                let labeled: Vec<usize> = answers
+                    .iter()
+                    .filter(|own| own.human.is_some())
+                    .map(|own| own.question)
+                    .collect();
+                let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS;
+                if is_enough && self.draw == Draw::Uniform {
+                    let minus = Some(SystemName::clone(second));
+                    means.push(self.powered(first, minus, &answers, Estimand::Difference));
+                }
+            }
+        }
+        means
+    }
+
+    /// The mean of these answers; `None` where it is unknown how labels were drawn.
+    fn mean(
+        &self,
+        answers: &[JudgedAnswer],
+        lambda: Option<f64>,
+        estimand: Estimand,
+    ) -> Option<PredictionPoweredMean> {
+        if self.draw == Draw::Unknown {
+            return None;
+        }
+        prediction_powered_mean(answers, lambda, estimand, self.context.bootstrap())
     }
 
     /// The mean of these answers from the labels alone and the prediction-powered one.
@@ -176,15 +166,6 @@ impl<'a> LabeledRun<'a> {
             .copied()
             .collect();
         let is_usable = self.draw != Draw::Unknown;
-        let mean = |answers: &[JudgedAnswer], lambda: Option<f64>| {
-            let found =
-                prediction_powered_mean(answers, lambda, estimand, self.context.bootstrap());
-            found.filter(|_| is_usable)
-        };
-        let estimate = |mean: Option<PredictionPoweredMean>, reason: &str| {
-            let found = Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason);
-            found.with_units(labeled.len())
-        };
         let few = if is_usable {
             "labels of fewer than two questions"
         } else {
@@ -195,15 +176,16 @@ impl<'a> LabeledRun<'a> {
             1 => "one answer without a label is too few",
             _ => few,
         };
-        let found = mean(answers, None);
-        let powered = estimate(found, reason);
+        let found = self.mean(answers, None, estimand);
+        let only = self.mean(&labeled, Some(0.0), estimand);
+        let powered = estimate(found, reason).with_units(labeled.len());
         PoweredMean {
             judge: Arc::clone(&self.judge.rater.name),
             human: Arc::clone(&self.human.rater.name),
             system: system.clone(),
             labeled: labeled.len(),
             unlabeled: answers.len() - labeled.len(),
-            labels_only: estimate(mean(&labeled, Some(0.0)), few),
+            labels_only: estimate(only, few).with_units(labeled.len()),
             lambda: found.map(|mean| mean.lambda),
             p: minus
                 .as_ref()
@@ -225,6 +207,53 @@ fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
         .for_each(|label| *counts.entry(label.to_bits()).or_default() += 1);
     let most = counts.into_values().max().unwrap_or(0);
     labeled.len() >= FEWEST_LABELS && most as f64 <= MOST_EQUAL * labeled.len() as f64
+}
+
+impl Draw {
+    /// How the labels of these units were drawn.
+    fn of(units: &[&RatedUnit], probabilities: &Probabilities) -> Self {
+        let drawn: Vec<Option<f64>> = units
+            .iter()
+            .map(|unit| probability_of(unit, probabilities))
+            .collect();
+        if drawn.windows(2).all(|two| two[0] == two[1]) {
+            Self::Uniform
+        } else if drawn.contains(&None) {
+            Self::Unknown
+        } else {
+            Self::Unequal
+        }
+    }
+}
+
+/// The probability with which the unit's label was drawn, where it is known.
+fn probability_of(unit: &RatedUnit, probabilities: &Probabilities) -> Option<f64> {
+    let answer = (unit.system.clone(), unit.case_id.clone());
+    probabilities.get(&answer).copied()
+}
+
+/// The differences of two systems in the cases that both answered; labels only where both have one.
+fn differences(
+    ours: &BTreeMap<&CaseId, JudgedAnswer>,
+    theirs: &BTreeMap<&CaseId, JudgedAnswer>,
+) -> Vec<JudgedAnswer> {
+    let mut differences = Vec::new();
+    for (case, own) in ours {
+        let Some(other) = theirs.get(case) else {
+            continue;
+        };
+        let labels = own.human.zip(other.human);
+        differences.push(JudgedAnswer {
+            judge: own.judge - other.judge,
+            human: labels.map(|(own, other)| own - other),
+            ..*own
+        });
+    }
+    differences
+}
+
+fn estimate(mean: Option<PredictionPoweredMean>, reason: &str) -> Estimate {
+    Estimate::new(mean.map(|mean| mean.estimate), || mean?.interval, reason)
 }
 
 #[cfg(test)]

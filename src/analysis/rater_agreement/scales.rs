@@ -31,26 +31,30 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
 /// difference of the ranges.
 pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
     let items = items(units);
-    let scale = |view: &&RaterView| {
+    let mut scales = Vec::new();
+    for view in raters {
         let ends: Vec<&Interval> = items
             .iter()
             .filter_map(|item| view.ends.get(*item))
             .collect();
-        (!ends.is_empty()).then(|| (Arc::clone(&view.rater.name), top_of_scale(&ends)))
-    };
-    let scales: Vec<_> = raters.iter().filter_map(scale).collect();
+        if !ends.is_empty() {
+            scales.push((Arc::clone(&view.rater.name), top_of_scale(&ends)));
+        }
+    }
     let (one, top) = scales.first()?;
     let (other, other_top) = scales.iter().find(|(_, other)| other != top)?;
-    let show = |top: &Option<f64>| {
-        top.map_or("not within 0..100".to_owned(), |top| {
-            format!("within 0..{top}")
-        })
-    };
+    let top = shown_scale(*top);
+    let other_top = shown_scale(*other_top);
     Some(format!(
-        "not on one scale: {one} {}, {other} {}",
-        show(top),
-        show(other_top)
+        "not on one scale: {one} {top}, {other} {other_top}"
     ))
+}
+
+fn shown_scale(top: Option<f64>) -> String {
+    match top {
+        Some(top) => format!("within 0..{top}"),
+        None => "not within 0..100".to_owned(),
+    }
 }
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
@@ -63,17 +67,21 @@ pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
 /// Detects a rater with items within 0..=1 and items beyond, among those of these units.
 pub(super) fn mixed_items(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
     let items = items(units);
-    let is_mixed = |view: &&RaterView| {
-        let mut shares = items
-            .iter()
-            .filter_map(|item| view.ends.get(*item))
-            .map(|ends| ends.high <= 1.0);
-        let first = shares.next();
-        shares.any(|is_share| Some(is_share) != first)
-    };
-    let is_any_mixed = raters.iter().any(is_mixed);
-    is_any_mixed
-        .then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
+    if raters.iter().any(|view| is_mixed(view, &items)) {
+        Some("items on several scales: see each item, or choose one with --metric".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Whether some of these items are shares by the rater's ratings, and others are not.
+fn is_mixed(view: &RaterView, items: &BTreeSet<&Option<Arc<str>>>) -> bool {
+    let mut shares = items
+        .iter()
+        .filter_map(|item| view.ends.get(*item))
+        .map(|ends| ends.high <= 1.0);
+    let first = shares.next();
+    shares.any(|is_share| Some(is_share) != first)
 }
 
 fn items<'a>(units: &[&'a RatedUnit]) -> BTreeSet<&'a Option<Arc<str>>> {
@@ -84,25 +92,28 @@ fn items<'a>(units: &[&'a RatedUnit]) -> BTreeSet<&'a Option<Arc<str>>> {
 /// these ratings are used.
 pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option<Note> {
     let items = reversed_items(rater);
-    let of_pairs = |(item, against, with): &(Arc<str>, usize, usize)| {
-        format!("{item} ({against} of {})", against + with)
-    };
+    if items.is_empty() {
+        return None;
+    }
+    let mut shown = Vec::new();
+    for (item, against, with) in &items {
+        shown.push(format!("{item} ({against} of {})", against + with));
+    }
     let text = format!(
         "{} mostly prefers the answer with the lower number (in pairs): {}. If 1 is the best grade there, reverse these \
          grades before use: higher must be better.",
         rater.name,
-        items.iter().map(of_pairs).collect::<Vec<_>>().join(", ")
+        shown.join(", ")
     );
     let is_used = match &options.metric {
         Some(metric) => items.iter().any(|(item, ..)| **item == **metric),
         None => options.level == AgreementLevel::Item,
     };
-    let note = if is_used {
+    Some(if is_used {
         Note::warning(text)
     } else {
         Note::info(text)
-    };
-    (!items.is_empty()).then_some(note)
+    })
 }
 
 /// The rater's items where lower seems better, with the pairs in which the preferred answer has the lower and the
@@ -118,11 +129,13 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
     }
     let mut found = Vec::new();
     for item in items {
-        let (mut with, mut against) = (0, 0);
+        let mut with = 0;
+        let mut against = 0;
         for made in &rater.preferences {
-            let value = |system| values.get(&(&**item, system, &made.pair.case_id));
-            let Some((first, second)) = value(&made.pair.first).zip(value(&made.pair.second))
-            else {
+            let case = &made.pair.case_id;
+            let first = values.get(&(&**item, &made.pair.first, case));
+            let second = values.get(&(&**item, &made.pair.second, case));
+            let (Some(first), Some(second)) = (first, second) else {
                 continue;
             };
             let by_values =
@@ -130,7 +143,8 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
             with += usize::from(by_values > 0);
             against += usize::from(by_values < 0);
         }
-        let (all, more) = ((with + against) as f64, against as f64 - with as f64);
+        let all = (with + against) as f64;
+        let more = against as f64 - with as f64;
         if with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all {
             found.push((Arc::clone(item), against, with));
         }

@@ -14,17 +14,12 @@ type RatedRow<'a> = (&'a SystemName, [f64; 2], usize);
 
 /// The systems by the means of what both rated; `None` for fewer than two systems.
 pub(super) fn by_ratings(shared: &RatedByBoth<'_>) -> Option<Ranking> {
-    let row = |at: usize| {
-        (
-            &shared.units[at].system,
-            [shared.x[at], shared.y[at]],
-            shared.questions[at],
-        )
-    };
-    ranking(
-        &(0..shared.units.len()).map(row).collect::<Vec<_>>(),
-        shared.context,
-    )
+    let mut rows: Vec<RatedRow<'_>> = Vec::new();
+    for (at, unit) in shared.units.iter().enumerate() {
+        let values = [shared.x[at], shared.y[at]];
+        rows.push((&unit.system, values, shared.questions[at]));
+    }
+    ranking(&rows, shared.context)
 }
 
 /// The systems by shares of wins, a tie being half a win for both; `None` if neither rater compared answers explicitly.
@@ -58,53 +53,73 @@ fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
         .iter()
         .map(|row| names.partition_point(|name| *name < row.0))
         .collect();
-    // Both means of every system, with weighted rows; `None` if a system is not drawn.
-    let means = |weights: &[u32]| {
-        let mut sums = vec![[0.0; 3]; names.len()];
-        for (((_, [x, y], _), place), weight) in rows.iter().zip(&places).zip(weights) {
-            let weight = f64::from(*weight);
-            sums[*place]
-                .iter_mut()
-                .zip([*x, *y, 1.0])
-                .for_each(|(sum, value)| *sum += weight * value);
-        }
-        let is_drawn = sums.iter().all(|sum| sum[2] > 0.0);
-        is_drawn.then(|| {
-            sums.iter()
-                .map(|[x, y, n]| (x / n, y / n))
-                .unzip::<_, _, Vec<f64>, Vec<f64>>()
-        })
-    };
     let all = vec![1; rows.len()];
-    let (x, y) = means(&all).filter(|(x, _)| x.len() >= 2)?;
-    let rank = |means: &[f64], at: usize| {
-        1 + means
-            .iter()
-            .filter(|mean| rounded(**mean) > rounded(means[at]))
-            .count()
-    };
-    let ranked = |at: usize| RankedSystem {
-        system: names[at].clone(),
-        n: places.iter().filter(|place| **place == at).count(),
-        first_mean: x[at],
-        second_mean: y[at],
-        first_rank: rank(&x, at),
-        second_rank: rank(&y, at),
-    };
-    let mut systems: Vec<RankedSystem> = (0..names.len()).map(ranked).collect();
+    let (x, y) = weighted_means(rows, &places, names.len(), &all).filter(|(x, _)| x.len() >= 2)?;
+    let mut systems = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        systems.push(RankedSystem {
+            system: (*name).clone(),
+            n: places.iter().filter(|place| **place == at).count(),
+            first_mean: x[at],
+            second_mean: y[at],
+            first_rank: rank(&x, at),
+            second_rank: rank(&y, at),
+        });
+    }
     systems.sort_by_key(|system| (system.second_rank, system.first_rank));
-    let tau =
-        |weights: &[u32]| means(weights).and_then(|(x, y)| Correlation::KendallTauB.of(&x, &y));
     let questions: Vec<usize> = rows.iter().map(|row| row.2).collect();
-    let interval = || bca_clustered_interval(&questions, tau, context.bootstrap());
     let kendall_tau_b = if names.len() < FEWEST_SYSTEMS {
         Estimate::undefined(NO_ORDER)
     } else {
-        Estimate::new(tau(&all), interval, "the systems do not differ")
-            .with_units(distinct(&questions))
+        let tau = Correlation::KendallTauB.of(&x, &y);
+        let interval = || {
+            bca_clustered_interval(
+                &questions,
+                |weights| {
+                    let (x, y) = weighted_means(rows, &places, names.len(), weights)?;
+                    Correlation::KendallTauB.of(&x, &y)
+                },
+                context.bootstrap(),
+            )
+        };
+        Estimate::new(tau, interval, "the systems do not differ").with_units(distinct(&questions))
     };
     Some(Ranking {
         systems,
         kendall_tau_b,
     })
+}
+
+/// Both means of every system, with weighted rows; `None` if a system is not drawn. `places` are the systems of the rows.
+fn weighted_means(
+    rows: &[RatedRow<'_>],
+    places: &[usize],
+    systems: usize,
+    weights: &[u32],
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let mut sums = vec![[0.0; 3]; systems];
+    for (((_, [x, y], _), place), weight) in rows.iter().zip(places).zip(weights) {
+        let weight = f64::from(*weight);
+        let own = &mut sums[*place];
+        own[0] += weight * x;
+        own[1] += weight * y;
+        own[2] += weight;
+    }
+    let mut x_means = Vec::with_capacity(systems);
+    let mut y_means = Vec::with_capacity(systems);
+    for [x, y, n] in sums {
+        if n <= 0.0 {
+            return None;
+        }
+        x_means.push(x / n);
+        y_means.push(y / n);
+    }
+    Some((x_means, y_means))
+}
+
+/// The rank of one of the means, from 1; equal means share it.
+fn rank(means: &[f64], at: usize) -> usize {
+    let own = rounded(means[at]);
+    let higher = means.iter().filter(|mean| rounded(**mean) > own);
+    1 + higher.count()
 }

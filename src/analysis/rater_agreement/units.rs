@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
 use crate::analysis::questions::Questions;
-use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
+use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, SystemName};
 use crate::stats::{BootstrapOptions, Interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
@@ -30,31 +30,31 @@ pub(super) struct RaterView {
 impl RaterView {
     pub(super) fn new(rater: &Rater, options: &AgreementOptions) -> Self {
         let at_items = options.level == AgreementLevel::Item;
-        let has_metric = |metric: &str| {
-            rater
+        let mut metric = options.metric.as_deref();
+        // Ratings of whole answers stand for a metric that the rater has no ratings of.
+        if !at_items
+            && !rater
                 .ratings
                 .iter()
-                .any(|rating| rating.item.as_deref() == Some(metric))
-        };
-        let metric = options
-            .metric
-            .as_deref()
-            .filter(|metric| at_items || has_metric(metric));
-        let is_chosen = |rating: &&Rating| match metric {
-            Some(metric) => rating.item.as_deref() == Some(metric),
-            None => rating.item.is_some() == at_items,
-        };
-        let unit = |rating: &Rating| RatedUnit {
-            case_id: rating.case_id.clone(),
-            item: rating.item.clone().filter(|_| at_items),
-            system: rating.system.clone(),
-        };
-        let values = rater
-            .ratings
-            .iter()
-            .filter(is_chosen)
-            .map(|rating| (unit(rating), rating.value))
-            .collect();
+                .any(|rating| rating.item.as_deref() == metric)
+        {
+            metric = None;
+        }
+        let mut values = BTreeMap::new();
+        for rating in &rater.ratings {
+            let is_chosen = match metric {
+                Some(metric) => rating.item.as_deref() == Some(metric),
+                None => rating.item.is_some() == at_items,
+            };
+            if is_chosen {
+                let unit = RatedUnit {
+                    case_id: rating.case_id.clone(),
+                    item: rating.item.clone().filter(|_| at_items),
+                    system: rating.system.clone(),
+                };
+                values.insert(unit, rating.value);
+            }
+        }
         // Comparisons are of whole answers.
         let compares = !at_items && options.metric.is_none();
         let preferences = rater.preferences.iter().filter(|_| compares);
@@ -139,15 +139,19 @@ impl RaterView {
 
     /// The ratings of both answers of a pair.
     pub(super) fn values_of(&self, pair: &ComparedPair) -> Option<[f64; 2]> {
-        let value = |system: &SystemName| {
-            let unit = RatedUnit {
-                case_id: pair.case_id.clone(),
-                item: None,
-                system: system.clone(),
-            };
-            self.values.get(&unit).copied()
+        let first = self.value_of(&pair.case_id, &pair.first)?;
+        let second = self.value_of(&pair.case_id, &pair.second)?;
+        Some([first, second])
+    }
+
+    /// The rating of a whole answer.
+    fn value_of(&self, case_id: &CaseId, system: &SystemName) -> Option<f64> {
+        let unit = RatedUnit {
+            case_id: case_id.clone(),
+            item: None,
+            system: system.clone(),
         };
-        Some([value(&pair.first)?, value(&pair.second)?])
+        self.values.get(&unit).copied()
     }
 }
 

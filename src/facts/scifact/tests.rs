@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::super::claims::EntryId;
 use super::super::scifact_modules::{PredictedLabels, Rationales, score_labels, score_rationales};
 use super::*;
+use crate::facts::claims::ClaimLine;
 
 fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
     let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine {

@@ -70,22 +70,33 @@ fn token_length(line: &str) -> usize {
 
 /// Whether a word ends before `rest`.
 fn is_word_end(rest: &str) -> bool {
-    let stops = |rest: &str| {
-        let ends = |c: char| ends_word(c) || c.is_whitespace();
-        rest.is_empty() || rest.starts_with(ends) || repeated_mark_length(rest) > 0
-    };
-    stops(rest) || rest.strip_prefix(',').is_some_and(stops)
+    stops_word(rest) || rest.strip_prefix(',').is_some_and(stops_word)
+}
+
+fn stops_word(rest: &str) -> bool {
+    match rest.chars().next() {
+        None => true,
+        Some(c) => ends_word(c) || c.is_whitespace() || repeated_mark_length(rest) > 0,
+    }
 }
 
 /// Length of dashes (`--`), dots (`..`) or spaced dots (`. . .`) at the start of `rest`, else 0.
 fn repeated_mark_length(rest: &str) -> usize {
-    let run = |mark: char| rest.len() - rest.trim_start_matches(mark).len();
-    match (run('-'), run('.')) {
-        (dashes @ 2.., _) => dashes,
-        (_, dots @ 2..) => dots,
-        (_, 1) => spaced_dots_length(rest),
-        _ => 0,
+    let dashes = run_length(rest, '-');
+    let dots = run_length(rest, '.');
+    if dashes >= 2 {
+        dashes
+    } else if dots >= 2 {
+        dots
+    } else if dots == 1 {
+        spaced_dots_length(rest)
+    } else {
+        0
     }
+}
+
+fn run_length(rest: &str, mark: char) -> usize {
+    rest.len() - rest.trim_start_matches(mark).len()
 }
 
 /// Three dots or more, one white-space character between them.
