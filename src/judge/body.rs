@@ -192,12 +192,13 @@ impl RequestOptions {
             sorted(&self.extra_body),
             lengths
         ]);
-        let mut key = blake3::Hasher::new();
-        key.update(head.to_string().as_bytes());
+        // In one piece: blake3 hashes many kilobytes at once faster than the same bytes piece by piece, of which the first
+        // ends inside a block.
+        let mut hashed = head.to_string();
         for text in texts {
-            key.update(text.as_bytes());
+            hashed.push_str(text);
         }
-        Fingerprint::from(key.finalize())
+        Fingerprint::from(blake3::hash(hashed.as_bytes()))
     }
 
     /// Two zeros are one temperature.

@@ -44,6 +44,9 @@ pub fn estimate_tokens(text: &str) -> u64 {
 }
 
 /// What the byte behind `before` adds, in parts.
+// Inlined, since the sum is made of eight bytes at a time only where the compiler sees the loop's body; called for each
+// byte it took 3% of a run.
+#[inline(always)]
 fn parts(before: u8, byte: u8) -> u16 {
     let begins = |is_of: fn(&u8) -> bool| u16::from(is_of(&byte) && !is_of(&before));
     let letters = 18 * begins(u8::is_ascii_alphabetic) + 30 * begins(u8::is_ascii_punctuation);
