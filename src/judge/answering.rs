@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::cache::{Cache, Entry, Lease, Leased, Models};
+use super::cache::{Cache, Entry, Lease, Leased, Models, Stored};
 use super::planner::ReplySource;
 use super::{JudgeRequest, locked};
 use crate::domain::{Fingerprint, JudgeReply};
@@ -108,13 +108,14 @@ impl Answering {
     /// When the cache cannot be read.
     pub fn get(&self, key: &Fingerprint) -> Result<Option<JudgeReply>> {
         let models = locked(&self.state).models();
-        if let Some(reply) = self.cache.get_by(key, &models)? {
-            return Ok(self.takes(&reply).then_some(reply));
+        match self.cache.get_by(key, &models)? {
+            Stored::Reply(reply) => Ok(self.takes(&reply).then_some(reply)),
+            Stored::OfOtherModels => {
+                locked(&self.state).passed_over += 1;
+                Ok(None)
+            }
+            Stored::Nothing => Ok(None),
         }
-        if models != Models::Any && self.cache.get(key)?.is_some() {
-            locked(&self.state).passed_over += 1;
-        }
-        Ok(None)
     }
 
     /// The cached reply of that key if one counts, else the right to ask for it; `None` while another asks.

@@ -178,28 +178,44 @@ fn row_of_model(key: &Fingerprint, model: Option<&str>) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
+/// What is stored under a key.
+pub(super) enum Found {
+    Nothing,
+    /// Replies, none of which is by one of the models that count.
+    OfOtherModels,
+    Entry(Entry),
+    Damaged,
+}
+
+impl From<Result<Entry, Damaged>> for Found {
+    fn from(read: Result<Entry, Damaged>) -> Self {
+        read.map_or(Self::Damaged, Self::Entry)
+    }
+}
+
 /// The first entry of that key that is by one of these models.
 pub(super) fn find(
     connection: &Connection,
     key: &Fingerprint,
     models: &Models,
-) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
+) -> rusqlite::Result<Found> {
     let first = match find_at(connection, key.as_bytes(), key)? {
+        None => return Ok(Found::Nothing),
+        Some(Err(Damaged)) => return Ok(Found::Damaged),
         Some(Ok(first)) => first,
-        missing_or_damaged => return Ok(missing_or_damaged),
     };
     let others = match models {
         Models::Only(names) if !models.allow(&first.reply) => names,
-        _ => return Ok(Some(Ok(first))),
+        _ => return Ok(Found::Entry(first)),
     };
     for name in others {
-        let found = find_at(connection, &row_of_model(key, Some(name)), key)?;
-        if found.is_some() {
-            return Ok(found);
+        if let Some(found) = find_at(connection, &row_of_model(key, Some(name)), key)? {
+            return Ok(found.into());
         }
     }
     // A reply that names no model always counts.
-    find_at(connection, &row_of_model(key, None), key)
+    let unnamed = find_at(connection, &row_of_model(key, None), key)?;
+    Ok(unnamed.map_or(Found::OfOtherModels, Found::from))
 }
 
 /// The entry in that row, which is one of that key: one that the index found for another key is damaged.

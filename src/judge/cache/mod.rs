@@ -48,7 +48,7 @@ mod tests;
 
 pub use entry::{CallLabel, Entry, Models};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION, settle};
-pub use store::{Cache, Lease, Leased};
+pub use store::{Cache, Lease, Leased, Stored};
 pub use upkeep::{CacheStats, Inserted, MergeReport, merge};
 
 #[cfg(doc)]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{self, Damaged, Entry, Models};
+use super::entry::{self, Entry, Found, Models};
 use super::file::{self, damaged, failed, fault};
 use super::lease_clock::now_ms;
 use super::owner::{has_ended, owner_name, process_of};
@@ -86,6 +86,27 @@ pub struct Lease {
     writer: Weak<Writer>,
 }
 
+/// What the cache has under a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// A reply that counts.
+    Reply(JudgeReply),
+    /// Replies, none of which is by one of the models that count.
+    OfOtherModels,
+    /// Nothing.
+    Nothing,
+}
+
+impl Stored {
+    /// The reply that counts, if there is one.
+    pub fn reply(self) -> Option<JudgeReply> {
+        match self {
+            Self::Reply(reply) => Some(reply),
+            Self::OfOtherModels | Self::Nothing => None,
+        }
+    }
+}
+
 /// The outcome of a request for a lease.
 #[derive(Debug)]
 pub enum Leased {
@@ -142,18 +163,23 @@ impl Cache {
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) for a damaged entry or file.
     pub fn get(&self, key: &Fingerprint) -> Result<Option<JudgeReply>> {
-        self.get_by(key, &Models::Any)
+        Ok(self.get_by(key, &Models::Any)?.reply())
     }
 
     /// As [`Cache::get`], only replies of these models.
     ///
     /// # Errors
     /// As [`Cache::get`].
-    pub fn get_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<JudgeReply>> {
+    pub fn get_by(&self, key: &Fingerprint, models: &Models) -> Result<Stored> {
         let found = self.read("read a reply", |connection| {
             entry::find(connection, key, models)
         })?;
-        found.map(|entry| self.whole(entry, key)).transpose()
+        match found {
+            Found::Nothing => Ok(Stored::Nothing),
+            Found::OfOtherModels => Ok(Stored::OfOtherModels),
+            Found::Entry(entry) => Ok(Stored::Reply(entry.reply)),
+            Found::Damaged => Err(damaged(self.path(), key)),
+        }
     }
 
     /// Stores a reply unless its key already has one of its model, and gives its lease back in the same transaction. When
@@ -228,23 +254,22 @@ impl Cache {
     pub fn try_lease_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<Leased>> {
         let writer = &self.inner.writer;
         // One transaction: the reply may arrive between a look and a lease, and would be paid for again.
-        let mut found = None;
-        let is_granted = self.write("lease a call", |connection| {
-            found = entry::find(connection, key, models)?;
-            if found.is_some() {
-                return Ok(false);
-            }
-            writer.take_lease(connection, key)
+        let (found, is_granted) = self.write("lease a call", |connection| {
+            let found = entry::find(connection, key, models)?;
+            let is_missing = matches!(found, Found::Nothing | Found::OfOtherModels);
+            let is_granted = is_missing && writer.take_lease(connection, key)?;
+            Ok((found, is_granted))
         })?;
-        if let Some(entry) = found {
-            return Ok(Some(Leased::Cached(self.whole(entry, key)?)));
+        match found {
+            Found::Entry(entry) => Ok(Some(Leased::Cached(entry.reply))),
+            Found::Damaged => Err(damaged(self.path(), key)),
+            Found::Nothing | Found::OfOtherModels => Ok(is_granted.then(|| {
+                Leased::Granted(Lease {
+                    key: *key,
+                    writer: Arc::downgrade(writer),
+                })
+            })),
         }
-        Ok(is_granted.then(|| {
-            Leased::Granted(Lease {
-                key: *key,
-                writer: Arc::downgrade(writer),
-            })
-        }))
     }
 
     /// As [`Cache::try_lease`], but waits while another asks: until the reply is there, or the lease is given back or
@@ -303,12 +328,6 @@ impl Cache {
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
         })
-    }
-
-    fn whole(&self, entry: Result<Entry, Damaged>, key: &Fingerprint) -> Result<JudgeReply> {
-        entry
-            .map(|entry| entry.reply)
-            .map_err(|Damaged| damaged(self.path(), key))
     }
 
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.

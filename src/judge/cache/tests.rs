@@ -529,11 +529,14 @@ fn a_key_keeps_the_replies_of_every_model_also_through_a_merge() {
     let cache = Cache::open(&c).unwrap();
     for model in ["old", "new"] {
         let models = Models::Only([model.to_owned()].into());
-        let found = cache.get_by(&key(1), &models).unwrap().unwrap();
+        let found = cache.get_by(&key(1), &models).unwrap().reply().unwrap();
         assert_eq!(found.content, model);
     }
     let neither = Models::Only(["another".to_owned()].into());
-    assert_eq!(cache.get_by(&key(1), &neither).unwrap(), None);
+    assert_eq!(
+        cache.get_by(&key(1), &neither).unwrap(),
+        Stored::OfOtherModels
+    );
     assert_eq!(content(&cache, 1).unwrap(), "old", "the first one");
     assert_eq!(
         cache.answering_model("gpt").unwrap().as_deref(),
