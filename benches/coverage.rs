@@ -15,8 +15,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scholareval::stats::{
-    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, PilotSpread, mean,
-    mean_interval, paired_family,
+    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues,
+    PilotSpread, mean, mean_interval, paired_family,
 };
 
 const RESAMPLES: u32 = 999;
@@ -205,7 +205,7 @@ fn pairs(repetitions: u64) {
         let cell = |questions: usize| {
             share(repetitions, |rng, options| {
                 let values: Vec<f64> = (0..questions).map(|_| differences.of(rng)).collect();
-                paired_family(&[&values], None, options)
+                paired_family(&[&values], None, MetricValues::Any, options)
                     .is_some_and(|family| family.pairs[0].p < 0.05)
             })
         };
@@ -261,7 +261,7 @@ fn families(repetitions: u64) {
                 share(repetitions, |rng, options| {
                     let lists = differences(noise, systems, questions, rng);
                     let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-                    let family = paired_family(&lists, None, options);
+                    let family = paired_family(&lists, None, MetricValues::Any, options);
                     family.is_some_and(|family| {
                         family.pairs.iter().all(|pair| {
                             assert_eq!(holds(pair.interval, 0.0), pair.p >= 0.05, "{pair:?}");
@@ -309,7 +309,9 @@ fn power(repetitions: u64) {
                 let mut lists = study(pilot.questions_for(difference, pilot.variances[0]), rng);
                 lists[0].iter_mut().for_each(|value| *value += difference);
                 let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-                let found = paired_family(&lists, None, options).unwrap().pairs[0];
+                let found = paired_family(&lists, None, MetricValues::Any, options)
+                    .unwrap()
+                    .pairs[0];
                 found.p < 0.05 && found.difference > 0.0
             })
         };

@@ -183,6 +183,7 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
     unit: Unit::Share,
     score_name: None,
     headline: &["gold_f1", "valid"],
+    binary: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         let mut predictions = setup

@@ -39,6 +39,7 @@ pub static CRITERIA: ScorerInfo = ScorerInfo {
     score_name: Some("score"),
     // Every share: tags of criteria are as important as their sum.
     headline: &[],
+    binary: &[],
     reference: ScorerReference::InSettings,
     make: |setup| {
         Arc::new(CriteriaScorer {

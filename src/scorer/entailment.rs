@@ -42,6 +42,7 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
     unit: Unit::Share,
     score_name: None,
     headline: &["citation_f1"],
+    binary: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(EntailmentScorer {

@@ -35,6 +35,8 @@ pub struct ScorerInfo {
     /// The metrics that a reader wants first: a summary shows the first one that a run has. Without any, it shows every share
     /// and grade.
     pub headline: &'static [&'static str],
+    /// The metrics that are 0 or 1 for every answer: their comparisons have a procedure of their own.
+    pub binary: &'static [&'static str],
     /// What compat mode reproduces.
     pub reference: ScorerReference,
     /// Makes the scorer of a new run.

@@ -103,6 +103,7 @@ pub static OVERLAP: ScorerInfo = ScorerInfo {
     unit: Unit::Share,
     score_name: None,
     headline: &["rouge_l", "str_em", "match"],
+    binary: &["match", "exact_match", "str_hit"],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(OverlapScorer {

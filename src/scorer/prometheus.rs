@@ -34,6 +34,7 @@ pub static PROMETHEUS: ScorerInfo = ScorerInfo {
     unit: Unit::Grade,
     score_name: Some(ASPECT_MEAN),
     headline: &[ASPECT_MEAN],
+    binary: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(PrometheusScorer {

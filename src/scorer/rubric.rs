@@ -38,6 +38,7 @@ pub static RUBRIC: ScorerInfo = ScorerInfo {
     unit: Unit::Share,
     score_name: Some("score"),
     headline: &["score"],
+    binary: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         let scorer = RubricScorer::new(setup.parts, setup.mode);

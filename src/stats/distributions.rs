@@ -33,6 +33,12 @@ pub(super) fn t_quantile(p: f64, df: f64) -> Option<f64> {
     Some((df * (1.0 - w) / w).sqrt())
 }
 
+/// The probability that |T| reaches `t`, T with `df` > 0 degrees of freedom.
+pub(super) fn t_two_sided(t: f64, df: f64) -> f64 {
+    // P(|T| > t) = I_w(df / 2, 1 / 2) with w = df / (df + t^2)
+    checked_beta_reg(df / 2.0, 0.5, df / (df + t * t)).unwrap_or(1.0)
+}
+
 /// Expansion of the t quantile around the normal one (Abramowitz and Stegun 26.7.5): error below 1e-10 from 2,000
 /// degrees of freedom.
 fn t_quantile_of_many(z: f64, df: f64) -> f64 {
@@ -102,6 +108,15 @@ mod tests {
         // Cauchy: quantile(p) = tan(pi (p - 1/2)); at 0.75 that is 1.
         assert!((t_quantile(0.75, 1.0).unwrap() - 1.0).abs() < 1e-12);
         assert_eq!(t_quantile(0.5, 7.0), Some(0.0));
+    }
+
+    #[test]
+    fn the_two_sided_tail_inverts_the_quantile() {
+        for df in [1.0, 4.0, 19.0, 500.0] {
+            let t = t_quantile(0.975, df).unwrap();
+            assert!((t_two_sided(t, df) - 0.05).abs() < 1e-9, "{df}");
+        }
+        assert_eq!(t_two_sided(0.0, 3.0), 1.0);
     }
 
     #[test]

@@ -25,6 +25,7 @@
 //! ```
 
 mod agreement;
+mod binary_pairs;
 mod bootstrap;
 mod correlation;
 mod distributions;
@@ -35,6 +36,7 @@ mod jackknife;
 mod linear;
 mod looks;
 mod paired;
+mod paired_test;
 mod pairwise;
 mod power;
 mod ppi;
@@ -57,7 +59,8 @@ pub use f1_of_means::f1_of_means;
 pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
 pub use looks::critical_values;
-pub use paired::{PairedFamily, PairedMethod, PairedTest, paired_family};
+pub use paired::paired_family;
+pub use paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 pub use pairwise::{BothOrders, PairVerdict, WinRate, cyclic_triads, first_shown};
 pub use power::PilotSpread;
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};

@@ -5,25 +5,29 @@
 //! adjusted p and simultaneous intervals (single-step max-t: P. H. Westfall and S. S. Young, "Resampling-based multiple
 //! testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). A single pair has equal tails instead.
 //!
-//! Below 20 questions, and for a single pair with fewer than 3 differences of either sign, the resampled t is too discrete.
-//! There the signs of the differences are flipped (R. A. Fisher, "The design of experiments", 1935, section 21): under the
+//! Below 20 questions, and for a pair with fewer than 3 differences of either sign, the resampled t is too discrete. There the signs of the differences are flipped (R. A. Fisher, "The design of experiments", 1935, section 21): under the
 //! null hypothesis every question's difference is as likely with the other sign, which skewed differences with a mean of 0 do
 //! not satisfy. The interval holds the differences that this test does not reject; its ends are order statistics of the means
-//! of subsets (J. A. Hartigan, "Using subsample values as typical values", JASA 64, 1969).
+//! of subsets (J. A. Hartigan, "Using subsample values as typical values", JASA 64, 1969). Such a pair among others is adjusted by
+//! Bonferroni, and the others share the rest of the level.
+//!
+//! Differences that can only be -w, 0 or w have a procedure of their own (`binary_pairs`). A pair's p alone never depends on
+//! which other pairs are tested.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::Serialize;
 
+use super::binary_pairs::by_wilson;
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
+use super::paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 use super::studentized::{ClusteredSample, equal_tails};
 
 /// Fewest questions for a bootstrap-t.
 // Below it the resampled t takes too few distinct values for its tails to have the size that they
 // claim (coverage is measured in docs/metrics.md).
 pub(super) const FEWEST_QUESTIONS: usize = 20;
-/// Fewest differences of either sign for a bootstrap-t of a single pair.
+/// Fewest differences of either sign for a bootstrap-t.
 // With fewer, many resamples have differences of one sign only, and the tail of t on that side has
 // no values.
 const FEWEST_OF_EITHER_SIGN: usize = 3;
@@ -31,57 +35,18 @@ const FEWEST_OF_EITHER_SIGN: usize = 3;
 // 2^19 assignments take 4 MB a pair and a moment; every further question doubles both.
 const EXACT_UP_TO: usize = 19;
 
-/// How p values and intervals were made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PairedMethod {
-    /// Bootstrap-t over questions.
-    BootstrapT,
-    /// Sign flips of the questions' differences.
-    SignFlip,
-}
-
-/// The pairs of a metric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PairedFamily {
-    /// The method, the same for all pairs.
-    pub method: PairedMethod,
-    /// The pairs, in the given order.
-    pub pairs: Vec<PairedTest>,
-    /// The |t| above which a difference is significant at 1 - level; the larger of the two tails of a single pair. `None` where
-    /// no difference can be significant.
-    pub critical: Option<f64>,
-    /// The smallest adjusted p that these differences can give; of a bootstrap of several pairs 1 / (resamples + 1).
-    pub smallest_p: f64,
-}
-
-/// A pair of systems.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PairedTest {
-    /// Mean difference over the cases.
-    pub difference: f64,
-    /// Its standard error over questions (CR2); 0 if all differences are equal.
-    pub standard_error: f64,
-    /// Two-sided p, adjusted for all pairs.
-    pub p: f64,
-    /// Two-sided p of this pair alone.
-    pub pointwise_p: f64,
-    /// Simultaneous interval: with probability `level` those of all pairs hold their differences. It excludes 0 exactly if
-    /// `p` is below 1 - level. `None` if it is unbounded, or without a standard error.
-    pub interval: Option<Interval>,
-    /// The interval of this pair alone.
-    pub pointwise: Option<Interval>,
-}
-
 /// Compares pairs of systems; each list has the differences of a pair over the same cases, `clusters` their questions.
+/// `values` says what the values of the metric can be, whatever they are here: a procedure that follows the outcome does not keep
+/// its level.
 ///
 /// `None` for no lists, fewer than two questions, lists of unequal length, values that are not finite and a level outside 0..1.
 ///
 /// ```
-/// use scholareval::stats::{BootstrapOptions, PairedMethod, paired_family};
+/// use scholareval::stats::{BootstrapOptions, MetricValues, PairedMethod, paired_family};
 ///
 /// // Six questions, each better by 1 to 6: only + + + + + + and its reverse of the 64 assignments are as far from 0.
-/// let found = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, BootstrapOptions::seeded(1));
+/// let differences = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let found = paired_family(&[&differences], None, MetricValues::Any, BootstrapOptions::seeded(1));
 /// let found = found.expect("six questions");
 /// assert_eq!((found.method, found.pairs[0].p), (PairedMethod::SignFlip, 2.0 / 64.0));
 /// assert!(found.pairs[0].interval.is_some_and(|interval| interval.low > 0.0));
@@ -89,51 +54,122 @@ pub struct PairedTest {
 pub fn paired_family(
     differences: &[&[f64]],
     clusters: Option<&[usize]>,
+    values: MetricValues,
     options: BootstrapOptions,
 ) -> Option<PairedFamily> {
     let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
-    let sums: Vec<Vec<f64>> = (0..differences.len())
-        .map(|pair| sample.sums(pair))
-        .collect();
-    if sample.clusters() < FEWEST_QUESTIONS || is_single_and_one_sided(&sums) {
-        Some(by_sign_flips(&sample, &sums, options))
-    } else {
-        Some(by_bootstrap(&sample, options))
+    if let MetricValues::ZeroOr(width) = values {
+        return Some(by_wilson(&sample, width, options));
     }
+    let pairs = differences.len();
+    let sums: Vec<Vec<f64>> = (0..pairs).map(|pair| sample.sums(pair)).collect();
+    if sample.clusters() < FEWEST_QUESTIONS {
+        return Some(by_sign_flips(&sample, &sums, options));
+    }
+    let (one_sided, others): (Vec<usize>, Vec<usize>) =
+        (0..pairs).partition(|pair| is_one_sided(&sums[*pair]));
+    let part = |members: &[usize]| {
+        let lists: Vec<&[f64]> = members.iter().map(|pair| differences[*pair]).collect();
+        ClusteredSample::new(&lists, clusters)
+    };
+    let family = Family {
+        pairs,
+        members: others.len(),
+        options,
+    };
+    let mut found = match part(&others) {
+        Some(sample) => family.by_bootstrap(&sample),
+        None => family.without_bootstrap(),
+    };
+    // In the order of the pairs, so that each is put where it belongs.
+    for pair in one_sided {
+        let sample = part(&[pair])?;
+        let (test, alone) = family.by_sign_flips_alone(&sample, &sums[pair]);
+        if others.is_empty() {
+            found.critical = found.critical.or(alone.critical);
+            let smallest_p = (alone.smallest_p * pairs as f64).min(1.0);
+            found.smallest_p = found.smallest_p.min(smallest_p);
+        }
+        found.pairs.insert(pair, test);
+    }
+    Some(found)
 }
 
-/// Whether the differences of a single pair have too few of either sign for a bootstrap-t.
-fn is_single_and_one_sided(sums: &[Vec<f64>]) -> bool {
-    let [sums] = sums else {
-        return false;
-    };
+/// Whether a pair's differences, summed by question, have too few of either sign for a bootstrap-t.
+fn is_one_sided(sums: &[f64]) -> bool {
     let positive = sums.iter().filter(|sum| **sum > 0.0).count();
     let negative = sums.iter().filter(|sum| **sum < 0.0).count();
     positive.min(negative) < FEWEST_OF_EITHER_SIGN
 }
 
-fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFamily {
-    let resampled = sample.resampled_t(options);
-    let total = resampled.len();
-    let tests =
-        (0..sample.means.len()).map(|pair| alone_by_bootstrap(sample, pair, &resampled, options));
-    let (mut pairs, criticals): (Vec<PairedTest>, Vec<Option<f64>>) = tests.unzip();
-    let mut critical = criticals.into_iter().next().flatten();
-    if pairs.len() > 1 {
-        let largest = largest_t(&resampled);
-        // One critical value for all pairs, taken from the largest |t|, holds the level of the
-        // family and yet is less strict than Bonferroni's, as pairs that share a system move
-        // together.
-        critical = tail_rank(options.alpha(), total).map(|rank| largest[total - rank]);
-        for test in &mut pairs {
-            adjust(test, &largest, critical);
+/// Pairs that are tested together, of which `members` have a bootstrap-t.
+struct Family {
+    pairs: usize,
+    members: usize,
+    options: BootstrapOptions,
+}
+
+impl Family {
+    fn without_bootstrap(&self) -> PairedFamily {
+        PairedFamily {
+            method: PairedMethod::SignFlip,
+            pairs: Vec::new(),
+            critical: None,
+            smallest_p: 1.0,
         }
     }
-    PairedFamily {
-        method: PairedMethod::BootstrapT,
-        pairs,
-        critical,
-        smallest_p: bootstrap_p(0, total),
+
+    fn by_bootstrap(&self, sample: &ClusteredSample) -> PairedFamily {
+        let resampled = sample.resampled_t(self.options);
+        let total = resampled.len();
+        let mut pairs = Vec::with_capacity(self.members);
+        let mut critical = None;
+        for pair in 0..self.members {
+            let (test, own_critical) = alone_by_bootstrap(sample, pair, &resampled, self.options);
+            pairs.push(test);
+            critical = own_critical;
+        }
+        if self.pairs > 1 {
+            let largest = largest_t(&resampled);
+            // What the pairs with a test of their own leave of the level: alpha * members / pairs.
+            let share = self.members as f64 / self.pairs as f64;
+            // One critical value for all pairs, taken from the largest |t|, holds the level of the
+            // family and yet is less strict than Bonferroni's, as pairs that share a system move
+            // together.
+            let rank = tail_rank(self.options.alpha() * share, total);
+            critical = rank.map(|rank| largest[total - rank]);
+            for test in &mut pairs {
+                adjust(test, &largest, critical);
+                test.p = (test.p / share).min(1.0);
+            }
+        }
+        PairedFamily {
+            method: PairedMethod::BootstrapT,
+            pairs,
+            critical,
+            smallest_p: bootstrap_p(0, total),
+        }
+    }
+
+    /// The test of a pair whose differences are nearly all of one sign, with its share of the level, alpha / pairs.
+    fn by_sign_flips_alone(
+        &self,
+        sample: &ClusteredSample,
+        sums: &[f64],
+    ) -> (PairedTest, PairedFamily) {
+        let sums = [sums.to_vec()];
+        let alone = by_sign_flips(sample, &sums, self.options);
+        let pairs = self.pairs as f64;
+        let adjusted = BootstrapOptions {
+            level: 1.0 - self.options.alpha() / pairs,
+            ..self.options
+        };
+        let mut test = alone.pairs[0];
+        if self.pairs > 1 {
+            test.p = (pairs * test.p).min(1.0);
+            test.interval = by_sign_flips(sample, &sums, adjusted).pairs[0].interval;
+        }
+        (test, alone)
     }
 }
 
@@ -149,6 +185,7 @@ fn alone_by_bootstrap(
     let own = resampled.iter().map(|all| all[pair]).collect();
     let tails = equal_tails(difference, standard_error, own, options);
     let test = PairedTest {
+        method: PairedMethod::BootstrapT,
         difference,
         standard_error,
         p: tails.p,
@@ -379,6 +416,7 @@ impl SignFlips<'_> {
             own.iter().filter(|value| **value > limit).count()
         };
         PairedTest {
+            method: PairedMethod::SignFlip,
             difference: self.sample.means[pair],
             standard_error: self.sample.errors[pair],
             p: self.share(self.as_large(observed)),
@@ -436,8 +474,8 @@ mod tests {
             (0..24).map(f64::from).collect::<Vec<f64>>(),
         );
         for family in [
-            paired_family(&[&rounding, &better], None, options()),
-            paired_family(&[&rounding], None, options()),
+            paired_family(&[&rounding, &better], None, MetricValues::Any, options()),
+            paired_family(&[&rounding], None, MetricValues::Any, options()),
         ] {
             let pair = family.unwrap().pairs[0];
             assert_eq!((pair.difference, pair.p, pair.interval), (0.0, 1.0, None));
@@ -447,7 +485,9 @@ mod tests {
     #[test]
     fn a_single_pair_has_one_interval_even_where_statistics_are_tied() {
         let ties = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 2.0];
-        let pair = paired_family(&[&ties], None, options()).unwrap().pairs[0];
+        let pair = paired_family(&[&ties], None, MetricValues::Any, options())
+            .unwrap()
+            .pairs[0];
         assert_eq!((pair.p, pair.interval), (pair.pointwise_p, pair.pointwise));
         assert_eq!(pair.p < 0.05, pair.interval.unwrap().low > 0.0);
     }
@@ -455,7 +495,13 @@ mod tests {
     #[test]
     fn sign_flips_by_hand() {
         // Of the 64 assignments of 1 .. 6, the sums 21, 21, 19 and 19 are the largest: 2 / 64 is below 0.05, 4 / 64 is not.
-        let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], None, options()).unwrap();
+        let family = paired_family(
+            &[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]],
+            None,
+            MetricValues::Any,
+            options(),
+        )
+        .unwrap();
         assert_eq!(
             (family.method, family.smallest_p),
             (PairedMethod::SignFlip, 2.0 / 64.0)
@@ -477,7 +523,13 @@ mod tests {
         let z = 19.0 / 91.0_f64.sqrt();
         assert!((family.critical.unwrap() - z * (5.0 / (6.0 - z * z)).sqrt()).abs() < 1e-9);
         // Five questions give no p below 2 / 32.
-        let family = paired_family(&[&[1.0, 2.0, 3.0, 4.0, 5.0]], None, options()).unwrap();
+        let family = paired_family(
+            &[&[1.0, 2.0, 3.0, 4.0, 5.0]],
+            None,
+            MetricValues::Any,
+            options(),
+        )
+        .unwrap();
         assert_eq!(
             (family.smallest_p, family.critical, family.pairs[0].interval),
             (2.0 / 32.0, None, None)
@@ -503,7 +555,13 @@ mod tests {
                 resamples: 199,
                 ..options()
             };
-            let family = paired_family(&lists.each_ref().map(Vec::as_slice), None, few).unwrap();
+            let family = paired_family(
+                &lists.each_ref().map(Vec::as_slice),
+                None,
+                MetricValues::Any,
+                few,
+            )
+            .unwrap();
             assert_eq!(family.method, PairedMethod::BootstrapT);
             alone += usize::from(family.pairs[0].pointwise_p < 0.05);
             some += usize::from(family.pairs.iter().any(|pair| pair.p < 0.05));
@@ -519,7 +577,7 @@ mod tests {
             [1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0],
             [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0],
         );
-        let family = paired_family(&[&one, &double], None, options()).unwrap();
+        let family = paired_family(&[&one, &double], None, MetricValues::Any, options()).unwrap();
         assert_eq!(
             (family.pairs[0].p, family.pairs[1].p),
             (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p)
@@ -527,7 +585,7 @@ mod tests {
         // The sums differ from the largest, 13.5, by the flipped ones: 12.5 (observed) and 13.5 with their opposites.
         assert_eq!(family.pairs[0].p, 4.0 / 128.0);
         let other = [0.1, -0.3, 0.2, 0.4, -0.1, 0.2, -0.2];
-        let family = paired_family(&[&one, &other], None, options()).unwrap();
+        let family = paired_family(&[&one, &other], None, MetricValues::Any, options()).unwrap();
         assert!(
             family.pairs[0].p > family.pairs[0].pointwise_p,
             "{family:?}"
@@ -542,12 +600,14 @@ mod tests {
                 .collect::<Vec<f64>>()
         };
         let (a, b) = (values(3), values(5));
-        let alone = paired_family(&[&a], None, options()).unwrap().pairs[0];
+        let alone = paired_family(&[&a], None, MetricValues::Any, options())
+            .unwrap()
+            .pairs[0];
         assert_eq!(
             (alone.p, alone.interval),
             (alone.pointwise_p, alone.pointwise)
         );
-        let family = paired_family(&[&a, &b], None, options()).unwrap();
+        let family = paired_family(&[&a, &b], None, MetricValues::Any, options()).unwrap();
         assert_eq!(family.method, PairedMethod::BootstrapT);
         assert_eq!(
             (family.pairs[0].pointwise, family.pairs[0].pointwise_p),
@@ -571,11 +631,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_tested() {
-        assert!(paired_family(&[], None, options()).is_none());
-        assert!(paired_family(&[&[1.0]], None, options()).is_none());
-        assert!(paired_family(&[&[1.0, 2.0]], Some(&[4, 4]), options()).is_none());
-        assert!(paired_family(&[&[1.0, f64::NAN]], None, options()).is_none());
-        let equal = paired_family(&[&[0.0; 30], &[0.5; 30]], None, options()).unwrap();
+        assert!(paired_family(&[], None, MetricValues::Any, options()).is_none());
+        assert!(paired_family(&[&[1.0]], None, MetricValues::Any, options()).is_none());
+        assert!(
+            paired_family(&[&[1.0, 2.0]], Some(&[4, 4]), MetricValues::Any, options()).is_none()
+        );
+        assert!(paired_family(&[&[1.0, f64::NAN]], None, MetricValues::Any, options()).is_none());
+        let equal = paired_family(
+            &[&[0.0; 30], &[0.5; 30]],
+            None,
+            MetricValues::Any,
+            options(),
+        )
+        .unwrap();
         assert_eq!((equal.pairs[0].p, equal.pairs[0].interval), (1.0, None));
         assert_eq!(
             (equal.pairs[1].standard_error, equal.pairs[1].interval),
@@ -595,7 +663,7 @@ mod tests {
             let list = |pair: usize| rows.iter().map(|row| f64::from(row[pair]) / 4.0).collect::<Vec<f64>>();
             let lists: Vec<Vec<f64>> = (0..pairs).map(list).collect();
             let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-            if let Some(family) = paired_family(&lists, Some(&clusters), options()) {
+            if let Some(family) = paired_family(&lists, Some(&clusters), MetricValues::Any, options()) {
                 for pair in &family.pairs {
                     for (p, interval) in [(pair.p, pair.interval), (pair.pointwise_p, pair.pointwise)] {
                         prop_assert!(p > 0.0 && p <= 1.0);

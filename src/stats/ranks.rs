@@ -58,7 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::paired_family;
+    use crate::stats::{MetricValues, paired_family};
 
     fn options() -> BootstrapOptions {
         BootstrapOptions {
@@ -111,7 +111,7 @@ mod tests {
                 .unwrap();
             pool.install(|| {
                 (
-                    paired_family(&borrowed, None, options),
+                    paired_family(&borrowed, None, MetricValues::Any, options),
                     rank_distribution(&borrowed, None, options).unwrap(),
                 )
             })

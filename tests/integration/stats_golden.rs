@@ -4,7 +4,7 @@
 
 use scholareval::stats::{
     BootstrapOptions, Coefficient, Correlation, Estimand, Interval, Judged, JudgedAnswer,
-    MeasurementLevel, bca_clustered_interval, cliffs_delta, cohens_dz, least_squares,
+    MeasurementLevel, MetricValues, bca_clustered_interval, cliffs_delta, cohens_dz, least_squares,
     paired_family, prediction_powered_mean, variance_components,
 };
 use serde_json::Value;
@@ -196,6 +196,7 @@ fn the_exact_sign_flip_test_is_scipys_permutation_test() {
         let family = paired_family(
             &[&list(&row, "differences")],
             None,
+            MetricValues::Any,
             BootstrapOptions::seeded(1),
         )
         .unwrap();

@@ -4,11 +4,12 @@ use super::pairs::compare_pairs;
 use super::shared::{SAME, SharedCases, slices};
 use super::{
     Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations,
-    SystemMean,
+    PairComparison, SystemMean,
 };
 use crate::analysis::quantity::{bounds, interval_of};
 use crate::domain::Note;
 use crate::stats::{group_letters, indistinguishable_groups, mean, rank_distribution};
+use crate::text::names::counted;
 
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
@@ -82,7 +83,7 @@ pub(super) fn compare_metric(
             .collect(),
         questions: shared.distinct_questions(),
         cases_in_all: shared.cases_in_all(),
-        notes: notes(&shared),
+        notes: notes(&shared, &pairs),
         systems,
         pairs,
         method: family.as_ref().map(|family| family.method),
@@ -153,7 +154,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
     systems
 }
 
-fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
+fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
     let mut notes = Vec::new();
     let without: Vec<&str> = (shared.participants..shared.order.len())
         .map(|rank| shared.label(rank))
@@ -168,6 +169,40 @@ fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
         notes.push(Note::warning(
             "No case has a value for every system, so nothing can be compared.",
         ));
+    }
+    let mut equal = Vec::new();
+    let mut unbounded = Vec::new();
+    for pair in pairs {
+        // A single question has no test, which is said elsewhere.
+        if pair.interval.is_some() || pair.method.is_none() {
+            continue;
+        }
+        let names = format!(
+            "{} - {}",
+            shared.label(pair.first),
+            shared.label(pair.second)
+        );
+        if pair.standard_error.is_none() {
+            equal.push(names);
+        } else {
+            unbounded.push(names);
+        }
+    }
+    let reasons = [
+        (equal, "all differences are equal"),
+        (
+            unbounded,
+            "too few questions, or too few that differ, for one",
+        ),
+    ];
+    for (pairs, reason) in reasons {
+        if !pairs.is_empty() {
+            let pairs = match &pairs[..] {
+                [_, _, _, _, ..] => counted(pairs.len(), "pair"),
+                few => few.join(", "),
+            };
+            notes.push(Note::info(format!("No interval for {pairs}: {reason}.")));
+        }
     }
     notes
 }

@@ -6,7 +6,7 @@ use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::analysis::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use crate::domain::{Rater, RaterKind, Rating, SystemName};
-use crate::stats::{Interval, PairedTest, mean, paired_family};
+use crate::stats::{Interval, MetricValues, PairedTest, mean, paired_family};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -149,6 +149,7 @@ fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Ve
     let family = paired_family(
         &slices(differences),
         Some(&shared.questions),
+        shared.table.metric.values(),
         shared.bootstrap(),
     )?;
     Some(family.pairs)
@@ -184,7 +185,14 @@ fn judge_change(
     // One number a case: the shifts of several systems in one case are not independent of each
     // other.
     let by_case = mean_shifts(&shared, &ranks);
-    let whole = paired_family(&[&by_case], Some(&shared.questions), shared.bootstrap())?.pairs[0];
+    // A mean over systems takes values between, also where a metric is 0 or 1.
+    let whole = paired_family(
+        &[&by_case],
+        Some(&shared.questions),
+        MetricValues::Any,
+        shared.bootstrap(),
+    )?
+    .pairs[0];
     let alpha = shared.bootstrap().alpha();
     Some(JudgeChange {
         metric: table.metric.clone(),

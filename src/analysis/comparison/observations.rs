@@ -8,7 +8,8 @@ use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
 use crate::domain::{CaseId, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
-use crate::stats::Interval;
+use crate::scorer::scorer_named;
+use crate::stats::{Interval, MetricValues};
 use crate::text::names::nearest;
 
 /// Pairs of systems that are tested at most: each takes 80 kB for its resamples.
@@ -53,6 +54,16 @@ impl MetricId {
     /// The lowest and the highest value; `None` for counts.
     pub(super) fn range(&self) -> Option<Interval> {
         unit_range(self.unit)
+    }
+
+    /// What its values can be, by what the metric is and not by those of a run.
+    pub(super) fn values(&self) -> MetricValues {
+        let scorer = scorer_named(self.scorer.name());
+        if scorer.is_some_and(|scorer| scorer.binary.contains(&&*self.name)) {
+            MetricValues::ZeroOr(1.0)
+        } else {
+            MetricValues::Any
+        }
     }
 
     /// Whether it is called `name` or `scorer.name`.

@@ -31,7 +31,8 @@ pub(super) fn compare_pairs(
     }
     let samples = shared.differences(&ranks);
     let lists = slices(&samples);
-    let family = paired_family(&lists, Some(&shared.questions), shared.bootstrap());
+    let values = shared.table.metric.values();
+    let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
@@ -53,6 +54,7 @@ pub(super) fn compare_pairs(
             second,
             difference,
             interval: test.and_then(|test| test.interval),
+            method: test.map(|test| test.method),
             standard_error: error,
             p: test.map(|test| test.p),
             pointwise,
@@ -93,8 +95,8 @@ impl Extremes {
             questions: Vec::new(),
         };
         for case in &shared.by_id {
-            let own = possible_values(shared, pair.first, *case);
-            let other = possible_values(shared, pair.second, *case);
+            let own = values_values(shared, pair.first, *case);
+            let other = values_values(shared, pair.second, *case);
             if let (Some(own), Some(other)) = (own, other) {
                 extremes.lows.push(own.low - other.high);
                 extremes.highs.push(own.high - other.low);
@@ -107,13 +109,16 @@ impl Extremes {
 
     /// The test of these differences alone.
     fn test(&self, shared: &SharedCases<'_>, differences: &[f64]) -> Option<PairedTest> {
-        let family = paired_family(&[differences], Some(&self.questions), shared.bootstrap())?;
+        // What is missing is at the lowest or the highest value: a metric of 0s and 1s stays one.
+        let values = shared.table.metric.values();
+        let questions = Some(&*self.questions);
+        let family = paired_family(&[differences], questions, values, shared.bootstrap())?;
         Some(family.pairs[0])
     }
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.
-fn possible_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
+fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
     let unbounded = Interval {
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,

@@ -141,7 +141,7 @@ pub struct MetricComparison {
     pub systems: Vec<SystemMean>,
     /// Pairs, the better system first, in table order.
     pub pairs: Vec<PairComparison>,
-    /// How p values and intervals of the pairs were made; `None` without pairs and for a single question.
+    /// How p values and intervals of most pairs were made; `None` without pairs and for a single question.
     pub method: Option<PairedMethod>,
     /// The smallest p that the nonzero differences of these pairs can give.
     pub smallest_p: Option<f64>,
@@ -194,6 +194,8 @@ pub struct PairComparison {
     pub difference: f64,
     /// Its interval, simultaneous over all pairs of the metric; `None` if it is unbounded, or all differences are equal.
     pub interval: Option<Interval>,
+    /// How p and intervals were made; `None` for a single question.
+    pub method: Option<PairedMethod>,
     /// Standard error of the difference over questions; `None` if all differences are equal, or for a single question.
     pub standard_error: Option<f64>,
     /// Two-sided p, adjusted for all pairs of the metric; `None` for a single question.
