@@ -65,7 +65,7 @@ pub(crate) fn lock_directory(dir: &Path, instead: &str) -> Result<File> {
 ///
 /// # Errors
 /// When the file cannot be written, and any error of `write`.
-pub fn write_whole<T>(
+pub(crate) fn write_whole<T>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T>,
 ) -> Result<T> {
@@ -91,7 +91,7 @@ pub fn write_whole<T>(
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     write_whole(path, |out| {
         let written = out
             .write_all(bytes)
@@ -105,7 +105,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// What is wrong and on which line.
-pub fn parse_toml<T: DeserializeOwned>(
+pub(crate) fn parse_toml<T: DeserializeOwned>(
     source: &str,
     path: &Path,
     hint: &str,
@@ -124,7 +124,7 @@ pub fn parse_toml<T: DeserializeOwned>(
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| {
         Error::Internal(format!("cannot write {} as JSON: {error}", path.display()))
     })?;
@@ -343,12 +343,12 @@ pub(crate) fn newlines(bytes: &[u8]) -> usize {
 }
 
 /// True if both paths lead to one file that exists.
-pub fn is_same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// True for a name that stays in its directory on every platform: letters, digits, `.`, `_` and `-`, no dot first.
-pub fn is_plain_name(name: &str) -> bool {
+pub(crate) fn is_plain_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && name

@@ -130,13 +130,15 @@
 //! may change with every minor version before 1.0.
 
 pub mod analysis;
+#[doc(hidden)]
 pub mod cli;
 pub mod dataset;
 pub mod domain;
 pub mod error;
 pub mod evaluation;
+#[doc(hidden)]
 pub mod facts;
-pub mod files;
+pub(crate) mod files;
 pub mod judge;
 pub mod prompt;
 pub mod question;
@@ -145,6 +147,7 @@ pub mod report;
 pub mod runs;
 pub mod scorer;
 pub mod stats;
+#[doc(hidden)]
 pub mod text;
 
 pub use error::{Error, Result};

@@ -8,7 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 ///
 /// Only this crate's own events pass, whatever `RUST_LOG` is: the HTTP and OpenAI crates log bodies and headers, which
 /// hold answers, replies and keys.
-pub fn start(verbose: u8) {
+pub(crate) fn start(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::OFF,
         1 => LevelFilter::DEBUG,

@@ -5,20 +5,20 @@
 //! closed pipe is silent success); notes, progress and errors go to standard error.
 
 pub mod args;
-pub mod commands;
+pub(crate) mod commands;
 pub mod config_file;
-pub mod exit_code;
+pub(crate) mod exit_code;
 mod keys;
-pub mod logging;
+pub(crate) mod logging;
 pub mod origin;
 mod outcome;
 mod outputs;
 mod problems;
-pub mod progress;
+pub(crate) mod progress;
 pub mod settings;
-pub mod signals;
+pub(crate) mod signals;
 mod summary;
-pub mod terminal;
+pub(crate) mod terminal;
 
 use std::ffi::OsString;
 

@@ -38,7 +38,7 @@ const ALMOST_SECOND: Duration = Duration::from_millis(999);
 const EARLIEST_ESTIMATE: Duration = Duration::from_secs(2);
 
 /// Progress of a run, from its first call to [`Progress::finish`].
-pub struct Progress {
+pub(crate) struct Progress {
     /// Also counts while hidden.
     bar: ProgressBar,
     counts: Arc<ProgressCounts>,
@@ -55,7 +55,7 @@ struct Watch {
 
 impl Progress {
     /// Starts with what the plan took from cached replies. `prices_of` is the day of the price list, if it is used.
-    pub fn start(
+    pub(crate) fn start(
         planned: &PlanOutcome,
         prices_of: Option<String>,
         meters: Arc<Meters>,
@@ -111,7 +111,7 @@ impl Progress {
     }
 
     /// Removes the display and writes the closing line.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         drop(self.watch.stop);
         // The thread only sleeps and writes; a panic in it needs no handling.
         let _ = self.watch.thread.join();

@@ -16,7 +16,7 @@ use crate::judge::cache;
 /// Lets writes beyond the limit on the size of files (`ulimit -f`, batch systems) fail with an error, which is reported.
 /// Without a handler the system would kill the process.
 #[cfg(unix)]
-pub fn survive_file_size_limit() {
+pub(crate) fn survive_file_size_limit() {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -39,7 +39,7 @@ pub fn survive_file_size_limit() {}
 ///
 /// # Errors
 /// [`Error::Internal`] if the system rejects a handler.
-pub fn stop_on_signal(stop: StopHandle, cache: Option<PathBuf>) -> Result<()> {
+pub(crate) fn stop_on_signal(stop: StopHandle, cache: Option<PathBuf>) -> Result<()> {
     let mut signals =
         listen().map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")))?;
     tokio::spawn(async move {

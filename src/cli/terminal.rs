@@ -14,7 +14,7 @@ use crate::stats::Interval;
 ///
 /// # Errors
 /// [`Error::Io`] if standard output cannot be written (a full disk behind `>`).
-pub fn write_stdout(bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
     write_to(&mut std::io::stdout().lock(), bytes)
 }
 
@@ -29,7 +29,7 @@ fn write_to(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// As [`write_stdout`].
-pub fn write_text(text: &str) -> Result<()> {
+pub(crate) fn write_text(text: &str) -> Result<()> {
     write_stdout(fitted(text, stdout_width()).as_bytes())
 }
 
@@ -37,7 +37,7 @@ pub fn write_text(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`write_stdout`].
-pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
+pub(crate) fn write_form(text: &str, format: OutputFormat) -> Result<()> {
     if format == OutputFormat::Table {
         write_text(text)
     } else {
@@ -64,7 +64,7 @@ fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
 
 /// Writes lines to standard error, wrapped to the width of its terminal, with control characters visible: names may
 /// come from hostile files or servers. A failure to write cannot be reported.
-pub fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     let width = std::io::stderr()
         .is_terminal()
         .then(|| console::Term::stderr().size().1);
@@ -76,7 +76,7 @@ pub fn note(text: &str) {
 }
 
 /// The text with everything except line breaks escaped.
-pub fn escaped_lines(text: &str) -> String {
+pub(crate) fn escaped_lines(text: &str) -> String {
     text.split('\n')
         .map(escape_controls)
         .collect::<Vec<_>>()
@@ -84,17 +84,17 @@ pub fn escaped_lines(text: &str) -> String {
 }
 
 /// The path with everything unprintable escaped.
-pub fn path_text(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     escape_controls(&path.display().to_string())
 }
 
 /// `1,234,567`.
-pub fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
 /// About how many: `950`, `96,000`, `2.8 M`.
-pub fn about(number: f64) -> String {
+pub(crate) fn about(number: f64) -> String {
     match number {
         0.0..1e4 => grouped(number.round() as u64),
         // Three digits at most: an estimate within ±12% has no more.
@@ -104,7 +104,7 @@ pub fn about(number: f64) -> String {
 }
 
 /// `$12.50`, below a dime `$0.0042`.
-pub fn dollars(usd: f64) -> String {
+pub(crate) fn dollars(usd: f64) -> String {
     // A trial of ten calls would cost `$0.00`.
     if usd > 0.0 && usd < 0.1 {
         format!("${usd:.4}")
@@ -114,24 +114,24 @@ pub fn dollars(usd: f64) -> String {
 }
 
 /// `$0.0042 to $12.50`.
-pub fn cost_range(range: Interval) -> String {
+pub(crate) fn cost_range(range: Interval) -> String {
     format!("{} to {}", dollars(range.low), dollars(range.high))
 }
 
 /// The day of the price list behind an amount of money, if it is from there.
-pub fn of_day(prices_of: Option<&str>) -> String {
+pub(crate) fn of_day(prices_of: Option<&str>) -> String {
     prices_of.map_or_else(String::new, |day| format!(" (prices of {day})"))
 }
 
 /// Width of the terminal on standard output, if there is one.
-pub fn stdout_width() -> Option<u16> {
+pub(crate) fn stdout_width() -> Option<u16> {
     std::io::stdout()
         .is_terminal()
         .then(|| console::Term::stdout().size().1)
 }
 
 /// True if a stream may be colored.
-pub fn color(choice: ColorChoice, is_terminal: bool, environment: &Environment) -> bool {
+pub(crate) fn color(choice: ColorChoice, is_terminal: bool, environment: &Environment) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use super::scorers::ScorerOptions;
+pub(crate) use super::scorers::ScorerOptions;
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::dataset::ANSWER_PARTS;
@@ -27,7 +27,7 @@ use crate::judge::options::{
 use crate::prompt::MANIFEST;
 
 /// The name of the judge of the table `[judge]` and the flags.
-pub const DEFAULT_JUDGE: &str = "judge";
+pub(crate) const DEFAULT_JUDGE: &str = "judge";
 
 /// All options of an evaluation. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Args, Serialize, Deserialize)]

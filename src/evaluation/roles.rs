@@ -10,7 +10,7 @@ use crate::scorer::{SCORERS, ScorerInfo, ScorerRoles};
 use crate::text::names::nearest;
 
 /// The role of all aspects without one of their own, and the prefix of those roles.
-pub const ASPECT_ROLE: &str = "aspect";
+pub(crate) const ASPECT_ROLE: &str = "aspect";
 
 /// A judge with its settings: that of `[judge]` and the flags, or a further one.
 #[derive(Clone, Copy)]

@@ -7,12 +7,12 @@
 
 pub mod claims;
 pub mod fever;
-pub mod fever_board;
+pub(crate) mod fever_board;
 pub mod fever_files;
-pub mod leaderboard;
+pub(crate) mod leaderboard;
 pub mod scifact;
-pub mod scifact_board;
-pub mod scifact_files;
+pub(crate) mod scifact_board;
+pub(crate) mod scifact_files;
 pub mod scifact_modules;
 
 pub use claims::EntryId;

@@ -37,7 +37,7 @@ use crate::prompt::PromptSet;
 use crate::question::{KINDS, Kind, KindInfo};
 
 /// The identity of the lexical baseline; the version changes when its scores do.
-pub const LEXICAL_ID: &str = "lexical-1";
+pub(crate) const LEXICAL_ID: &str = "lexical-1";
 
 /// A judge to build: a model on servers, the lexical baseline, or a custom [`Judge`].
 ///

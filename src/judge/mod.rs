@@ -5,30 +5,46 @@
 //! token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits and
 //! may go to another replica.
 
+#[doc(hidden)]
 pub mod answering;
+#[doc(hidden)]
 pub mod batch;
+#[doc(hidden)]
 pub mod body;
-pub mod builder;
+pub(crate) mod builder;
+#[doc(hidden)]
 pub mod cache;
+#[doc(hidden)]
 pub mod capacity;
+#[doc(hidden)]
 pub mod chat;
+#[doc(hidden)]
 pub mod conversation;
+#[doc(hidden)]
 pub mod endpoint;
+#[doc(hidden)]
 pub mod forms;
+#[doc(hidden)]
 pub mod identity;
 pub mod kind;
+#[doc(hidden)]
 pub mod layers;
 pub mod lexical;
+#[doc(hidden)]
 pub mod meters;
+#[doc(hidden)]
 pub mod options;
-pub mod parameter;
-pub mod planner;
-pub mod prices;
+pub(crate) mod parameter;
+pub(crate) mod planner;
+pub(crate) mod prices;
 pub(crate) mod protocol;
+#[doc(hidden)]
 pub mod refusals;
+#[doc(hidden)]
 pub mod render;
-pub mod servers;
+pub(crate) mod servers;
 pub(crate) mod streak;
+#[doc(hidden)]
 pub mod tokens;
 
 use std::future::Future;

@@ -53,7 +53,7 @@ impl ReplySource for Vec<Arc<dyn ReplySource>> {
 ///
 /// # Errors
 /// [`AskError::Fatal`] when the source cannot be read.
-pub fn recall(
+pub(crate) fn recall(
     source: &dyn ReplySource,
     request: &JudgeRequest,
 ) -> Result<Option<Outcome>, AskError> {
@@ -69,14 +69,14 @@ pub fn recall(
 
 /// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,
 /// with or without its cache.
-pub struct Recalling<J> {
+pub(crate) struct Recalling<J> {
     source: Arc<dyn ReplySource>,
     inner: J,
 }
 
 impl<J> Recalling<J> {
     /// `inner`, after `source`.
-    pub fn new(source: Arc<dyn ReplySource>, inner: J) -> Self {
+    pub(crate) fn new(source: Arc<dyn ReplySource>, inner: J) -> Self {
         Self { source, inner }
     }
 }

@@ -27,7 +27,7 @@ const SERVICES: [&str; 7] = [
 
 /// Prices of models by name, as in `data/prices.json`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct PriceList {
+pub(crate) struct PriceList {
     /// The day of the prices, YYYY-MM-DD.
     pub date: String,
     /// USD per million tokens.
@@ -39,7 +39,7 @@ impl PriceList {
     ///
     /// # Errors
     /// For a file that cannot be read, is not such a list or has a price below 0.
-    pub fn load(file: Option<&Path>) -> Result<Self> {
+    pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
         let text = match file {
             Some(file) => read_small_text(file)?.0,
             None => BUILT_IN.to_owned(),
@@ -57,7 +57,7 @@ impl PriceList {
 
     /// The price of exactly this model, with or without the name of a service before it. Private servers have none,
     /// whatever they call their model.
-    pub fn find(&self, model: &str, endpoint: &Endpoint) -> Option<Price> {
+    pub(crate) fn find(&self, model: &str, endpoint: &Endpoint) -> Option<Price> {
         // A local model may well be called `gpt-4o`; priced by its name, a budget would stop a run
         // that costs nothing.
         if endpoint.is_private() {

@@ -26,7 +26,7 @@ use crate::domain::Severity;
 use crate::error::{Error, Result};
 
 /// A judge on all of its servers, each within its own limits.
-pub type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
+pub(crate) type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
 
 /// Once one server is ready, the others get at most this long: they may still join during the run.
 const FOR_THE_OTHERS: Duration = Duration::from_secs(60);

@@ -21,8 +21,9 @@
 //! assert!(prompts.families().iter().all(|family| family.label().starts_with("scholareval@")));
 //! ```
 
+#[doc(hidden)]
 pub mod delimiters;
-pub mod injection;
+pub(crate) mod injection;
 
 mod family;
 mod files;

@@ -10,7 +10,7 @@ const SIDE_BY_SIDE: usize = 5;
 
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
 /// several systems only the F1s are shown, that which ranks the systems first. With `all`, every measure by system.
-pub fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
+pub(crate) fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
     let measures = board
         .systems
         .first()
@@ -88,7 +88,7 @@ fn shown_measures<'a>(
 }
 
 /// How a claim was scored, for each system.
-pub fn explanation(explained: &[Explanation]) -> String {
+pub(crate) fn explanation(explained: &[Explanation]) -> String {
     let mut out = String::new();
     for claim in explained {
         out += &format!(

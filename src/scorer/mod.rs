@@ -5,6 +5,7 @@
 //!
 //! A built-in scorer is one file with its [`ScorerInfo`], and its line in [`SCORERS`].
 
+#[doc(hidden)]
 pub mod answer_match;
 pub mod citation;
 pub mod criteria;
@@ -13,7 +14,9 @@ mod info;
 pub mod overlap;
 mod predicted;
 pub mod prometheus;
+#[doc(hidden)]
 pub mod report_metrics;
+#[doc(hidden)]
 pub mod rouge;
 pub mod rubric;
 mod values;

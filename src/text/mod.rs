@@ -6,15 +6,15 @@
 
 pub mod citation_markers;
 pub mod difflib;
-pub mod names;
-pub mod nesting;
-pub mod paper_tags;
-pub mod perturbation;
+pub(crate) mod names;
+pub(crate) mod nesting;
+pub(crate) mod paper_tags;
+pub(crate) mod perturbation;
 pub mod punkt;
-pub mod python_chars;
-pub mod sentences;
-pub mod spreadsheets;
+pub(crate) mod python_chars;
+pub(crate) mod sentences;
+pub(crate) mod spreadsheets;
 pub mod stems;
-pub mod thinking;
-pub mod tokens;
+pub(crate) mod thinking;
+pub(crate) mod tokens;
 pub mod words;

@@ -8,7 +8,7 @@ const QUESTION_SHOWN: usize = 60;
 
 /// The nearest known name, if at most a third of the letters differ; two edits are always allowed (swapped letters
 /// count as two), one in names under five letters. Ties take the first.
-pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
     let letters = typed.chars().count();
     // A far-fetched guess misleads more than a list of the known names.
@@ -27,7 +27,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// `1 system`, `1,200 systems`, `2 replies`.
-pub fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: usize, noun: &str) -> String {
     let number = indicatif::HumanCount(count as u64);
     match noun.strip_suffix("ly") {
         _ if count == 1 => format!("{number} {noun}"),

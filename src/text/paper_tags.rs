@@ -11,7 +11,7 @@ const MODEL: &str = "<Model name=\"Anthropic\" version=\"";
 
 /// The text with `(T)` for each tag of a paper whose title is T (of ASCII letters, digits and `_,.;`), and without tags of
 /// the model.
-pub fn without_tags(text: &str) -> String {
+pub(crate) fn without_tags(text: &str) -> String {
     let papers = replaced(text, PAPER, |tag| {
         paper(tag).map(|(title, length)| (format!("({title})"), length))
     });

@@ -15,7 +15,7 @@ const ZEROS: [u32; 66] = [
 ];
 
 /// Whether Python's `str.split()` splits here: Unicode's `White_Space` and U+001C..U+001F, 29 characters.
-pub fn is_python_whitespace(c: char) -> bool {
+pub(crate) fn is_python_whitespace(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
@@ -23,7 +23,7 @@ pub fn is_python_whitespace(c: char) -> bool {
 ///
 /// Rust's `char::is_alphanumeric` also includes vowel signs and other marks (`Other_Alphabetic`); in Python
 /// `"a\u{93e}"` has a word boundary after the `a`.
-pub fn is_python_word(c: char) -> bool {
+pub(crate) fn is_python_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
     }
@@ -34,7 +34,7 @@ pub fn is_python_word(c: char) -> bool {
 }
 
 /// Value of a character matched by Python's `\d`, a decimal digit of any script, 0..=9: `2` and `２`, not `²` or `Ⅳ`.
-pub fn decimal_digit(c: char) -> Option<u8> {
+pub(crate) fn decimal_digit(c: char) -> Option<u8> {
     let code = u32::from(c);
     let block = ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?;
     let digit = code - ZEROS.get(block)?;

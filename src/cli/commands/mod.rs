@@ -51,7 +51,7 @@ const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
 #[derive(Clone)]
-pub struct CommandContext<'a> {
+pub(crate) struct CommandContext<'a> {
     /// The arguments as clap parsed them, with their sources.
     pub matches: &'a ArgMatches,
     /// The process environment.
@@ -162,7 +162,7 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 ///
 /// # Errors
 /// Any error of the command; see [`ExitCode`].
-pub fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
+pub(crate) fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
     let color = terminal::color(
         cli.global.color,
         std::io::stdout().is_terminal(),

@@ -248,7 +248,7 @@ impl Drop for Reservation<'_> {
 }
 
 /// `inner` within a budget; without one, it only counts what calls cost.
-pub struct Budgeted<J> {
+pub(crate) struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
@@ -261,7 +261,7 @@ pub struct Budgeted<J> {
 
 impl<J> Budgeted<J> {
     /// `inner`, whose calls cost `price`, counted in `meters`. A judge without a price uses tokens only.
-    pub fn new(
+    pub(crate) fn new(
         inner: J,
         ledger: Option<Arc<Ledger>>,
         price: Option<Price>,

@@ -3,7 +3,7 @@
 //! From the outside in: cache, budget, context, retries, pool, and at each server rate limit and
 //! identity. A layer passes on what is none of its concern.
 
-pub mod budgeted;
+pub(crate) mod budgeted;
 pub mod cached;
 pub mod context_limited;
 pub mod identity_checked;

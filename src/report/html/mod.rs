@@ -14,8 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use page::page;
-pub use safety::content_security_policy;
+pub(crate) use page::page;
 
 use crate::analysis::Criteria;
 use crate::analysis::comparison::{Comparison, Observations};
@@ -24,7 +23,7 @@ use crate::record::RecordedRun;
 
 /// The content of the page.
 #[derive(Debug, Clone)]
-pub struct HtmlReport<'a> {
+pub(crate) struct HtmlReport<'a> {
     /// The comparison in the tables.
     pub comparison: &'a Comparison,
     /// Its values.

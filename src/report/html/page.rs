@@ -48,7 +48,7 @@ const SCRIPT: &str = concat!(
 ///
 /// # Errors
 /// [`Error::Internal`](crate::Error::Internal) for what cannot be written as CSV or JSON.
-pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
+pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     let comparison = report.comparison;
     let headline = report.observations.headline();
     let first = headline.first().copied().unwrap_or_default();

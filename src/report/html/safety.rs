@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// assert!(policy.contains("script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"));
 /// assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
 /// ```
-pub fn content_security_policy(script: &str, style: &str) -> String {
+pub(crate) fn content_security_policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src 'none'; font-src 'none'; connect-src 'none'; \
          frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
