@@ -21,6 +21,12 @@ use scholareval::stats::{
 
 const RESAMPLES: u32 = 999;
 
+fn resampling(seed: u64) -> BootstrapOptions {
+    let mut options = BootstrapOptions::seeded(seed);
+    options.resamples = RESAMPLES;
+    options
+}
+
 /// A distribution of scores with its mean.
 #[derive(Debug, Clone, Copy)]
 enum Scores {
@@ -122,13 +128,7 @@ fn share(
 ) -> String {
     let one = |at: u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(at);
-        holds(
-            &mut rng,
-            BootstrapOptions {
-                resamples: RESAMPLES,
-                ..BootstrapOptions::seeded(at)
-            },
-        )
+        holds(&mut rng, resampling(at))
     };
     let held = (0..repetitions)
         .into_par_iter()

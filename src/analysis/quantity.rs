@@ -28,6 +28,7 @@ const COUNTS: [&str; 5] = ["system", "rank", "answers", "missing", "unscored"];
 /// How a component without a value counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OnUnscored {
     /// The answer is left out of the mean.
     #[default]
@@ -62,6 +63,7 @@ pub(super) enum Quantity {
 
 /// The value of one answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Observation {
     /// Its value, finite.
     Value(f64),

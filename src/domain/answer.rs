@@ -172,6 +172,7 @@ pub struct Source {
 /// Whether markers count sources from 0 or 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
+#[non_exhaustive]
 pub enum IndexBase {
     /// `[0]` is the first source, as in ScholarQABench's data.
     #[default]

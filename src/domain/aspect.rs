@@ -33,6 +33,7 @@ pub struct Aspect {
 /// How grades of several samples or judges are merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum GradeMerge {
     /// Arithmetic mean.
     #[default]

@@ -187,6 +187,7 @@ fn verdict() -> String {
 /// Form of a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ReplyForm {
     /// One object for one criterion; for several, a list of objects with the number of the criterion.
     #[default]

@@ -16,6 +16,7 @@ pub const LEAST_MASS: f64 = 0.5;
 
 /// Position of the score in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScoreLocation {
     /// After the last `[RESULT]`, in any case (aspect grades).
     AfterResult,
@@ -34,6 +35,7 @@ pub struct Expected {
 
 /// Why a reply has no expected score; its plain score is used and flagged.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WhyNot {
     /// The server sent no probabilities, or none for the score's token.
     #[error("the server gave no probabilities")]

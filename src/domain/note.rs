@@ -7,6 +7,7 @@ use super::ScorerId;
 /// Importance of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Severity {
     /// Detail: shown on request and in JSON.
     Info,

@@ -9,6 +9,7 @@ use super::{CaseId, SystemName};
 /// Kind of rater: decides which raters are averaged to `humans` and whose near-ties count as ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RaterKind {
     /// A judge: a run, a panel member, or a model's scores in a label file.
     Judge,
@@ -32,6 +33,7 @@ pub struct Rating {
 /// Which of two answers is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Preferred {
     /// The first one.
     First,

@@ -39,6 +39,7 @@ pub struct CitationGroup {
 /// Why a report cannot be judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ReportFault {
     /// The completion does not contain a report: all metrics are 0.
     Nothing(String),
@@ -58,6 +59,7 @@ pub struct ShownCitation {
 /// What is known of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ShownText {
     /// Quotes from it, already joined.
     Quotes(String),

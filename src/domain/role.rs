@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The judge that a call is for; in files its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
+#[non_exhaustive]
 pub enum Role {
     /// The judge of ScholarQA-CS rubrics.
     Rubric,

@@ -22,6 +22,7 @@ const RANGE_TOLERANCE: f64 = 1e-6;
 /// Unit of a quantity's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Unit {
     /// 0..=1, shown as %.
     Share,
@@ -87,6 +88,7 @@ pub fn parse_inner_share(text: &str) -> Result<f64, String> {
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ComponentKind {
     /// Counted from the text, no judge.
     Length,

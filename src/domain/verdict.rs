@@ -11,6 +11,7 @@ use super::CriterionVerdict;
 /// Parser and arithmetic: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Mode {
     /// The correct behavior of `docs/metrics.md`.
     #[default]
@@ -79,6 +80,7 @@ pub type Judgment = Result<Reading, UnscoredReason>;
 /// A parsed reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// 0..=10 for a criterion (any number in compat mode).
     Points(f64),
@@ -143,6 +145,7 @@ pub struct CitedClaim {
 /// Kinds of reasons, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnscoredKind {
     /// The reply was complete but could not be parsed.
     Unreadable,
@@ -204,6 +207,7 @@ impl fmt::Display for UnscoredReason {
 /// Relation of a source to a claim (AttributionScore, Yue et al. 2023); only the first counts as support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Attribution {
     /// The source supports the claim.
     Attributable,

@@ -12,7 +12,7 @@ pub mod fever_files;
 pub(crate) mod leaderboard;
 pub mod scifact;
 pub(crate) mod scifact_board;
-pub(crate) mod scifact_files;
+pub mod scifact_files;
 pub mod scifact_modules;
 
 pub use claims::EntryId;

@@ -128,7 +128,7 @@ impl FromLine for ClaimPrediction {
 
 /// Number of sentences of each abstract, and whether it is structured.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Corpus {
+pub struct Corpus {
     abstracts: HashMap<DocId, (usize, bool)>,
 }
 
@@ -147,7 +147,7 @@ impl Corpus {
     ///
     /// # Errors
     /// Every fault of the file, or why it cannot be read.
-    pub(crate) fn load(path: &Path) -> Result<Self> {
+    pub fn load(path: &Path) -> Result<Self> {
         let abstracts = read_jsonl(path, |line| {
             let read: RawAbstract = line.parse("{\"doc_id\": 11, \"abstract\": [\"..\"]}")?;
             Ok((read.doc_id, (read.sentences.len(), read.structured)))
@@ -158,7 +158,7 @@ impl Corpus {
     }
 
     /// Whether the abstract has headed sections; `None` if it is not in the corpus.
-    pub(crate) fn is_structured(&self, doc_id: DocId) -> Option<bool> {
+    pub fn is_structured(&self, doc_id: DocId) -> Option<bool> {
         self.abstracts
             .get(&doc_id)
             .map(|(_, structured)| *structured)
@@ -225,7 +225,7 @@ pub(super) fn costly_abstracts(file: &ClaimFile<ClaimPrediction>) -> Vec<Note> {
 ///
 /// # Errors
 /// Faults of reading, unknown claims, abstracts and sentences that are not in the corpus.
-pub(crate) fn check_submission(
+pub fn check_submission(
     path: &Path,
     claims: Option<&Path>,
     corpus: Option<&Path>,

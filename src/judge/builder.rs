@@ -222,6 +222,7 @@ fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<Ki
 }
 
 /// A judge with a known identity, before layers are built.
+#[non_exhaustive]
 pub enum IdentifiedJudge {
     /// The built-in baseline.
     Lexical,

@@ -181,6 +181,7 @@ pub struct Body {
 
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Outcome {
     /// A whole reply, readable or not.
     Reply(JudgeReply),
@@ -192,6 +193,7 @@ pub enum Outcome {
 
 /// Why a judge gave no outcome.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum AskError {
     /// Worth another attempt (408, 409, 429, 5xx, resets, time-outs, cut bodies).
     Transient {

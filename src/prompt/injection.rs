@@ -116,7 +116,7 @@ const EXCERPT: usize = 60;
 /// Injection signs of the answer; empty for an ordinary answer.
 ///
 /// Each sign is one fragment with an excerpt; control characters in it are escaped.
-pub(crate) fn signs(answer_text: &str) -> Vec<String> {
+pub fn signs(answer_text: &str) -> Vec<String> {
     let plain = plain(answer_text);
     let lower = plain.to_ascii_lowercase();
     let mut signs = Vec::new();

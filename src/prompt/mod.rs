@@ -23,7 +23,8 @@
 
 #[doc(hidden)]
 pub mod delimiters;
-pub(crate) mod injection;
+#[doc(hidden)]
+pub mod injection;
 
 mod family;
 mod files;

@@ -48,6 +48,7 @@ pub struct KindInfo {
 
 /// The form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplyKind {
     /// A JSON object: servers may be asked for JSON, or for a schema.
     Json,

@@ -23,6 +23,7 @@ pub struct Variable {
 
 /// The prompts that a variable has a value in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Presence {
     /// All prompts of the kind.
     Always,

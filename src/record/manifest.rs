@@ -45,6 +45,7 @@ pub(super) const OTHER_INPUTS: [&str; 5] =
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RunStatus {
     /// Running, or killed.
     #[default]

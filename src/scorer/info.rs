@@ -47,6 +47,7 @@ pub struct ScorerInfo {
 
 /// The roles of the judges that a scorer asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScorerRoles {
     /// It asks no judge.
     None,

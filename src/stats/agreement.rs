@@ -20,6 +20,7 @@ use super::summary::{distinct, mean, place, rounded};
 
 /// Distance between two ratings for alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MeasurementLevel {
     /// Equal or not: d2 is 0 or 1. Numbers are only names.
     Nominal,
@@ -31,6 +32,7 @@ pub enum MeasurementLevel {
 
 /// A coefficient of agreement: 1 for perfect agreement, 0 for agreement by chance, below 0 for systematic disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Coefficient {
     /// Krippendorff's alpha over the units with two ratings or more.
     Alpha(MeasurementLevel),

@@ -18,6 +18,7 @@ use super::summary::{mean, quantile};
 
 /// Options of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct BootstrapOptions {
     /// Confidence level, 0 < level < 1.
     pub level: f64,

@@ -6,6 +6,7 @@ use super::summary::{mean, rounded};
 
 /// Kind of correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Correlation {
     /// Pearson's product-moment correlation.
     Pearson,

@@ -7,6 +7,7 @@ use super::bootstrap::Interval;
 /// How p values and intervals were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PairedMethod {
     /// Bootstrap-t over questions.
     BootstrapT,
@@ -18,6 +19,7 @@ pub enum PairedMethod {
 
 /// What the values of a metric can be.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub enum MetricValues {
     /// Any numbers.
     #[default]

@@ -39,6 +39,7 @@ impl JudgedAnswer {
 
 /// What is estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Estimand {
     /// A mean of labels, within this range if it is known: Wilson's interval over it takes the place of an unbounded one, as
     /// in [`mean_interval`](super::mean_interval).

@@ -14,6 +14,7 @@ use super::pairwise::{PairVerdict, clustered_error};
 
 /// What a tie is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ties {
     /// Half a win of each.
     #[default]
@@ -39,6 +40,7 @@ pub struct Strengths {
 
 /// Why strengths do not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NoStrengths {
     /// These groups of systems were never compared with each other, directly or through others.
     NotCompared(Vec<Vec<usize>>),

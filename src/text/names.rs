@@ -8,7 +8,10 @@ const QUESTION_SHOWN: usize = 60;
 
 /// The nearest known name, if at most a third of the letters differ; two edits are always allowed (swapped letters
 /// count as two), one in names under five letters. Ties take the first.
-pub(crate) fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
     let letters = typed.chars().count();
     // A far-fetched guess misleads more than a list of the known names.

@@ -18,7 +18,7 @@ const DEEPEST: usize = 100;
 ///
 /// # Errors
 /// The fault of the file `path`.
-pub(crate) fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
+pub fn check_nesting(text: &str, path: &Path) -> Result<(), InputFault> {
     let mut depth = 0_usize;
     let is_too_deep = text.bytes().any(|byte| {
         match byte {

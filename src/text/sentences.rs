@@ -14,7 +14,7 @@ const ABBREVIATIONS: [&str; 22] = [
 /// numbers in square brackets after it) before white space or the end, unless the full stop follows a known
 /// abbreviation or one letter, or the next word begins in lower case. The full stops of Chinese, Japanese and Hindi
 /// end a sentence everywhere.
-pub(crate) fn simple_sentences(text: &str) -> Vec<Range<usize>> {
+pub fn simple_sentences(text: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut skip_to = 0;

@@ -36,7 +36,7 @@ impl CsvText {
 }
 
 /// The text of a cell that [`CsvText::Guarded`] may have changed.
-pub(crate) fn unguarded(cell: &str) -> &str {
+pub fn unguarded(cell: &str) -> &str {
     cell.strip_prefix('\'')
         .filter(|text| is_formula(text))
         .unwrap_or(cell)

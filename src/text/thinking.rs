@@ -17,7 +17,7 @@ const BLANKS: [char; 3] = [' ', '\t', '\r'];
 /// let text = "<think>Is it rain?</think>\n\nRain. Write `</think>` at the end.";
 /// assert_eq!(&text[thinking_bytes(text)..], "Rain. Write `</think>` at the end.");
 /// ```
-pub(crate) fn thinking_bytes(text: &str) -> usize {
+pub fn thinking_bytes(text: &str) -> usize {
     let mut answer = text;
     while let Some(rest) = after_block(answer) {
         answer = rest.trim_start();

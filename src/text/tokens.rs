@@ -6,7 +6,7 @@ use std::ops::Range;
 ///
 /// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
 /// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
-pub(crate) fn tokens(text: &str) -> impl Iterator<Item = String> {
+pub fn tokens(text: &str) -> impl Iterator<Item = String> {
     token_ranges(text).map(|range| lower_case(&text[range]))
 }
 
@@ -20,7 +20,7 @@ fn lower_case(word: &str) -> String {
 }
 
 /// Byte ranges of [`tokens`], lazily, for callers that need only the first few or their number.
-pub(crate) fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
         let (start, first) = chars.find(|(_, c)| c.is_alphanumeric())?;

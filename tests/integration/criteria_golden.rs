@@ -234,11 +234,9 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
             is_close(own, value, name);
         }
         // Under --compat the clipped mean is the mean. The reference resamples without a seed.
-        let compat = AggregateOptions {
-            mode: Mode::Compat,
-            clip: true,
-            ..AggregateOptions::default()
-        };
+        let mut compat = AggregateOptions::default();
+        compat.mode = Mode::Compat;
+        compat.clip = true;
         let score = summarize(&answers, &[], compat).scorers[0].rows[0].metrics["score"];
         is_close(score.estimate, &group["score"], "compat");
         let (own, expected) = (

@@ -314,14 +314,9 @@ fn a_summary_goes_through_every_renderer() {
         })
         .to_vec();
     let missing = [(SystemName::from("b"), CaseId::from("c2"))];
-    let summary = summarize(
-        &scored,
-        &missing,
-        AggregateOptions {
-            seed: 7,
-            ..AggregateOptions::default()
-        },
-    );
+    let mut options = AggregateOptions::default();
+    options.seed = 7;
+    let summary = summarize(&scored, &missing, options);
     let context = ReportContext {
         run: "runs/x".to_owned(),
         judge: "stub".to_owned(),

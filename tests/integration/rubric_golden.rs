@@ -621,11 +621,9 @@ fn pairing_keeps_the_test_cases_the_reference_makes() {
             }
             _ => panic!("responses for {says}: teach this test which those are"),
         }
-        let options = PairOptions {
-            compat: true,
-            agreement: !skips,
-            ..PairOptions::default()
-        };
+        let mut options = PairOptions::default();
+        options.compat = true;
+        options.agreement = !skips;
         let pairing = pair(&tests, &[gpt], &options).unwrap();
         let ids: Vec<&str> = pairing
             .items

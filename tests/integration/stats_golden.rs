@@ -256,11 +256,9 @@ fn prediction_powered_means_are_ppi_pythons_and_intervals_come_close() {
                 question,
             })
             .collect();
-        let options = BootstrapOptions {
-            level: number(&row, "level"),
-            resamples: 4_000,
-            ..BootstrapOptions::seeded(1)
-        };
+        let mut options = BootstrapOptions::seeded(1);
+        options.level = number(&row, "level");
+        options.resamples = 4_000;
         let mean = |lambda| {
             prediction_powered_mean(&answers, lambda, Estimand::Mean(None), options).unwrap()
         };

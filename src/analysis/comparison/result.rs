@@ -13,6 +13,7 @@ pub const SEED: u64 = 42;
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Args)]
 #[command(next_help_heading = "Statistics")]
+#[non_exhaustive]
 pub struct ComparisonOptions {
     /// Level of intervals and tests: systems differ significantly at p below 1 - level
     #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_inner_share)]

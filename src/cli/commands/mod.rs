@@ -162,7 +162,11 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 ///
 /// # Errors
 /// Any error of the command; see [`ExitCode`].
-pub(crate) fn run(cli: Cli, mut matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
+pub(crate) fn run(
+    cli: Cli,
+    mut matches: &ArgMatches,
+    environment: &Environment,
+) -> Result<ExitCode> {
     let color = terminal::color(
         cli.global.color,
         std::io::stdout().is_terminal(),

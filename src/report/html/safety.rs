@@ -16,13 +16,6 @@ use crate::error::{Error, Result};
 /// Only the script and style sheet with the hashes in the policy are allowed: no script or style attributes, images,
 /// fonts, frames, forms or connections. An answer that became markup could neither run nor send anything. The policy is
 /// in the file, so it applies wherever the file is opened.
-///
-/// ```
-/// let policy = scholareval::report::html::content_security_policy("", "");
-/// // SHA-256 of nothing, in base64.
-/// assert!(policy.contains("script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"));
-/// assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
-/// ```
 pub(crate) fn content_security_policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src 'none'; font-src 'none'; connect-src 'none'; \

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::safety::content_security_policy;
 use super::*;
 use crate::analysis::comparison::{
     ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation,

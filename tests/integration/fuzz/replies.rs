@@ -68,6 +68,7 @@ fn is_on_its_scale(verdict: Verdict) {
         Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
         Verdict::Attribution(_) | Verdict::Irrelevant(_) | Verdict::CitedClaims(_) => true,
         Verdict::Criteria(ref all) => all.iter().filter_map(|one| one.credit).all(is_share),
+        ref other => panic!("teach this test the scale of {other:?}"),
     };
     assert!(is_good, "{verdict:?}");
 }

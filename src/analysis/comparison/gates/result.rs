@@ -17,6 +17,7 @@ use crate::text::names::counted;
 /// What became of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum GateOutcome {
     /// The condition holds.
     Met,
