@@ -1,7 +1,7 @@
 //! The command line. Only this module uses arguments, the environment, standard output and the exit code.
 //!
-//! [`main`] parses the arguments, runs one [command](commands) and maps its result to an [`ExitCode`]. Settings are
-//! merged once, with their origins ([`settings`]). Commands write results to standard output through [`terminal`] (a
+//! [`main`] parses the arguments, runs one command (`commands`) and maps its result to an [`ExitCode`]. Settings are
+//! merged once, with their origins ([`settings`]). Commands write results to standard output through `terminal` (a
 //! closed pipe is silent success); notes, progress and errors go to standard error.
 
 pub mod args;

@@ -1,6 +1,6 @@
 //! The options of a command from all sources: flags > environment > config file > defaults.
 //!
-//! Flags, environment variables and defaults are clap's ([`EvaluationOptions`] derives them). The config file's values
+//! Flags, environment variables and defaults are clap's (`EvaluationOptions` derives them). The config file's values
 //! replace defaults: options and file are merged as JSON by one rule for all keys (`merge`). Then the judges get their keys,
 //! for the servers that may have them (`secrets`). [`Settings::lines`] has all options with their origins, secrets masked
 //! (`lines`).
