@@ -66,7 +66,8 @@ pub struct RescoredRun {
 /// let run = evaluation.run(dir.join("run")).await?;
 ///
 /// // What would the reference script have computed from the same replies? Nothing is written.
-/// let options = RescoreOptions { compat: true, ..RescoreOptions::default() };
+/// let mut options = RescoreOptions::default();
+/// options.compat = true;
 /// let rescored = rescore(run.dir(), &options).await?;
 /// assert_eq!(rescored.scored.len(), run.scores().len());
 /// assert!(rescored.dir.is_none());
