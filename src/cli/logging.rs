@@ -42,7 +42,12 @@ mod tests {
 
     #[test]
     fn crates_that_log_bodies_never_pass() {
-        for target in ["reqwest::connect", "hyper_util::client", "scholareval_evil"] {
+        for target in [
+            "async_openai::client",
+            "reqwest::connect",
+            "hyper_util::client",
+            "scholareval_evil",
+        ] {
             assert!(!is_ours(target), "{target}");
         }
         assert!(is_ours("scholareval::judge::chat") && is_ours("scholareval"));

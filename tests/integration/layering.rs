@@ -95,7 +95,7 @@ const ONLY_CLI: &[&str] = &[
 ];
 
 /// Crates (and the module) that wait.
-const RUNTIME: &[&str] = &["tokio", "reqwest", "rusqlite", "std::net"];
+const RUNTIME: &[&str] = &["tokio", "reqwest", "async_openai", "rusqlite", "std::net"];
 
 /// Macros that print.
 const PRINTING: &[&str] = &["print!", "println!", "eprint!", "eprintln!", "dbg!"];

@@ -1,4 +1,4 @@
-//! A batch service: OpenAI's Files and Batches routes, or a server that has the same.
+//! A batch service: OpenAI's Files and Batches routes, or a server that has the same, through async-openai's client.
 //!
 //! Whatever was reached is written into `batch.json` before the next step, so that the same command continues after any
 //! stop. A batch whose creation was interrupted is looked for before another one is created, twice if a service may not list
@@ -10,19 +10,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
-use http::Method;
-use http::header::CONTENT_TYPE;
-use reqwest::multipart::{Form, Part};
-use reqwest::{Request, Response};
+use async_openai::Client;
+use async_openai::config::Config;
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use async_openai::traits::RequestOptionsBuilder as _;
+use async_openai::types::InputSource;
+use async_openai::types::files::{CreateFileRequest, FileInput, FilePurpose};
+use http::{HeaderMap, Method};
+use reqwest::Response;
+use secrecy::SecretString;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::manifest::{BatchManifest, BatchPart, read_request_file, refuse_link};
 use crate::error::{Error, Result};
 use crate::files::{is_plain_name, write_bytes};
-use crate::judge::chat::transport::{Transport, TransportFault};
+use crate::judge::chat::transport::{Transport, TransportFault, request_headers};
 use crate::judge::chat::{error_text, error_words, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
 
@@ -59,61 +64,42 @@ struct Page {
     has_more: bool,
 }
 
-/// A request to the service, made anew for every try.
-struct ServiceRequest {
-    method: Method,
-    /// Behind the base URL.
-    path: String,
-    query: Vec<(&'static str, String)>,
-    content: Content,
+/// The endpoint as async-openai wants it: its own configuration reads variables of the environment.
+struct ServiceConfig {
+    endpoint: Arc<Endpoint>,
+    /// The key stands in the headers.
+    no_key: SecretString,
 }
 
-/// What a request carries.
-enum Content {
-    Nothing,
-    Json(Value),
-    /// A form with a request file of a batch. The bytes are shared between the tries: there may be 200 MB.
-    RequestFile {
-        name: String,
-        bytes: Bytes,
-    },
-}
-
-impl ServiceRequest {
-    fn get(path: String) -> Self {
-        Self {
-            method: Method::GET,
-            path,
-            query: Vec::new(),
-            content: Content::Nothing,
-        }
+impl Config for ServiceConfig {
+    fn headers(&self) -> HeaderMap {
+        request_headers(&self.endpoint)
     }
 
-    fn post(path: &str, content: Content) -> Self {
-        Self {
-            method: Method::POST,
-            path: path.to_owned(),
-            query: Vec::new(),
-            content,
-        }
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.endpoint.base_url)
     }
 
-    /// Whether the service makes a batch of it, which is paid for: such a request is not repeated on suspicion.
-    fn is_creation(&self) -> bool {
-        self.method == Method::POST && self.path.ends_with("/batches")
+    fn query(&self) -> Vec<(&str, &str)> {
+        self.endpoint
+            .query
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
     }
 
-    fn limit(&self) -> Duration {
-        if self.path.starts_with("/files") {
-            FILE_LIMIT
-        } else {
-            QUICK_LIMIT
-        }
+    fn api_base(&self) -> &str {
+        &self.endpoint.base_url
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.no_key
     }
 }
 
 /// A client of one service.
 pub struct BatchService {
+    client: Client<ServiceConfig>,
     transport: Transport,
     endpoint: Arc<Endpoint>,
 }
@@ -127,7 +113,20 @@ impl BatchService {
         endpoint.timeouts.total = FILE_LIMIT;
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
+        // async-openai's own executor repeats requests, the creation of a batch included, and loses the status of an
+        // error that has another form than OpenAI's.
+        let (sender, owner) = (transport.clone(), Arc::clone(&endpoint));
+        let service = tower::service_fn(move |factory: HttpRequestFactory| {
+            let (sender, owner) = (sender.clone(), Arc::clone(&owner));
+            async move { masked(send(&sender, &factory).await?, &owner).await }
+        });
+        let config = ServiceConfig {
+            endpoint: Arc::clone(&endpoint),
+            no_key: SecretString::from(""),
+        };
+        let client = Client::build(transport.http.clone(), config).with_http_service(service);
         Ok(Self {
+            client,
             transport,
             endpoint,
         })
@@ -180,8 +179,8 @@ impl BatchService {
         let body = json!({
             "input_file_id": part.file_id, "endpoint": part.url, "completion_window": "24h",
         });
-        self.ask(&ServiceRequest::post("/batches", Content::Json(body)))
-            .await
+        let created = self.client.batches().create_byot::<_, Batch>(body).await;
+        created.map_err(|error| self.error(error))
     }
 
     /// The batch whose creation was interrupted, if the service has it. A service may list a new batch late, so that one
@@ -255,9 +254,8 @@ impl BatchService {
         let stem = manifest.parts[part].file.trim_end_matches(".jsonl");
         let name = format!("{stem}.{kind}.jsonl");
         let id = checked_id(id, "file")?;
-        let request = ServiceRequest::get(format!("/files/{id}/content"));
-        let content = self.send(&request).await;
-        let content = content.map_err(|fault| self.result_error(&fault, &name))?;
+        let content = self.client.files().content(&id).await;
+        let content = content.map_err(|error| self.result_error(error, &name))?;
         let path = manifest.dir.join(&name);
         // A download that was cut again must not replace one that holds more.
         let is_shorter = path
@@ -278,9 +276,12 @@ impl BatchService {
             return Ok(None);
         };
         let id = checked_id(id, "batch")?;
-        let batch: Batch = self
-            .ask(&ServiceRequest::get(format!("/batches/{id}")))
-            .await?;
+        let batch = self
+            .client
+            .batches()
+            .retrieve_byot::<_, Batch>(&id)
+            .await
+            .map_err(|error| self.error(error))?;
         let count = |name: &str| batch.request_counts[name].as_u64().unwrap_or(0);
         (part.completed, part.failed) = (count("completed"), count("failed"));
         part.status = Some(batch.status.clone().unwrap_or_else(|| "unknown".to_owned()));
@@ -295,20 +296,32 @@ impl BatchService {
 
     async fn upload(&self, dir: &Path, part: &BatchPart) -> Result<String> {
         let bytes = read_request_file(dir, part)?.into();
-        let content = Content::RequestFile {
-            name: part.file.clone(),
+        let source = InputSource::Bytes {
+            filename: part.file.clone(),
             bytes,
         };
-        let uploaded: Batch = self.ask(&ServiceRequest::post("/files", content)).await?;
-        checked_id(uploaded.id, "file")
+        let request = CreateFileRequest {
+            file: FileInput { source },
+            purpose: FilePurpose::Batch,
+            expires_after: None,
+        };
+        let uploaded = self.client.files().create_byot::<_, Batch>(request).await;
+        checked_id(uploaded.map_err(|error| self.error(error))?.id, "file")
     }
 
     /// The batch of that file, if the service has one.
     async fn find_batch(&self, file_id: &str) -> Result<Option<Batch>> {
-        let mut request = ServiceRequest::get("/batches".to_owned());
-        request.query = vec![("limit", "100".to_owned())];
+        let mut query = vec![("limit", "100".to_owned())];
         for _ in 0..PAGES {
-            let page: Page = self.ask(&request).await?;
+            let batches = self
+                .client
+                .batches()
+                .query(&query)
+                .map_err(|error| self.error(error))?;
+            let page = batches
+                .list_byot::<Page>()
+                .await
+                .map_err(|error| self.error(error))?;
             let next = page
                 .data
                 .last()
@@ -321,98 +334,46 @@ impl BatchService {
             let (None, Some(next)) = (&found, next) else {
                 return Ok(found);
             };
-            request.query = vec![("limit", "100".to_owned()), next];
+            query = vec![("limit", "100".to_owned()), next];
         }
         Ok(None)
     }
 
-    /// Sends a request and reads the JSON of its response.
-    async fn ask<T: DeserializeOwned>(&self, request: &ServiceRequest) -> Result<T> {
-        let body = self.send(request).await;
-        let body = body.map_err(|fault| self.failed(&fault))?;
-        serde_json::from_slice(&body).map_err(|_| {
-            let what = "the batch service did not send the expected JSON; check --base-url";
-            Error::JudgeUnavailable(what.to_owned())
-        })
-    }
-
-    /// Sends a request, again where its fault passes, and waits as long as the server asks before each further try. Of a
-    /// creation only a refusal is certain to have created nothing; a file that was uploaded twice costs nothing.
-    ///
-    /// The body of the response has every secret of the endpoint masked, before any of it is stored.
-    async fn send(&self, request: &ServiceRequest) -> Result<Bytes, TransportFault> {
-        let mut tries = 1;
-        let mut pause = PAUSE.0;
-        loop {
-            let fault = match self.attempt(request).await {
-                Ok(response) => {
-                    let body = response.bytes().await;
-                    let body = body.map_err(|error| self.transport.fault(error, FILE_LIMIT))?;
-                    return Ok(self.endpoint.mask_body(body));
-                }
-                Err(fault) => fault,
-            };
-            let Some(asked) = wait_before_retry(&fault, request.is_creation()) else {
-                return Err(fault);
-            };
-            if tries == TRIES {
-                return Err(fault);
-            }
-            tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
-            tries += 1;
-            pause *= 2;
-        }
-    }
-
-    /// One try, up to the head of the response.
-    async fn attempt(&self, request: &ServiceRequest) -> Result<Response, TransportFault> {
-        let limit = request.limit();
-        let built = self.build(request);
-        let built = built.map_err(|error| self.transport.fault(error, limit))?;
-        match tokio::time::timeout(limit, self.transport.response(built)).await {
-            Ok(response) => response,
-            Err(_) => Err(TransportFault::TimedOut(limit)),
-        }
-    }
-
-    fn build(&self, request: &ServiceRequest) -> reqwest::Result<Request> {
-        let url = format!("{}{}", self.endpoint.base_url, request.path);
-        let builder = self
-            .transport
-            .http
-            .request(request.method.clone(), url)
-            .query(&self.endpoint.query)
-            .query(&request.query);
-        let builder = match &request.content {
-            Content::Nothing => builder,
-            Content::Json(body) => builder
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.to_string()),
-            Content::RequestFile { name, bytes } => {
-                let file = Part::stream(bytes.clone()).file_name(name.clone());
-                builder.multipart(Form::new().part("file", file).text("purpose", "batch"))
-            }
-        };
-        builder.build()
-    }
-
     /// What to do about a result file that cannot be had: the service may have lost one and still have the others.
-    fn result_error(&self, fault: &TransportFault, name: &str) -> Error {
-        if let TransportFault::Status {
-            status: status @ (404 | 410),
-            body,
-            ..
-        } = fault
+    fn result_error(&self, error: OpenAIError, name: &str) -> Error {
+        if let OpenAIError::Boxed(boxed) = &error
+            && let Some(TransportFault::Status {
+                status: status @ (404 | 410),
+                body,
+                ..
+            }) = boxed.downcast_ref::<TransportFault>()
         {
             let words = error_text(body, &self.endpoint);
             return Error::JudgeUnavailable(format!(
                 "the service does not have {name} (status {status}: {words}); fetch again later, or export its calls again"
             ));
         }
-        self.failed(fault)
+        self.error(error)
     }
 
-    /// What to do about a fault.
+    /// What to do about an error of the client.
+    fn error(&self, error: OpenAIError) -> Error {
+        match error {
+            OpenAIError::Reqwest(error) => self.failed(&self.transport.fault(error, FILE_LIMIT)),
+            OpenAIError::Boxed(error) => match error.downcast::<TransportFault>() {
+                Ok(fault) => self.failed(&fault),
+                Err(error) => {
+                    Error::Internal(format!("a request to the batch service failed: {error}"))
+                }
+            },
+            OpenAIError::JSONDeserialize(..) => {
+                let what = "the batch service did not send the expected JSON; check --base-url";
+                Error::JudgeUnavailable(what.to_owned())
+            }
+            other => Error::Internal(format!("a request to the batch service failed: {other}")),
+        }
+    }
+
     fn failed(&self, fault: &TransportFault) -> Error {
         let url = self.endpoint.masked_url();
         let words = |body: &[u8]| error_text(body, &self.endpoint);
@@ -448,23 +409,57 @@ impl BatchService {
     }
 }
 
-/// Whether a request may be sent again after this fault, and how long the server asks to wait.
-fn wait_before_retry(fault: &TransportFault, is_creation: bool) -> Option<Option<Duration>> {
-    match fault {
-        TransportFault::Connect(_) => Some(None),
-        TransportFault::TimedOut(_) | TransportFault::Broken(_) if !is_creation => Some(None),
-        TransportFault::Status {
-            status: 429,
-            retry_after,
-            ..
-        } => Some(*retry_after),
-        TransportFault::Status {
-            status: 408 | 409 | 425 | 500..,
-            retry_after,
-            ..
-        } if !is_creation => Some(*retry_after),
-        _ => None,
+/// Sends a request, again where its fault passes, and waits as long as the server asks before each further try. Of a
+/// creation only a refusal is certain to have created nothing; a file that was uploaded twice costs nothing.
+async fn send(
+    transport: &Transport,
+    factory: &HttpRequestFactory,
+) -> Result<Response, OpenAIError> {
+    let (mut tries, mut pause) = (1, PAUSE.0);
+    loop {
+        let request = factory.build().await?;
+        let path = request.url().path();
+        let is_creation = request.method() == Method::POST && path.ends_with("/batches");
+        let limit = if path.contains("/files") {
+            FILE_LIMIT
+        } else {
+            QUICK_LIMIT
+        };
+        let fault = match tokio::time::timeout(limit, transport.response(request)).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(fault)) => fault,
+            Err(_) => TransportFault::TimedOut(limit),
+        };
+        let (passes, asked) = match &fault {
+            TransportFault::Connect(_) => (true, None),
+            TransportFault::TimedOut(_) | TransportFault::Broken(_) => (!is_creation, None),
+            TransportFault::Status {
+                status: 429,
+                retry_after,
+                ..
+            } => (true, *retry_after),
+            TransportFault::Status {
+                status: 408 | 409 | 425 | 500..,
+                retry_after,
+                ..
+            } => (!is_creation, *retry_after),
+            _ => (false, None),
+        };
+        if !passes || tries == TRIES {
+            return Err(OpenAIError::Boxed(Box::new(fault)));
+        }
+        tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
+        (tries, pause) = (tries + 1, pause * 2);
     }
+}
+
+/// The response with every secret of the endpoint masked, before any of it is stored.
+async fn masked(response: Response, endpoint: &Endpoint) -> Result<Response, OpenAIError> {
+    let status = response.status();
+    let body = response.bytes().await.map_err(OpenAIError::Reqwest)?;
+    let mut masked = http::Response::new(endpoint.mask_body(body));
+    *masked.status_mut() = status;
+    Ok(masked.into())
 }
 
 /// Seconds since 1970 (UTC).

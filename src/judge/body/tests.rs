@@ -1,3 +1,4 @@
+use async_openai::types::chat::CreateChatCompletionRequest;
 use serde_json::json;
 
 use super::*;
@@ -53,6 +54,16 @@ fn the_body_has_a_fixed_order() {
             r#""response_format":{"type":"json_object"},"seed":7,"stream":false}"#
         )
     );
+}
+
+#[test]
+fn the_body_is_what_async_openai_would_send() {
+    let mut options = RequestOptions::new("m");
+    options.seed = Some(7);
+    let ours = body(&options, &PROPERTY);
+    let request: CreateChatCompletionRequest = serde_json::from_str(&ours).unwrap();
+    let theirs = serde_json::to_value(&request).unwrap();
+    assert_eq!(theirs, serde_json::from_str::<Value>(&ours).unwrap());
 }
 
 #[test]
@@ -245,6 +256,22 @@ fn a_label_is_asked_for_greedily_in_ten_tokens() {
     let expected = json!({"model": "attrscore", "prompt": "be \"fair\"\n\nrate\nthis \u{e9}", "temperature": 0.0,
         "max_tokens": 10, "stream": false});
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn a_raw_body_is_what_async_openai_would_send() {
+    let mut options = prometheus("m");
+    (options.seed, options.logprobs) = (Some(7), Some(5));
+    let ours = raw_body(&options, &ASPECT);
+    let request: async_openai::types::completions::CreateCompletionRequest =
+        serde_json::from_value(ours.clone()).unwrap();
+    let mut theirs = serde_json::to_value(&request).unwrap();
+    // Their type holds 32-bit numbers, ours sends what was typed.
+    for (name, number) in [("temperature", 0.01), ("top_p", 0.95)] {
+        assert!((theirs[name].as_f64().unwrap() - number).abs() < 1e-6);
+        theirs[name] = json!(number);
+    }
+    assert_eq!(theirs, ours);
 }
 
 #[test]
