@@ -28,7 +28,8 @@ const FARTHEST: f64 = 9.0;
 pub fn critical_values(fractions: &[f64], alpha: f64) -> Option<Vec<f64>> {
     let ascends = fractions.windows(2).all(|pair| pair[0] < pair[1]);
     let is_within = fractions.first()? > &0.0 && fractions.last()? <= &1.0;
-    if !ascends || !is_within || !(alpha > 0.0 && alpha < 1.0) {
+    let is_level = alpha > 0.0 && alpha < 1.0;
+    if !ascends || !is_within || !is_level {
         return None;
     }
     let z = normal_quantile(1.0 - alpha / 4.0)?;

@@ -179,6 +179,10 @@ fn row_of_model(key: &Fingerprint, model: Option<&str>) -> [u8; 32] {
 }
 
 /// What is stored under a key.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and is moved once"
+)]
 pub(super) enum Found {
     Nothing,
     /// Replies, none of which is by one of the models that count.

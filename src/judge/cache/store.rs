@@ -88,6 +88,10 @@ pub struct Lease {
 
 /// What the cache has under a key.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and is moved once"
+)]
 pub enum Stored {
     /// A reply that counts.
     Reply(JudgeReply),
