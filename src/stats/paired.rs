@@ -72,19 +72,19 @@ pub fn paired_family(
         let lists: Vec<&[f64]> = members.iter().map(|pair| differences[*pair]).collect();
         ClusteredSample::new(&lists, clusters)
     };
-    let family = Family {
+    let joint = JointTest {
         pairs,
         members: others.len(),
         options,
     };
     let mut found = match part(&others) {
-        Some(sample) => family.by_bootstrap(&sample),
-        None => family.without_bootstrap(),
+        Some(sample) => joint.by_bootstrap(&sample),
+        None => joint.without_bootstrap(),
     };
     // In the order of the pairs, so that each is put where it belongs.
     for pair in one_sided {
         let sample = part(&[pair])?;
-        let (test, alone) = family.by_sign_flips_alone(&sample, &sums[pair]);
+        let (test, alone) = joint.by_sign_flips_alone(&sample, &sums[pair]);
         if others.is_empty() {
             found.critical = found.critical.or(alone.critical);
             let smallest_p = (alone.smallest_p * pairs as f64).min(1.0);
@@ -103,13 +103,13 @@ fn is_one_sided(sums: &[f64]) -> bool {
 }
 
 /// Pairs that are tested together, of which `members` have a bootstrap-t.
-struct Family {
+struct JointTest {
     pairs: usize,
     members: usize,
     options: BootstrapOptions,
 }
 
-impl Family {
+impl JointTest {
     fn without_bootstrap(&self) -> PairedFamily {
         PairedFamily {
             method: PairedMethod::SignFlip,

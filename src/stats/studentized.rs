@@ -250,10 +250,21 @@ pub(super) fn wilson(
     let center = (p + square / 2.0) / (1.0 + square);
     let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
     let interval = Interval {
-        low: range.low + width * (center - half).clamp(0.0, 1.0),
-        high: range.low + width * (center + half).clamp(0.0, 1.0),
+        low: range.low + width * within_share(center - half),
+        high: range.low + width * within_share(center + half),
     };
     (width > 0.0).then_some(interval)
+}
+
+/// The share within 0..=1. An end of the range is exact: 1e-17 in a file is rounding and reads as a number.
+fn within_share(p: f64) -> f64 {
+    if p < 1e-12 {
+        0.0
+    } else if p > 1.0 - 1e-12 {
+        1.0
+    } else {
+        p
+    }
 }
 
 /// The interval of the mean of `values`; `clusters` gives the question of each.
@@ -350,6 +361,15 @@ mod tests {
             ..options()
         };
         assert_eq!(mean_interval(&[0.1, 0.5], None, None, no_level), None);
+    }
+
+    #[test]
+    fn the_ends_of_equal_values_are_the_ends_of_the_range() {
+        for questions in [5, 20, 77] {
+            let wrong = mean_interval(&vec![0.0; questions], None, Some(SHARE), options()).unwrap();
+            let right = mean_interval(&vec![1.0; questions], None, Some(SHARE), options()).unwrap();
+            assert_eq!((wrong.low, right.high), (0.0, 1.0), "{questions}");
+        }
     }
 
     #[test]
