@@ -279,7 +279,7 @@ impl GateCheck<'_> {
         }
         // Planned for systems that are equal; where that many questions were asked, for what was observed.
         let planned = self.needed(pair.error(), questions, margin);
-        if planned.is_some_and(|needed| needed > questions) {
+        if planned.is_some() {
             return self.undecided(pair.error(), questions, margin, " if they were equal");
         }
         let distance = pair.estimate + margin;
@@ -354,7 +354,8 @@ impl GateCheck<'_> {
         }
     }
 
-    /// (z + 0.84)^2 s^2 / distance^2, with s^2 the variance between questions: error^2 times their number.
+    /// (z + 0.84)^2 s^2 / distance^2, with s^2 the variance between questions: error^2 times their number. `None` where no more
+    /// questions than these come out: values that are all equal here need not be so in others.
     fn needed(&self, error: Option<f64>, questions: usize, distance: f64) -> Option<usize> {
         // Normal quantiles: advice of this kind is rounded up to a decision about effort, and t
         // would change it only below 20 questions.
@@ -362,7 +363,7 @@ impl GateCheck<'_> {
         let variance = error?.powi(2) * questions as f64;
         let needed = ((z + POWER) / distance).powi(2) * variance;
         // Beyond that the number is an artifact of a distance near 0, and no advice.
-        (needed.is_finite() && needed < 1e9).then_some(needed.ceil() as usize)
+        (needed > questions as f64 && needed < 1e9).then_some(needed.ceil() as usize)
     }
 }
 
