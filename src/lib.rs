@@ -127,7 +127,7 @@
 //! Imports run down only: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the loop),
 //! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`question`], above [`domain`], [`stats`], [`text`] and
 //! `files`. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
-//! may change with every minor version before 1.0. Hidden modules are no part of it: they are open for this project's own program,
+//! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for this project's own program,
 //! tests and benches.
 
 pub mod analysis;

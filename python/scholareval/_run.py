@@ -154,7 +154,7 @@ def load(path: Text) -> Run:
 def compare(*runs: Run | Text, **options: Option) -> Comparison:
     """Compares the systems of runs (`scholareval compare`): means, intervals, p values adjusted for all pairs.
 
-    A condition of `require` raises BelowThreshold if it is missed, and Undecided if these questions cannot tell.
+    A condition of `require` raises BelowThreshold if it is missed, and Undecided if these questions do not decide.
     """
     quiet = bool(options.pop("quiet", False))
     paths = [run.path if isinstance(run, Run) else run for run in runs]

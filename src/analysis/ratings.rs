@@ -68,8 +68,8 @@ impl Estimate {
     /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
     /// resamples are equal.
     pub(crate) fn with_units(self, n: usize) -> Self {
-        // A single point is no interval: it comes from units that never disagree, of which there
-        // are too few to prove it.
+        // A single point comes from units that never disagree, of which there are too few to prove
+        // it: not an interval.
         if n >= FEWEST_FOR_INTERVAL && self.low < self.high {
             self
         } else {

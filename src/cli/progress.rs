@@ -1,7 +1,7 @@
 //! Progress on standard error: a bar on a terminal, elsewhere a line every half minute, and a closing line.
 //!
 //! Events of the run and the counters of its layers (`Meters`, `Activity`) become one line, which
-//! the bar draws at every tick. A thread reports what is no event: attempts that fail, and calls
+//! the bar draws at every tick. A thread reports what has no event: failed attempts, and calls
 //! that wait for another process.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

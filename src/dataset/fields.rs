@@ -56,8 +56,8 @@ fn names<'a>(
         .iter()
         .any(|(name, _)| name == part || name == "question" && part == "case_id");
     (
-        // A given field comes first, but where a file lacks it the documented one still serves: one
-        // command reads several systems' files.
+        // A given field comes first. In a file without it the documented one counts, since one command
+        // reads several systems' files.
         own.chain(documented.iter().copied()).collect(),
         if is_given || is_prediction {
             &[]

@@ -176,7 +176,7 @@ impl InspectSample {
             None => self.target[0].as_str().unwrap_or_default(),
         };
         let answer = self.output["completion"].as_str().unwrap_or_default();
-        // A target that is no object holds no fields of an answer.
+        // Only a target that is an object has fields of an answer.
         let mut fields: Map<String, Value> = serde_json::from_str(target).unwrap_or_default();
         fields.insert("case_id".to_owned(), self.id().into());
         fields.insert("answer_text".to_owned(), answer.into());

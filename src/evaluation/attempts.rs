@@ -144,8 +144,8 @@ impl AnswerRun<'_> {
             }
             Ok(Outcome::Unscored(reason)) => reason,
             Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
-            // Only after the layers below have given up on repeating it. The run goes on: the next
-            // answer may be luckier.
+            // The layers below have repeated it in vain. The run continues: the next answer may get a
+            // reply.
             Err(AskError::Transient { message, .. }) => {
                 UnscoredReason::new(UnscoredKind::Unreachable, message)
             }

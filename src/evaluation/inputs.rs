@@ -262,7 +262,7 @@ fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
     let mut plain = 0;
     for item in items.iter_mut() {
         let answer = &mut item.answer;
-        // Answers of one run may mix both forms, such as reports beside a plain baseline.
+        // Answers of one run may mix both forms, such as reports and a plain baseline.
         if answer.report.is_some() {
             continue;
         }

@@ -361,7 +361,7 @@ impl ScifactLabels {
             let mut metrics = self.files.measure(names, &counts, label_measures);
             let sums = sums(&counts);
             let mut notes = Vec::new();
-            // 0 of 0 labels is no accuracy of 0.
+            // 0 of 0 labels does not give an accuracy of 0.
             let is_defined = [sums[..9].iter().sum::<f64>() > 0.0, sums[10] > 0.0];
             for (at, metric) in metrics.iter_mut().enumerate().filter(|(at, _)| !is_defined[at / 3]) {
                 (metric.estimate, metric.interval) = (None, None);

@@ -69,7 +69,7 @@ impl Default for Timeouts {
             // Ten minutes, the default of OpenAI's own clients: a long list on a slow local model
             // takes minutes.
             total: Duration::from_secs(600),
-            // Never reachable is most likely a mistyped address, which should be told at once.
+            // A server that never answered most likely has a mistyped address: report it soon.
             no_server: Duration::from_secs(5),
             // A server that was there is probably restarting.
             server_gone: Duration::from_secs(60),

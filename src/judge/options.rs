@@ -689,7 +689,7 @@ fn is_header_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
-/// The limit of `KIND=N`: of which kind, and how many tokens; `none` is no limit.
+/// The limit of `KIND=N`: of which kind, and how many tokens; `none` means no limit.
 fn reply_limit(name: &str, limit: &str) -> Result<(Kind, Option<u64>), String> {
     let Some(kind) = KindInfo::named(name) else {
         let kinds = KINDS.map(|info| info.name).join(", ");

@@ -129,7 +129,7 @@ fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
         Attribution::Extrapolatory,
     ]
     .into_iter()
-    // A tie is no support: a citation must earn its place.
+    // A tie does not count as support: the majority of samples must give it.
     .max_by_key(|label| (count(*label, verdicts), !label.is_support()))
 }
 

@@ -29,8 +29,7 @@ impl FileStamp {
         };
         // Windows syncs only files that are open for writing.
         if cfg!(unix) {
-            // Before it is hashed: the manifest vouches for bytes that a power cut must not take
-            // away.
+            // Before it is hashed: a power cut must not lose bytes whose hash the manifest has.
             file.sync_all().map_err(Error::io(path, "write"))?;
         }
         let mut hasher = blake3::Hasher::new();

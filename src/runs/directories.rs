@@ -26,7 +26,7 @@ pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)>
 
 /// The path if it is a run, else the finished runs in it.
 fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
-    // A path that does not exist goes on as a run: the error then names its missing manifest.
+    // A path that does not exist counts as a run, so that the error names its missing manifest.
     if is_run(path) || !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }

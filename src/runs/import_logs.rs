@@ -168,7 +168,7 @@ async fn import_logs(options: &ImportOptions) -> Result<Option<ImportedRun>> {
     Ok(Some(ImportedRun { record, scored }))
 }
 
-/// The samples of all logs and the judge of them; `None` if the first file is no log.
+/// The samples of all logs and the judge of them; `None` if the first file is not a log.
 fn read_logs(options: &ImportOptions) -> Result<Option<(Logged, Option<String>)>> {
     let mut samples = HashMap::new();
     let mut judges = BTreeSet::new();

@@ -68,31 +68,27 @@ pub fn paired_family(
     }
     let (one_sided, others): (Vec<usize>, Vec<usize>) =
         (0..pairs).partition(|pair| is_one_sided(&sums[*pair]));
-    let part = |members: &[usize]| {
-        let lists: Vec<&[f64]> = members.iter().map(|pair| differences[*pair]).collect();
-        ClusteredSample::new(&lists, clusters)
-    };
     let joint = JointTest {
         pairs,
         members: others.len(),
         options,
     };
-    let mut found = match part(&others) {
+    let lists: Vec<&[f64]> = others.iter().map(|pair| differences[*pair]).collect();
+    let mut family = match ClusteredSample::new(&lists, clusters) {
         Some(sample) => joint.by_bootstrap(&sample),
         None => joint.without_bootstrap(),
     };
-    // In the order of the pairs, so that each is put where it belongs.
+    // Ascending, so that each is inserted at its own index.
     for pair in one_sided {
-        let sample = part(&[pair])?;
-        let (test, alone) = joint.by_sign_flips_alone(&sample, &sums[pair]);
+        let sample = ClusteredSample::new(&[differences[pair]], clusters)?;
+        let alone = joint.by_sign_flips_alone(&sample, &sums[pair]);
         if others.is_empty() {
-            found.critical = found.critical.or(alone.critical);
-            let smallest_p = (alone.smallest_p * pairs as f64).min(1.0);
-            found.smallest_p = found.smallest_p.min(smallest_p);
+            family.critical = family.critical.or(alone.critical);
+            family.smallest_p = family.smallest_p.min(alone.smallest_p);
         }
-        found.pairs.insert(pair, test);
+        family.pairs.insert(pair, alone.pairs[0]);
     }
-    Some(found)
+    Some(family)
 }
 
 /// Whether a pair's differences, summed by question, have too few of either sign for a bootstrap-t.
@@ -151,25 +147,25 @@ impl JointTest {
         }
     }
 
-    /// The test of a pair whose differences are nearly all of one sign, with its share of the level, alpha / pairs.
-    fn by_sign_flips_alone(
-        &self,
-        sample: &ClusteredSample,
-        sums: &[f64],
-    ) -> (PairedTest, PairedFamily) {
+    /// The family of one pair whose differences are nearly all of one sign, with its share of the level: alpha / pairs.
+    fn by_sign_flips_alone(&self, sample: &ClusteredSample, sums: &[f64]) -> PairedFamily {
         let sums = [sums.to_vec()];
         let alone = by_sign_flips(sample, &sums, self.options);
+        if self.pairs == 1 {
+            return alone;
+        }
         let pairs = self.pairs as f64;
-        let adjusted = BootstrapOptions {
+        let share = BootstrapOptions {
             level: 1.0 - self.options.alpha() / pairs,
             ..self.options
         };
-        let mut test = alone.pairs[0];
-        if self.pairs > 1 {
+        let mut adjusted = by_sign_flips(sample, &sums, share);
+        adjusted.smallest_p = (pairs * adjusted.smallest_p).min(1.0);
+        for test in &mut adjusted.pairs {
             test.p = (pairs * test.p).min(1.0);
-            test.interval = by_sign_flips(sample, &sums, adjusted).pairs[0].interval;
+            test.pointwise = alone.pairs[0].pointwise;
         }
-        (test, alone)
+        adjusted
     }
 }
 
@@ -490,6 +486,27 @@ mod tests {
             .pairs[0];
         assert_eq!((pair.p, pair.interval), (pair.pointwise_p, pair.pointwise));
         assert_eq!(pair.p < 0.05, pair.interval.unwrap().low > 0.0);
+    }
+
+    #[test]
+    fn p_alone_is_that_of_the_pair_without_the_others() {
+        // 3 wins of 20 and no loss: of the 8 assignments of the three signs, 2 are as far from 0.
+        let mut rare = [0.0; 20];
+        rare[..3].fill(1.0);
+        let other: Vec<f64> = (0..20).map(|at| f64::from(at % 5) - 1.5).collect();
+        let of =
+            |lists: &[&[f64]]| paired_family(lists, None, MetricValues::Any, options()).unwrap();
+        let alone = of(&[&rare]).pairs[0];
+        assert!((alone.p - 0.25).abs() < 0.03, "{alone:?}");
+        let family = of(&[&other, &rare, &other]);
+        assert_eq!(family.pairs[1].pointwise_p, alone.p);
+        assert_eq!(family.pairs[1].pointwise, alone.interval);
+        assert_eq!(family.pairs[1].p, (3.0 * alone.p).min(1.0));
+        let methods: Vec<PairedMethod> = family.pairs.iter().map(|pair| pair.method).collect();
+        let others = PairedMethod::BootstrapT;
+        assert_eq!(methods, [others, PairedMethod::SignFlip, others]);
+        let all = of(&[&rare, &rare]);
+        assert!(all.critical.is_none() && all.smallest_p > 0.4, "{all:?}");
     }
 
     #[test]

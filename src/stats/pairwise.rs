@@ -22,6 +22,18 @@ pub struct PairVerdict {
     pub value: f64,
 }
 
+impl PairVerdict {
+    /// The verdict with this value about a question's answers of two systems, in the order in which they are shown.
+    pub fn new(question: usize, first: usize, second: usize, value: f64) -> Self {
+        Self {
+            question,
+            first,
+            second,
+            value,
+        }
+    }
+}
+
 /// How often a system beats another, a tie counting half.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WinRate {
@@ -66,7 +78,7 @@ impl WinRate {
     ///
     /// // The first place always wins: neither system is better, and the place is worth half a point.
     /// let verdicts = [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0)]
-    ///     .map(|(question, first, second)| PairVerdict { question, first, second, value: 1.0 });
+    ///     .map(|(question, first, second)| PairVerdict::new(question, first, second, 1.0));
     /// let found = WinRate::of(0, 1, &verdicts).expect("verdicts of both");
     /// assert_eq!((found.win_rate, found.position_effect), (0.5, Some(0.5)));
     /// ```
@@ -216,18 +228,17 @@ pub fn cyclic_triads(systems: usize, verdicts: &[PairVerdict]) -> (usize, usize)
 mod tests {
     use super::*;
 
-    fn verdict(question: usize, first: usize, second: usize, value: f64) -> PairVerdict {
-        PairVerdict {
-            question,
-            first,
-            second,
-            value,
-        }
-    }
-
     #[test]
     fn verdicts_of_one_order_have_no_position_effect() {
-        let found = WinRate::of(1, 0, &[verdict(0, 0, 1, 1.0), verdict(1, 0, 1, 0.5)]).unwrap();
+        let found = WinRate::of(
+            1,
+            0,
+            &[
+                PairVerdict::new(0, 0, 1, 1.0),
+                PairVerdict::new(1, 0, 1, 0.5),
+            ],
+        )
+        .unwrap();
         assert_eq!((found.win_rate, found.when_first), (0.25, None));
         assert_eq!(
             (found.when_second, found.position_effect),
@@ -235,12 +246,20 @@ mod tests {
         );
         // Influences (0 - 0.25) / 2 and (0.5 - 0.25) / 2: sqrt(2 * 2 / 64).
         assert_eq!(found.standard_error, Some(0.25));
-        assert_eq!(WinRate::of(0, 2, &[verdict(0, 0, 1, 1.0)]), None);
+        assert_eq!(WinRate::of(0, 2, &[PairVerdict::new(0, 0, 1, 1.0)]), None);
     }
 
     #[test]
     fn a_single_question_has_no_error() {
-        let found = WinRate::of(0, 1, &[verdict(0, 0, 1, 1.0), verdict(0, 1, 0, 1.0)]).unwrap();
+        let found = WinRate::of(
+            0,
+            1,
+            &[
+                PairVerdict::new(0, 0, 1, 1.0),
+                PairVerdict::new(0, 1, 0, 1.0),
+            ],
+        )
+        .unwrap();
         assert_eq!((found.win_rate, found.standard_error), (0.5, None));
         assert_eq!(found.interval(0.95), None);
         assert_eq!(found.orders.towards_first, 1);
@@ -249,21 +268,21 @@ mod tests {
     #[test]
     fn only_decided_triads_can_be_cycles() {
         let cycle = [
-            verdict(0, 0, 1, 1.0),
-            verdict(0, 1, 2, 1.0),
-            verdict(0, 2, 0, 1.0),
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(0, 1, 2, 1.0),
+            PairVerdict::new(0, 2, 0, 1.0),
         ];
         assert_eq!(cyclic_triads(3, &cycle), (1, 1));
         let order = [
-            verdict(0, 0, 1, 1.0),
-            verdict(0, 1, 2, 1.0),
-            verdict(0, 0, 2, 1.0),
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(0, 1, 2, 1.0),
+            PairVerdict::new(0, 0, 2, 1.0),
         ];
         assert_eq!(cyclic_triads(3, &order), (1, 0));
         let tie = [
-            verdict(0, 0, 1, 0.5),
-            verdict(0, 1, 2, 1.0),
-            verdict(0, 0, 2, 1.0),
+            PairVerdict::new(0, 0, 1, 0.5),
+            PairVerdict::new(0, 1, 2, 1.0),
+            PairVerdict::new(0, 0, 2, 1.0),
         ];
         assert_eq!(cyclic_triads(3, &tie), (0, 0));
     }

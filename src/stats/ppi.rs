@@ -100,7 +100,7 @@ pub fn prediction_powered_mean(
     }
     let fit = sums.fit(&vec![1; sums.rows.len()], lambda)?;
     let estimate = sums.human + fit.shift;
-    // Rounding is no error.
+    // Rounding does not count as an error.
     let error = if fit.error > 1e-12 * estimate.abs().max(1e-3) {
         fit.error
     } else {

@@ -5,7 +5,7 @@
 //! of their own, in proportion to nu sqrt(pi_first pi_second) with pi = exp(s).
 //!
 //! Standard errors are over questions: H^-1 (Q / (Q - 1) sum over questions of g_q g_q') H^-1, with H the information and g_q the
-//! score of a question's verdicts. No prior holds strengths back where they do not exist; the reason is told instead.
+//! score of a question's verdicts. Where strengths do not exist there is no prior: the reason is returned.
 
 use std::collections::BTreeMap;
 
@@ -163,7 +163,7 @@ struct Model {
 
 /// Steps of Newton's method; a few suffice where strengths exist.
 const MOST_STEPS: usize = 200;
-/// A logit that no study can tell from certainty.
+/// A logit beyond it is certainty in any study.
 const UNBOUNDED: f64 = 30.0;
 
 impl Model {
@@ -366,19 +366,10 @@ impl Reach {
 mod tests {
     use super::*;
 
-    fn verdict(question: usize, first: usize, second: usize, value: f64) -> PairVerdict {
-        PairVerdict {
-            question,
-            first,
-            second,
-            value,
-        }
-    }
-
     #[test]
     fn two_systems_have_the_logit_of_their_win_rate() {
         // Three wins of four: ln 3, half of it to either side.
-        let verdicts = [1.0, 1.0, 1.0, 0.0].map(|value| verdict(0, 0, 1, value));
+        let verdicts = [1.0, 1.0, 1.0, 0.0].map(|value| PairVerdict::new(0, 0, 1, value));
         let found = Strengths::of(2, &verdicts, Ties::Half, false).unwrap();
         assert!((found.values[0] - 3.0_f64.ln() / 2.0).abs() < 1e-12);
         assert!((found.win_rate_against_the_others(0) - 0.75).abs() < 1e-12);
@@ -387,20 +378,26 @@ mod tests {
 
     #[test]
     fn what_has_no_strength_says_why() {
-        let apart = [verdict(0, 0, 1, 0.5), verdict(0, 2, 3, 1.0)];
+        let apart = [
+            PairVerdict::new(0, 0, 1, 0.5),
+            PairVerdict::new(0, 2, 3, 1.0),
+        ];
         let groups = vec![vec![0, 1], vec![2, 3]];
         let found = Strengths::of(4, &apart, Ties::Half, false);
         assert_eq!(found, Err(NoStrengths::NotCompared(groups)));
         // 1 and 2 tie; 0 beats both.
         let best = [
-            verdict(0, 1, 2, 0.5),
-            verdict(0, 0, 1, 1.0),
-            verdict(0, 2, 0, 0.0),
+            PairVerdict::new(0, 1, 2, 0.5),
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(0, 2, 0, 0.0),
         ];
         let groups = vec![vec![0], vec![1, 2]];
         let found = Strengths::of(3, &best, Ties::Half, false);
         assert_eq!(found, Err(NoStrengths::Separated(groups)));
-        let by_place = [verdict(0, 0, 1, 1.0), verdict(0, 1, 0, 1.0)];
+        let by_place = [
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(0, 1, 0, 1.0),
+        ];
         assert_eq!(
             Strengths::of(2, &by_place, Ties::Half, true),
             Err(NoStrengths::Position)
@@ -412,7 +409,9 @@ mod tests {
     #[test]
     fn pseudo_values_have_the_difference_as_mean_and_its_error() {
         let verdicts: Vec<PairVerdict> = (0..12)
-            .map(|at| verdict(at / 2, at % 2, 1 - at % 2, f64::from(u8::from(at % 3 == 0))))
+            .map(|at| {
+                PairVerdict::new(at / 2, at % 2, 1 - at % 2, f64::from(u8::from(at % 3 == 0)))
+            })
             .collect();
         let found = Strengths::of(2, &verdicts, Ties::Half, true).unwrap();
         let values = found.pseudo_values(0, 1);

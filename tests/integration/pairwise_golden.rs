@@ -55,12 +55,12 @@ fn verdicts(rows: &Value) -> (Vec<PairVerdict>, Numbers) {
     let systems = Numbers::of(firsts.chain(seconds));
     let mut verdicts = Vec::new();
     for row in rows {
-        verdicts.push(PairVerdict {
-            question: questions.number(&row[0]),
-            first: systems.number(&row[1]),
-            second: systems.number(&row[2]),
-            value: row[3].as_f64().unwrap(),
-        });
+        verdicts.push(PairVerdict::new(
+            questions.number(&row[0]),
+            systems.number(&row[1]),
+            systems.number(&row[2]),
+            row[3].as_f64().unwrap(),
+        ));
     }
     (verdicts, systems)
 }

@@ -1,8 +1,8 @@
 //! Gates: conditions on a comparison, each met, missed or undecided.
 //!
-//! A [`Gate`] is parsed and its names resolved (`condition`) before anything is compared; [`GateResult`] says what became of it
-//! (`result`). A gate is decided by the interval, not by the estimate: what the questions cannot tell is *undecided*, neither met
-//! nor missed, so that a judge that is asked again does not turn one into the other.
+//! A [`Gate`] is parsed and its names resolved (`condition`) before anything is compared; a [`GateResult`] has its outcome
+//! (`result`). A gate is decided by the interval, not by the estimate. If the interval holds the threshold, the gate is
+//! *undecided*, so that asking the judge again does not turn met into missed.
 //!
 //! Missing data count against a gate: it must hold with every unscored component, and every missing answer, at its lowest; an
 //! incomplete run meets no gate.

@@ -1,8 +1,7 @@
 //! Builds tables of systems and cases from scored answers, one per metric.
 //!
 //! Answers are placed by run, system and case; each quantity of a scorer becomes one table. Then
-//! the empty places are told what they are: the metric does not apply to the case, or the value is
-//! missing.
+//! empty cells are filled: the metric does not apply to the case, or the value is missing.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -92,7 +92,7 @@ pub struct Comparison {
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
-    /// What became of the gates.
+    /// The outcomes of the gates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
     /// With `--across`: systems that are not in every run, which are left out.

@@ -19,8 +19,8 @@ const COMPARE_SIGNS: &str = "\
 ! after a difference: with missing data the verdict could change";
 
 const COMPARE_EXAMPLES: &str = "\
-A gate is met or missed by its interval, not by the estimate; what the questions cannot tell is
-undecided (exit 8). A gate that holds only if missing data are ignored is not met (exit 6),
+A gate is met or missed by its interval, not by the estimate; if the interval holds the
+threshold, it is undecided (exit 8). A gate that holds only if missing data are ignored is not met (exit 6),
 unless --tolerate-missing.
 
 Examples:

@@ -21,7 +21,7 @@ use crate::runs::RunSet;
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let compared = compare(args, context);
-    // A gate whose run has no scores at all is an error in CI, and not a file of an earlier commit.
+    // Without a file, CI would show that of an earlier commit.
     if let (Err(error), Some(path)) = (&compared, &args.junit) {
         let unchecked = unchecked(&args.gates.require, &error.to_string());
         write_bytes(path, junit(&suite(args), &[], &unchecked).as_bytes())?;
@@ -79,28 +79,21 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     // Without its unfinished runs, a directory could pass by its good ones.
     let has_gap = !gates.is_empty() && !tolerates && !skipped.is_empty();
     let left_out: &[String] = if has_gap { &skipped } else { &[] };
+    let gates = by_choice(&comparison.gates, args);
     if let Some(path) = &args.junit {
         let unchecked: Vec<UncheckedGate> = left_out.iter().map(|line| of_run(line)).collect();
-        let file = junit(
-            &suite(args),
-            &by_choice(&comparison.gates, args),
-            &unchecked,
-        );
+        let file = junit(&suite(args), &gates, &unchecked);
         write_bytes(path, file.as_bytes())?;
     }
-    Ok(conclude(&comparison.gates, left_out, args, context))
+    warn_without_margin(&comparison.gates, context);
+    Ok(conclude(&gates, left_out))
 }
 
-/// Says which gates are not met, and gives the code.
-fn conclude(
-    gates: &[GateResult],
-    left_out: &[String],
-    args: &CompareArgs,
-    context: &CommandContext<'_>,
-) -> ExitCode {
+/// Prints which gates are not met, and returns the code.
+fn conclude(gates: &[GateResult], left_out: &[String]) -> ExitCode {
     let mut is_missed = !left_out.is_empty();
     let mut is_undecided = false;
-    for gate in by_choice(gates, args) {
+    for gate in gates {
         match gate.outcome {
             GateOutcome::Met => {}
             GateOutcome::Missed | GateOutcome::Unchecked => {
@@ -116,22 +109,24 @@ fn conclude(
     for line in left_out {
         terminal::note(&format!("error: not met: {line}; {REMEDY}"));
     }
-    if let Some(gate) = gates
-        .iter()
-        .find(|gate| gate.is_not_worse && gate.outcome == GateOutcome::Met)
-    {
-        context.note(&format!(
-            "note: {} is met by whatever cannot be told apart; a margin, such as \"{}-0.02\", says how much worse is \
-             tolerable",
-            gate.condition, gate.condition
-        ));
-    }
     if is_missed {
         ExitCode::BelowThreshold
     } else if is_undecided {
         ExitCode::Undecided
     } else {
         ExitCode::Ok
+    }
+}
+
+/// Recommends a margin where a gate without one is met.
+fn warn_without_margin(gates: &[GateResult], context: &CommandContext<'_>) {
+    let mut without_margin = gates.iter().filter(|gate| gate.is_not_worse);
+    if let Some(gate) = without_margin.find(|gate| gate.outcome == GateOutcome::Met) {
+        let condition = &gate.condition;
+        context.note(&format!(
+            "note: {condition} is met by any system that is not significantly worse; a margin, such as \"{condition}-0.02\", limits how \
+             much worse it may be"
+        ));
     }
 }
 
@@ -172,12 +167,11 @@ fn unchecked(conditions: &[String], message: &str) -> Vec<UncheckedGate> {
     gates
 }
 
-/// A run of a directory that was left out: `DIRECTORY: why`.
+/// A run of a directory that was left out, from the line about it.
 fn of_run(line: &str) -> UncheckedGate {
-    let (name, message) = line.split_once(": ").unwrap_or((line, line));
     UncheckedGate {
-        name: name.to_owned(),
-        message: message.to_owned(),
+        name: "all runs are finished".to_owned(),
+        message: line.to_owned(),
     }
 }
 

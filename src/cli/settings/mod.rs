@@ -61,7 +61,7 @@ impl Settings {
         options.input.answers.append(&mut args.qa_dir);
         let mut warnings = Vec::new();
         warnings.extend(sources.use_openai_variable(&mut options.judge, environment));
-        // Before secrets are read: an address that is no address gets none.
+        // Before secrets are read: a malformed address must not get one.
         options.check().map_err(|fault| sources.fault(fault))?;
         sources.read_secrets(&mut options, environment, &mut warnings)?;
         warnings.extend(options.warnings());

@@ -219,7 +219,7 @@ fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
 fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
     let place = absolute
-        // The file may not exist yet; the nearest directory that does tells where it will lie.
+        // The file may not exist yet: its file system is that of the nearest directory that exists.
         .ancestors()
         .find_map(|ancestor| rustix::fs::statfs(ancestor).ok())?;
     network_type(u64::try_from(place.f_type).ok()?)

@@ -146,7 +146,7 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
     if now == *identity {
         return Ok(());
     }
-    // A server that is still loading reports less (no fingerprint yet); that is no sign of another
+    // A server that is still loading reports less (no fingerprint yet), which does not mean another
     // model.
     if now.says_less_than(identity) {
         return Err(AskError::transient(format!(

@@ -68,8 +68,8 @@ impl<J: Judge> Judge for Retrying<J> {
                     }
                     settled => return settled,
                 };
-                // An answer without a reply is unscored and not 0; the run goes on, and the same
-                // command asks for it again.
+                // An answer without a reply is unscored and not 0; the run continues, and the
+                // same command asks for it again.
                 if retries >= self.retries {
                     let what = format!("{message} (after {} attempts)", retries + 1);
                     return Ok(Outcome::Unscored(UnscoredReason::new(

@@ -64,7 +64,7 @@ fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
         excerpts.push(in_list.into_iter().collect());
     }
     for quotation in quotations(sentence) {
-        // A quotation belongs to the marker beside it; counted for all markers of the sentence, one
+        // A quotation belongs to the nearest marker; counted for all markers of the sentence, one
         // quotation would support every source.
         let nearest = (0..markers.len()).min_by_key(|at| gap(&markers[*at].range, &quotation));
         if let Some(nearest) = nearest {

@@ -212,7 +212,7 @@ fn completion(mut message: Value) -> Value {
         count("cache_creation_input_tokens"),
     );
     let usage = json!({
-        // Here `input_tokens` are those beside the cache; other protocols count all of them.
+        // `input_tokens` leaves out cached tokens here; other protocols count them, too.
         "prompt_tokens": count("input_tokens") + read + written,
         "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
         "completion_tokens": count("output_tokens"),

@@ -130,7 +130,7 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
         &message["content"]
     });
     let mut finish_reason = owned(&choice["finish_reason"]);
-    // A refusal beside a text is a comment on it; only in its place it is the reply.
+    // A refusal next to a text comments on it; without a text it is the reply.
     if content.trim().is_empty() {
         match owned(&message["refusal"]).filter(|refusal| !refusal.is_empty()) {
             Some(refusal) => (content, finish_reason) = (refusal, Some("refusal".to_owned())),

@@ -146,8 +146,8 @@ fn push_mean(table: &mut Table, mean: &PoweredMean) {
     };
     let labeled = mean.labeled;
     let all = mean.labeled + mean.unlabeled;
-    // The second count is of what the interval rests on: labels, since unlabeled answers are no
-    // evidence of what people say.
+    // The second count is that of the labels, on which the interval rests: unlabeled answers are not
+    // evidence of people's judgment.
     push(table, topic, "labels_only", [labeled; 2], &mean.labels_only);
     push(
         table,

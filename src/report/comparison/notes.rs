@@ -294,7 +294,7 @@ fn test_names(metric: &MetricComparison) -> Vec<&'static str> {
     for pair in &metric.pairs {
         match (pair.method, metric.method) {
             (Some(PairedMethod::BootstrapT), _) => names.push("the bootstrap max-t"),
-            // Pairs of nearly one sign have a test of their own beside the others.
+            // Pairs whose differences are nearly all of one sign are tested separately.
             (Some(PairedMethod::SignFlip), Some(PairedMethod::BootstrapT)) => {
                 names.push("sign flips (Bonferroni)");
             }

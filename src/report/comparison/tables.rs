@@ -86,7 +86,7 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
 /// Adds how often each of several systems ranks first, where the first place is a good one.
 fn push_ranked_first(table: &mut Table, metric: &MetricComparison) {
     let Some(ranks) = &metric.ranks else { return };
-    // The most citations, or the longest answer, is no first place.
+    // The most citations, or the longest answer, is not the best.
     if metric.systems.len() < 2 || !metric.metric.higher_is_better {
         return;
     }

@@ -60,7 +60,7 @@ pub(super) fn score(
         .sum();
     let value = value(scorer, &credits, &weights, positive);
     let notes = notes(scorer, &credits, value);
-    // Without positive weights there is no share; the weights stay as they are.
+    // Without positive weights there is no share; the weights stay unchanged.
     let whole = if positive > 0.0 { positive } else { 1.0 };
     let mut components = Vec::with_capacity(credits.len());
     for ((criterion, weight), credit) in case.criteria.iter().zip(weights).zip(credits) {

@@ -73,8 +73,8 @@ fn gates_that_are_met_exit_with_0() {
     let done = compare(&work, &[&["out"], &met[..]].concat()).exits_with(0);
     assert_eq!(
         unwrapped(&done.stderr),
-        "note: length: beta >= alpha is met by whatever cannot be told apart; a margin, such as \"length: beta >= \
-         alpha-0.02\", says how much worse is tolerable"
+        "note: length: beta >= alpha is met by any system that is not significantly worse; a margin, such as \"length: beta >= \
+         alpha-0.02\", limits how much worse it may be"
     );
     // What a gate names is compared, too.
     assert!(

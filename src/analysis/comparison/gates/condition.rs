@@ -21,12 +21,19 @@ pub struct Gate {
 pub(super) enum Demand {
     /// The mean of the system is at least this value.
     AtLeast { system: String, least: f64 },
-    /// The first system is significantly better than the second.
-    Better { pair: [String; 2] },
-    /// The first system is not significantly worse than the second.
-    NotWorse { pair: [String; 2] },
-    /// The first system is at most this much worse than the second.
-    Within { pair: [String; 2], margin: f64 },
+    /// The first system stands so to the second.
+    Order { pair: [String; 2], order: Order },
+}
+
+/// How the first of two systems must stand to the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Order {
+    /// Significantly better.
+    Better,
+    /// Not significantly worse.
+    NotWorse,
+    /// At most this much worse.
+    Within(f64),
 }
 
 impl Gate {
@@ -56,13 +63,19 @@ impl Gate {
         &self.metric
     }
 
+    /// How it orders two systems; `None` for a mean.
+    pub(super) fn order(&self) -> Option<Order> {
+        match self.demand {
+            Demand::AtLeast { .. } => None,
+            Demand::Order { order, .. } => Some(order),
+        }
+    }
+
     /// The systems that it names.
     pub(super) fn systems(&self) -> &[String] {
         match &self.demand {
             Demand::AtLeast { system, .. } => std::slice::from_ref(system),
-            Demand::Better { pair } | Demand::NotWorse { pair } | Demand::Within { pair, .. } => {
-                pair
-            }
+            Demand::Order { pair, .. } => pair,
         }
     }
 }
@@ -91,9 +104,12 @@ impl<'a> ConditionReader<'a> {
                 if !or_equal {
                     return Err(self.refusal("a margin needs >=, such as \"A>=B-0.02\""));
                 }
-                return Ok(vec![self.order(left, system, baseline, |pair| {
-                    Demand::Within { pair, margin }
-                })?]);
+                return Ok(vec![self.order(
+                    left,
+                    system,
+                    Order::Within(margin),
+                    baseline,
+                )?]);
             }
             if let Ok(least) = right.parse::<f64>() {
                 if !or_equal || !least.is_finite() {
@@ -102,14 +118,12 @@ impl<'a> ConditionReader<'a> {
                 return self.floor(left, least);
             }
         }
-        let demand = |pair| {
-            if or_equal {
-                Demand::NotWorse { pair }
-            } else {
-                Demand::Better { pair }
-            }
+        let order = if or_equal {
+            Order::NotWorse
+        } else {
+            Order::Better
         };
-        Ok(vec![self.order(left, right, baseline, demand)?])
+        Ok(vec![self.order(left, right, order, baseline)?])
     }
 
     /// `METRIC>=VALUE` of every system, or `SYSTEM:METRIC>=VALUE`.
@@ -156,13 +170,7 @@ impl<'a> ConditionReader<'a> {
     }
 
     /// A demand on two systems; the first may have the metric's name before it.
-    fn order(
-        &self,
-        left: &str,
-        right: &str,
-        baseline: Option<&str>,
-        demand: impl FnOnce([String; 2]) -> Demand,
-    ) -> Result<Gate> {
+    fn order(&self, left: &str, right: &str, order: Order, baseline: Option<&str>) -> Result<Gate> {
         let main = self
             .observations
             .headline()
@@ -191,8 +199,7 @@ impl<'a> ConditionReader<'a> {
             return Err(self.refusal(&format!("only pairs with --baseline {baseline} are tested")));
         }
         let metric = self.directed(metric)?;
-        let demand = demand(pair);
-        if let Demand::Within { margin, .. } = demand
+        if let Order::Within(margin) = order
             && let Some(range) = metric.range()
             // `A>=B-2` is most likely meant in points of 100; taken as it stands, it could never be
             // missed.
@@ -206,7 +213,7 @@ impl<'a> ConditionReader<'a> {
         Ok(Gate {
             text: self.condition.to_owned(),
             metric,
-            demand,
+            demand: Demand::Order { pair, order },
         })
     }
 
@@ -318,9 +325,9 @@ mod tests {
             assert!(gate(wrong, &observed).is_err(), "{wrong}");
         }
         let within = |condition: &str| gate(condition, &observed).unwrap().remove(0).demand;
-        let expected = Demand::Within {
+        let expected = Demand::Order {
             pair: pair("a", "b"),
-            margin: 0.02,
+            order: Order::Within(0.02),
         };
         assert_eq!(within("a>=b-0.02"), expected);
         assert_eq!(within("score: a >= b - 2e-2"), expected);
@@ -337,16 +344,20 @@ mod tests {
             ("0.5", &[0.3]),
         ]);
         let demand = |condition: &str| gate(condition, &observed).unwrap().remove(0).demand;
-        let named = Demand::NotWorse {
+        let named = Demand::Order {
             pair: pair("a", "b-0.02"),
+            order: Order::NotWorse,
         };
         assert_eq!(demand("a>=b-0.02"), named);
-        let margin = Demand::Within {
+        let margin = Demand::Order {
             pair: pair("a", "b-0.02"),
-            margin: 0.1,
+            order: Order::Within(0.1),
         };
         assert_eq!(demand("a>=b-0.02-0.1"), margin);
-        let pair = pair("a", "0.5");
-        assert_eq!(demand("a>=0.5"), Demand::NotWorse { pair });
+        let number = Demand::Order {
+            pair: pair("a", "0.5"),
+            order: Order::NotWorse,
+        };
+        assert_eq!(demand("a>=0.5"), number);
     }
 }

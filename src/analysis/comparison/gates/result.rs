@@ -1,9 +1,9 @@
-//! What became of a gate: met, missed, undecided, or not to be checked, with the numbers that say so.
+//! The outcome of a gate: met, missed, undecided or unchecked, with its numbers.
 
 use serde::Serialize;
 
 use super::REMEDY;
-use super::condition::{Demand, Gate};
+use super::condition::{Demand, Gate, Order};
 use crate::analysis::comparison::pairs::{POWER, between_extremes};
 use crate::analysis::comparison::shared::{SAME, SharedCases};
 use crate::analysis::comparison::{
@@ -14,7 +14,7 @@ use crate::domain::Unit;
 use crate::stats::{Interval, mean, normal_quantile, standard_error};
 use crate::text::names::counted;
 
-/// What became of a gate.
+/// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum GateOutcome {
     Met,
     /// It does not.
     Missed,
-    /// These questions cannot tell.
+    /// These questions do not decide.
     Undecided,
     /// Data are missing, so that it counts as missed.
     Unchecked,
@@ -46,7 +46,7 @@ impl GateOutcome {
 pub struct GateResult {
     /// The condition; one on the means of every system has a result for each.
     pub condition: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: GateOutcome,
     /// The numbers and the reason as a sentence.
     pub message: String,
@@ -66,7 +66,7 @@ pub struct GateResult {
     pub questions: usize,
     /// About how many questions would decide an undecided gate with 80% power.
     pub questions_needed: Option<usize>,
-    /// Whether the condition is `A>=B`, which says nothing of how much worse is tolerable.
+    /// Whether the condition is `A>=B`, without a tolerable margin.
     #[serde(skip)]
     pub is_not_worse: bool,
 }
@@ -137,7 +137,7 @@ impl GateCheck<'_> {
             p: None,
             questions: 0,
             questions_needed: None,
-            is_not_worse: matches!(self.gate.demand, Demand::NotWorse { .. }),
+            is_not_worse: self.gate.order() == Some(Order::NotWorse),
         };
         let mut metrics = self.comparison.metrics.iter();
         let Some(metric) = metrics.find(|metric| metric.metric == self.gate.metric) else {
@@ -150,9 +150,7 @@ impl GateCheck<'_> {
         }
         let decision = match &self.gate.demand {
             Demand::AtLeast { system, .. } => self.mean(system, metric, &mut result),
-            Demand::Better { pair } | Demand::NotWorse { pair } | Demand::Within { pair, .. } => {
-                self.difference(pair, metric, &mut result)
-            }
+            Demand::Order { pair, order } => self.difference(pair, *order, metric, &mut result),
         };
         result.outcome = decision.outcome;
         result.questions_needed = decision.questions_needed;
@@ -164,8 +162,10 @@ impl GateCheck<'_> {
     fn threshold(&self) -> f64 {
         match self.gate.demand {
             Demand::AtLeast { least, .. } => least,
-            Demand::Within { margin, .. } => -margin,
-            Demand::Better { .. } | Demand::NotWorse { .. } => 0.0,
+            Demand::Order { order, .. } => match order {
+                Order::Within(margin) => -margin,
+                Order::Better | Order::NotWorse => 0.0,
+            },
         }
     }
 
@@ -218,7 +218,7 @@ impl GateCheck<'_> {
                     "with {} unscored and {} without an answer it could be {}; {REMEDY}",
                     system.unscored,
                     system.missing,
-                    as_number(lowest)
+                    possible(lowest)
                 ),
             ),
             _ => Decision::new(GateOutcome::Met, String::new()),
@@ -229,6 +229,7 @@ impl GateCheck<'_> {
     fn difference(
         &self,
         labels: &[String; 2],
+        order: Order,
         metric: &MetricComparison,
         result: &mut GateResult,
     ) -> Decision {
@@ -239,23 +240,21 @@ impl GateCheck<'_> {
         result.estimate = Some(pair.estimate);
         result.interval = pair.interval;
         result.p = Some(pair.p);
-        let decision = match self.gate.demand {
-            Demand::Within { margin, .. } => self.within(&pair, margin, result.questions),
-            Demand::Better { .. } => self.better(&pair, labels, result.questions),
-            Demand::NotWorse { .. } | Demand::AtLeast { .. } => {
-                self.not_worse(&pair, labels, metric)
-            }
+        let decision = match order {
+            Order::Within(margin) => self.within(&pair, margin, result.questions),
+            Order::Better => self.better(&pair, labels, result.questions),
+            Order::NotWorse => self.not_worse(&pair, labels, metric),
         };
         if decision.outcome != GateOutcome::Met || self.tolerate_missing {
             return decision;
         }
-        let holds = match self.gate.demand {
-            Demand::Within { margin, .. } => {
+        let holds = match order {
+            Order::Within(margin) => {
                 let shared = self.shared();
                 let low = shared.and_then(|shared| lowest_difference(&shared, &pair));
                 low.is_none_or(|low| low > -margin)
             }
-            _ => !pair.of.sensitive,
+            Order::Better | Order::NotWorse => !pair.of.sensitive,
         };
         if holds {
             return decision;
@@ -266,18 +265,20 @@ impl GateCheck<'_> {
 
     /// At most `margin` worse: the interval lies above -margin.
     fn within(&self, pair: &Difference<'_>, margin: f64, questions: usize) -> Decision {
-        // Where all differences are equal there is no interval, but a system that is better is not worse.
+        // Equal differences have no interval, but a system that is better is not worse.
         let is_better = pair.of.differs && pair.estimate > 0.0;
-        if is_better || pair.interval.is_some_and(|interval| interval.low > -margin) {
+        let outcome = within_margin(pair.interval, margin);
+        if is_better || outcome == GateOutcome::Met {
             return Decision::new(GateOutcome::Met, String::new());
         }
-        let Some(interval) = pair.interval else {
-            return Decision::new(GateOutcome::Undecided, "these questions give no interval");
-        };
-        if interval.high < -margin {
-            return Decision::new(GateOutcome::Missed, below(-margin));
+        if outcome == GateOutcome::Missed {
+            return Decision::new(outcome, below(-margin));
         }
-        // Planned for systems that are equal; where that many questions were asked, for what was observed.
+        if pair.interval.is_none() {
+            return Decision::new(outcome, "these questions give no interval");
+        }
+        // Planned for equal systems; where there are already that many questions, for the difference
+        // that was observed.
         let planned = self.needed(pair.error(), questions, margin);
         if planned.is_some() {
             return self.undecided(pair.error(), questions, margin, " if they were equal");
@@ -317,7 +318,8 @@ impl GateCheck<'_> {
         if pair.of.differs && pair.estimate < 0.0 {
             return Decision::new(GateOutcome::Missed, format!("{second} is better"));
         }
-        // Of differences that are all 0 every sign assignment is the same; that is no lack of questions.
+        // Differences that are all 0 give p = 1 however many questions there are: the number of
+        // questions decides whether a p could have been significant.
         let smallest_p = if pair.of.wins + pair.of.losses == 0 {
             Some(0.5_f64.powi(metric.questions as i32 - 1))
         } else {
@@ -334,7 +336,7 @@ impl GateCheck<'_> {
         Decision::new(GateOutcome::Met, String::new())
     }
 
-    /// Undecided, with the number of questions that would tell so large a distance from the threshold.
+    /// Undecided, with the number of questions that would decide at this distance from the threshold.
     fn undecided(
         &self,
         error: Option<f64>,
@@ -413,7 +415,7 @@ impl OwnMean {
     }
 }
 
-/// QuestionValues with the question of each.
+/// Values with the question of each.
 #[derive(Default)]
 struct QuestionValues {
     values: Vec<f64>,
@@ -491,6 +493,15 @@ fn lowest_difference(shared: &SharedCases<'_>, pair: &Difference<'_>) -> Option<
     Some(interval.low)
 }
 
+/// Whether a difference with this interval is above -margin, below it, or either.
+fn within_margin(interval: Option<Interval>, margin: f64) -> GateOutcome {
+    match interval {
+        Some(interval) if interval.low > -margin => GateOutcome::Met,
+        Some(interval) if interval.high < -margin => GateOutcome::Missed,
+        _ => GateOutcome::Undecided,
+    }
+}
+
 /// Why two systems have no test.
 fn untested(metric: &MetricComparison, labels: &[String; 2]) -> Decision {
     let name = &metric.metric.name;
@@ -534,6 +545,15 @@ fn sentence(result: &GateResult, reason: &str) -> String {
     text
 }
 
+/// A lowest possible value; net shares have no lowest one.
+fn possible(lowest: f64) -> String {
+    if lowest.is_finite() {
+        as_number(lowest)
+    } else {
+        "any value".to_owned()
+    }
+}
+
 fn below(threshold: f64) -> String {
     format!("the whole interval is below {threshold}")
 }
@@ -544,4 +564,22 @@ fn as_number(value: f64) -> String {
 
 fn with_sign(value: f64) -> String {
     format!("{value:+.4}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_holds_the_margin_decides_nothing() {
+        let within =
+            |low: f64, high: f64, margin: f64| within_margin(Some(Interval { low, high }), margin);
+        assert_eq!(within(-0.01, 0.05, 0.02), GateOutcome::Met);
+        assert_eq!(within(-0.04, -0.01, 0.05), GateOutcome::Met);
+        assert_eq!(within(-0.06, -0.021, 0.02), GateOutcome::Missed);
+        for (low, high) in [(-0.02, 0.05), (-0.06, -0.02), (-0.1, 0.1)] {
+            assert_eq!(within(low, high, 0.02), GateOutcome::Undecided);
+        }
+        assert_eq!(within_margin(None, 0.05), GateOutcome::Undecided);
+    }
 }
