@@ -27,6 +27,7 @@ pub use observations::{
     ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,
     unknown_name,
 };
+pub(super) use observe::metrics_of;
 pub use observe::{RunAnswers, observe};
 pub(crate) use pairs::MIN_QUESTIONS;
 pub use power::{PlannedStudy, PowerPlan, plan_power};

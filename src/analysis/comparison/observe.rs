@@ -77,7 +77,10 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
 }
 
 /// The metrics of a scorer with these answers.
-fn metrics_of(scorer: &ScorerId, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
+pub(in crate::analysis) fn metrics_of(
+    scorer: &ScorerId,
+    answers: &[&ScoredAnswer],
+) -> Vec<(MetricId, Quantity)> {
     let all = quantities(answers);
     let mut metrics = Vec::new();
     let grades = all.iter().filter(|(column, _)| column.unit == Unit::Grade);

@@ -32,8 +32,8 @@ pub struct AgreementOptions {
         value_name = "LEVEL"
     )]
     pub level: AgreementLevel,
-    /// Which number of a run, and which item of the labels: score, a component, an aspect, ann_score, SCORER.score
-    /// [default: the score of the first scorer]
+    /// Which number of a run, and which item of the labels: score, a component, an aspect, a tag, ann_score,
+    /// SCORER.score [default: the score of the first scorer]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Differences of a judge's values up to X are ties [default: chosen to give it as many ties as people have]

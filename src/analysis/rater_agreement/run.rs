@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::analysis::quantity::{distinct, finite};
+use crate::analysis::comparison::metrics_of;
+use crate::analysis::quantity::{Quantity, distinct, finite};
 use crate::domain::{ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer};
 
 /// A run's scores as the ratings of one judge.
 ///
 /// Without `metric` the rating of a whole answer is the score of the first scorer with one (the rubric's first), and
 /// the items are the judged components: criteria, snippets, citations, excerpts, aspects; one that an earlier scorer has, too,
-/// is called `SCORER.NAME`. With a `metric` (`score`, `ann_score`, a component, or one of these as `SCORER.NAME`), both the
-/// whole answer and the item of that name have its value. Unscored values are omitted.
+/// is called `SCORER.NAME`. With a `metric` (`score`, `ann_score`, a component, a tag, any other metric that comparisons have, or
+/// one of these as `SCORER.NAME`), both the whole answer and the item of that name have its value. Unscored values are omitted.
 ///
 /// # Errors
 /// The names of all numbers if none is called `metric`.
@@ -22,7 +23,10 @@ pub fn run_rater(
 ) -> Result<Rater, Vec<String>> {
     let whole = whole_answer(scored);
     let chosen = match metric {
-        Some(metric) => Some(number_called(metric, whole, scored)?),
+        Some(metric) => match number_called(metric, whole, scored) {
+            Ok(number) => Some(number),
+            Err(numbers) => return by_compared_metric(name, metric, scored, numbers),
+        },
         None => whole,
     };
     let owners = first_scorers(scored);
@@ -102,6 +106,52 @@ fn number_called<'a>(
         }
     }
     Err(distinct(known.iter().map(|(_, name)| (*name).to_owned())))
+}
+
+/// The run as a rater by a metric that comparisons compute from several numbers of a score, such as that of a tag.
+///
+/// # Errors
+/// The names of all numbers, the given ones first, if there is no metric of this name.
+fn by_compared_metric(
+    name: &str,
+    metric: &str,
+    scored: &[Arc<ScoredAnswer>],
+    mut known: Vec<String>,
+) -> Result<Rater, Vec<String>> {
+    for scorer in distinct(scored.iter().map(|answer| &answer.score.scorer)) {
+        let own = scored.iter().map(|answer| &**answer);
+        let answers: Vec<&ScoredAnswer> = own
+            .filter(|answer| answer.score.scorer == *scorer)
+            .collect();
+        for (id, quantity) in metrics_of(scorer, &answers) {
+            if id.is_called(metric) {
+                return Ok(by_quantity(name, metric, &answers, &quantity));
+            }
+            if !known.contains(&id.name) {
+                known.push(id.name);
+            }
+        }
+    }
+    Err(known)
+}
+
+/// A rater whose ratings of whole answers, and of the item `metric`, are the values of a quantity.
+fn by_quantity(name: &str, metric: &str, answers: &[&ScoredAnswer], of: &Quantity) -> Rater {
+    let mut rater = Rater::new(name, RaterKind::Judge);
+    for answer in answers {
+        let Some(value) = of.observe(answer).value() else {
+            continue;
+        };
+        for item in [None, Some(Arc::from(metric))] {
+            rater.ratings.push(Rating {
+                system: answer.system.clone(),
+                case_id: answer.case.case_id.clone(),
+                item,
+                value,
+            });
+        }
+    }
+    rater
 }
 
 /// The first scorer with a number of each name.
@@ -211,6 +261,28 @@ mod tests {
         assert_eq!(of(&rater), [(None, 0.5), (Some("rubric.length"), 0.5)]);
         let known = run_rater("r", &run(), Some("lenght")).unwrap_err();
         assert_eq!(known[..4], ["score", "coverage", "length", "ann_score"]);
+    }
+
+    #[test]
+    fn a_metric_may_be_a_tag_as_in_comparisons() {
+        let mut run = run();
+        let mut tagged = simple_score(Some(1.0));
+        tagged.components[4].tags = vec!["depth".into()];
+        tagged.components[0].tags = vec!["depth".into()];
+        run[1] = answer(tagged);
+        for metric in ["depth", "rubric.depth"] {
+            let rater = run_rater("r", &run, Some(metric)).unwrap();
+            // Length 0.5 with the weight 0.1, the property 1 with 0.6: 0.65 / 0.7.
+            let expected = 0.65 / 0.7;
+            assert!(
+                (rater.ratings[0].value - expected).abs() < 1e-12,
+                "{rater:?}"
+            );
+            let items: Vec<Option<&str>> = of(&rater).iter().map(|(item, _)| *item).collect();
+            assert_eq!(items, [None, Some(metric)]);
+        }
+        let known = run_rater("r", &run, Some("dept")).unwrap_err();
+        assert!(known.iter().any(|name| name == "depth"), "{known:?}");
     }
 
     #[test]
