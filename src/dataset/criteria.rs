@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, text_field};
 use super::inspect_log::read_input;
-use super::profiles::{SCHOLARQA_CS2, SHIPPED_PROFILES, rubric_profile};
+use super::profiles::{SCHOLARQA_CS2, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
 use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
@@ -163,8 +163,8 @@ impl FirstCase {
 
     /// The first built-in profile whose fields these are.
     fn other_profile(&self) -> Option<RubricProfile> {
-        for (name, _) in &SHIPPED_PROFILES {
-            if let Ok(profile) = rubric_profile(Some(name))
+        for (name, _) in shipped_profiles() {
+            if let Ok(profile) = rubric_profile(Some(&name))
                 && self.has(&profile.case.id)
                 && self.has_criteria(&profile)
             {

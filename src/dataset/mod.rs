@@ -40,7 +40,7 @@ pub use labels::{Labels, load_labels, parse_labels};
 pub use pairing::{PairOptions, Pairing, pair};
 pub use perturbed::{perturbed, perturbed_system};
 pub use predictions::{Predictions, load_predictions, parse_predictions};
-pub use profiles::{SHIPPED_PROFILES, profile_source, rubric_profile};
+pub use profiles::{profile_source, rubric_profile, shipped_profiles};
 pub use reader::{JsonLine, parse_jsonl, read_jsonl};
 pub(crate) use reader::{all, no_faults};
 pub use references::{References, load_references};

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use include_dir::File;
 use serde_json::Value;
 
 use crate::domain::{RubricProfile, comparable_level};
 use crate::error::{Error, InputFault, Result};
-use crate::files::{parse_toml, read_small_text};
+use crate::files::{RUBRICS, parse_toml, read_small_text};
 use crate::text::names::nearest;
 
 /// File of a profile in its directory.
@@ -15,41 +16,30 @@ const PROFILE: &str = "profile.toml";
 /// The profile of ScholarQA-CS2, whose files are recognized.
 pub(super) const SCHOLARQA_CS2: &str = "scholarqa-cs2";
 
-/// Names and texts of the shipped profiles, the default first.
-pub const SHIPPED_PROFILES: [(&str, &str); 7] = [
-    (
-        "criteria",
-        include_str!("../../rubrics/criteria/profile.toml"),
-    ),
-    (
-        "scholarqa-cs",
-        include_str!("../../rubrics/scholarqa_cs/profile.toml"),
-    ),
-    (
-        "healthbench",
-        include_str!("../../rubrics/healthbench/profile.toml"),
-    ),
-    (
-        "researchrubrics",
-        include_str!("../../rubrics/researchrubrics/profile.toml"),
-    ),
-    (
-        "researchqa",
-        include_str!("../../rubrics/researchqa/profile.toml"),
-    ),
-    (
-        SCHOLARQA_CS2,
-        include_str!("../../rubrics/scholarqa_cs2/profile.toml"),
-    ),
-    ("race", include_str!("../../rubrics/race/profile.toml")),
-];
+/// The profile of cases that name none.
+const DEFAULT_PROFILE: &str = "criteria";
+
+/// Names and texts of the shipped profiles, the default first. A profile has the name of its directory below `rubrics/`, with
+/// hyphens.
+pub fn shipped_profiles() -> Vec<(String, &'static str)> {
+    let mut profiles = Vec::new();
+    for dir in RUBRICS.dirs() {
+        let text = dir.get_file(dir.path().join(PROFILE));
+        if let Some(text) = text.and_then(File::contents_utf8) {
+            let name = dir.path().display().to_string().replace('_', "-");
+            profiles.push((name, text));
+        }
+    }
+    profiles.sort_by_key(|(name, _)| (name != DEFAULT_PROFILE, name.clone()));
+    profiles
+}
 
 /// The profile of this name or directory; the default one for `None`.
 ///
 /// # Errors
 /// [`Error::Usage`] for a name that is neither; [`Error::Input`] for a file that is not a profile, with its line.
 pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
-    let (name, source, path) = profile_source(name.unwrap_or("criteria"))?;
+    let (name, source, path) = profile_source(name.unwrap_or(DEFAULT_PROFILE))?;
     let profile = parse(&source, Path::new(&path))?;
     Ok(RubricProfile {
         name: if path == name {
@@ -68,11 +58,9 @@ pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
 pub fn profile_source(name: &str) -> Result<(String, String, String)> {
     // A shipped name wins over a directory of that name, so that a result's `--rubric` means the
     // same everywhere.
-    if let Some((name, source)) = SHIPPED_PROFILES
-        .iter()
-        .find(|(shipped, _)| *shipped == name)
-    {
-        return Ok(((*name).to_owned(), (*source).to_owned(), (*name).to_owned()));
+    let shipped = shipped_profiles();
+    if let Some((name, source)) = shipped.iter().find(|(shipped, _)| shipped == name) {
+        return Ok((name.clone(), (*source).to_owned(), name.clone()));
     }
     let path = Path::new(name).join(PROFILE);
     if path.is_file() {
@@ -82,9 +70,9 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
             path.display().to_string(),
         ));
     }
-    let names = SHIPPED_PROFILES.map(|(name, _)| name);
-    let near =
-        nearest(name, names).map_or_else(String::new, |near| format!("did you mean {near}? "));
+    let names: Vec<&str> = shipped.iter().map(|(name, _)| name.as_str()).collect();
+    let near = nearest(name, names.iter().copied())
+        .map_or_else(String::new, |near| format!("did you mean {near}? "));
     let what = format!(
         "--rubric: no rubric is called \"{}\"; {near}There are {}",
         name.escape_debug(),
@@ -177,9 +165,22 @@ mod tests {
 
     #[test]
     fn shipped_profiles_are_valid_and_carry_their_own_names() {
-        for (name, source) in SHIPPED_PROFILES {
-            assert_eq!(parse(source, Path::new(name)).unwrap().name, name);
+        for (name, source) in shipped_profiles() {
+            assert_eq!(parse(source, Path::new(&name)).unwrap().name, name);
         }
+    }
+
+    /// A new directory is compiled in only when this crate is compiled again.
+    #[test]
+    fn every_profile_of_the_repository_is_shipped() {
+        let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
+        let mut count = 0;
+        for entry in std::fs::read_dir(rubrics).unwrap() {
+            let has_profile = entry.unwrap().path().join(PROFILE).is_file();
+            count += usize::from(has_profile);
+        }
+        let shipped = shipped_profiles().len();
+        assert_eq!(shipped, count, "`touch src/files.rs` and build again");
     }
 
     #[test]
@@ -189,7 +190,7 @@ mod tests {
             std::fs::write(dir.path().join(PROFILE), text).unwrap();
             rubric_profile(dir.path().to_str()).unwrap_err().to_string()
         };
-        let good = SHIPPED_PROFILES[0].1;
+        let good = shipped_profiles()[0].1;
         let error = of(&good.replace("abstain", "abstention"));
         assert!(
             error.contains("profile.toml:5: unknown field `abstention`"),

@@ -132,11 +132,14 @@ const PUBLISHED: [(&str, &str); 19] = [
 ];
 
 fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
-    let is_own = |part: &str| family.kinds().any(|info| part.starts_with(info.name));
-    PUBLISHED
-        .into_iter()
-        .filter(|(part, _)| is_own(part))
-        .collect()
+    let mut own = Vec::new();
+    for (part, hash) in PUBLISHED {
+        let kind = part.split(' ').next().unwrap_or_default();
+        if family.kinds().any(|info| info.name == kind) {
+            own.push((part, hash));
+        }
+    }
+    own
 }
 
 /// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).

@@ -8,124 +8,62 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use include_dir::Dir;
+
 use super::manifest::{MANIFEST, PromptManifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
-use crate::files::read_small_text;
+use crate::files::{RUBRICS, read_small_text};
 
 const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
-const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
-const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
-const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
-const CRITERIA_MANIFEST: &str = include_str!("../../rubrics/criteria/manifest.toml");
-const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 20] = [
-    (
-        "system.txt",
-        include_str!("../../rubrics/scholarqa_cs/system.txt"),
-    ),
-    (
-        "answer.txt",
-        include_str!("../../rubrics/scholarqa_cs/answer.txt"),
-    ),
-    (
-        "expertise.txt",
-        include_str!("../../rubrics/scholarqa_cs/expertise.txt"),
-    ),
-    (
-        "property.txt",
-        include_str!("../../rubrics/scholarqa_cs/property.txt"),
-    ),
-    (
-        "evidence.txt",
-        include_str!("../../rubrics/scholarqa_cs/evidence.txt"),
-    ),
-    (
-        "citations.txt",
-        include_str!("../../rubrics/scholarqa_cs/citations.txt"),
-    ),
-    (
-        "aspect.system.txt",
-        include_str!("../../rubrics/aspects/aspect.system.txt"),
-    ),
-    (
-        "aspect.answer.txt",
-        include_str!("../../rubrics/aspects/aspect.answer.txt"),
-    ),
-    (
-        "aspect.reference.txt",
-        include_str!("../../rubrics/aspects/aspect.reference.txt"),
-    ),
-    (
-        "aspect.rubric.txt",
-        include_str!("../../rubrics/aspects/aspect.rubric.txt"),
-    ),
-    (
-        "attribution.system.txt",
-        include_str!("../../rubrics/attribution/attribution.system.txt"),
-    ),
-    (
-        "attribution.document.txt",
-        include_str!("../../rubrics/attribution/attribution.document.txt"),
-    ),
-    (
-        "attribution.claim.txt",
-        include_str!("../../rubrics/attribution/attribution.claim.txt"),
-    ),
-    (
-        "criteria.system.txt",
-        include_str!("../../rubrics/criteria/criteria.system.txt"),
-    ),
-    (
-        "criteria.answer.txt",
-        include_str!("../../rubrics/criteria/criteria.answer.txt"),
-    ),
-    (
-        "criteria.task.txt",
-        include_str!("../../rubrics/criteria/criteria.task.txt"),
-    ),
-    (
-        "precision.system.txt",
-        include_str!("../../rubrics/scholarqa_cs2/precision.system.txt"),
-    ),
-    (
-        "precision.txt",
-        include_str!("../../rubrics/scholarqa_cs2/precision.txt"),
-    ),
-    (
-        "citation_group.system.txt",
-        include_str!("../../rubrics/scholarqa_cs2/citation_group.system.txt"),
-    ),
-    (
-        "citation_group.txt",
-        include_str!("../../rubrics/scholarqa_cs2/citation_group.txt"),
-    ),
-];
+/// The directory below `rubrics/` whose manifest comes first: its mode and its comments are those of the whole set.
+const FIRST_DIRECTORY: &str = "scholarqa_cs";
 
-/// The built-in manifest: the rubric's plus the tables of the others.
-fn builtin_manifest() -> String {
-    let mut manifest = RUBRIC_MANIFEST.to_owned();
-    for other in [
-        ASPECT_MANIFEST,
-        ATTRIBUTION_MANIFEST,
-        CRITERIA_MANIFEST,
-        CS2_MANIFEST,
-    ] {
-        // What comes before the first table (mode, comments) is that of the first manifest.
-        let tables = other.find("\n[").map_or(other, |at| &other[at..]);
-        manifest.push_str(tables);
+/// The directories below `rubrics/` that have prompts. Each of them is a set by itself.
+fn builtin_directories() -> Vec<&'static Dir<'static>> {
+    let mut directories: Vec<&Dir<'_>> = RUBRICS
+        .dirs()
+        .filter(|dir| dir.contains(dir.path().join(MANIFEST)))
+        .collect();
+    directories.sort_by_key(|dir| (dir.path() != Path::new(FIRST_DIRECTORY), dir.path()));
+    directories
+}
+
+/// The manifest of the built-in prompts, with the tables of all directories, and their texts by file name.
+fn builtin_sources() -> (String, BTreeMap<String, String>) {
+    let mut manifest = String::new();
+    let mut texts = BTreeMap::new();
+    for file in builtin_directories().into_iter().flat_map(Dir::files) {
+        let name = file
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let text = file.contents_utf8().unwrap_or_default();
+        if name == MANIFEST {
+            manifest.push_str(if manifest.is_empty() {
+                text
+            } else {
+                tables_of(text)
+            });
+        } else if name.ends_with(".txt") {
+            texts.insert(name.into_owned(), text.to_owned());
+        }
     }
-    manifest
+    (manifest, texts)
+}
+
+/// A manifest without what comes before its first table.
+fn tables_of(manifest: &str) -> &str {
+    manifest.find("\n[").map_or(manifest, |at| &manifest[at..])
 }
 
 impl PromptSet {
     /// The built-in prompts.
     pub fn builtin() -> Self {
-        let files = BUILTIN_FILES
-            .map(|(name, text)| (name.to_owned(), text.to_owned()))
-            .into();
+        let (manifest, files) = builtin_sources();
         #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
-        Self::compile(builtin_manifest(), files, Path::new("built-in prompts"))
+        Self::compile_over(None, manifest, files, Path::new("built-in prompts"))
             .expect("the built-in prompts")
     }
 
@@ -217,8 +155,12 @@ impl PromptSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::{Family, InsertMode};
-    use crate::question::{ASPECT, ATTRIBUTION, PROPERTY, Property};
+    use crate::prompt::{Family, InsertMode, PromptFamily};
+    use crate::question::{ATTRIBUTION, CRITERIA, PROPERTY, Property};
+
+    fn attribution() -> PromptFamily {
+        PromptFamily::of(&ATTRIBUTION)
+    }
 
     fn property() -> Property {
         Property {
@@ -269,20 +211,12 @@ mod tests {
         let (_dir, set) = edited("README.md", |text| text);
         assert!(set.unwrap().families().iter().all(Family::is_builtin));
         let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
-        for name in [
-            "scholarqa_cs",
-            "aspects",
-            "attribution",
-            "criteria",
-            "scholarqa_cs2",
-        ] {
+        for dir in builtin_directories() {
+            let set = PromptSet::load(&rubrics.join(dir.path())).unwrap();
             assert!(
-                PromptSet::load(&rubrics.join(name))
-                    .unwrap()
-                    .families()
-                    .iter()
-                    .all(Family::is_builtin),
-                "{name}"
+                set.families().iter().all(Family::is_builtin),
+                "{:?}",
+                dir.path()
             );
         }
     }
@@ -290,43 +224,51 @@ mod tests {
     #[test]
     fn a_family_that_a_set_lacks_is_the_built_in_one_and_an_edited_one_changes_no_other() {
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "Be strict.");
-        let set = set.unwrap();
-        let is_builtin: Vec<bool> = set
-            .families()
-            .iter()
-            .map(|family| family.is_builtin())
-            .collect();
-        assert_eq!(is_builtin, [true, true, false, true, true]);
+        for family in set.unwrap().families() {
+            assert_eq!(
+                family.is_builtin(),
+                family.id != attribution(),
+                "{family:?}"
+            );
+        }
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
         let manifest = "mode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
         fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
         let set = PromptSet::load(dir.path()).unwrap();
-        let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
-        assert_eq!(
-            modes,
-            [
-                InsertMode::Fenced,
-                InsertMode::Fenced,
-                InsertMode::Verbatim,
-                InsertMode::Fenced,
-                InsertMode::Fenced
-            ]
-        );
-        assert_eq!(
-            rubric(&set).fingerprint(),
-            rubric(&PromptSet::builtin()).fingerprint()
-        );
-        assert!(
-            set.family(&ATTRIBUTION)
-                .unwrap()
-                .label()
-                .starts_with("custom@")
-        );
-        assert_eq!(
-            (set.max_tokens(&ATTRIBUTION), set.max_tokens(&ASPECT)),
-            (None, Some(512))
-        );
+        for family in set.families() {
+            let is_verbatim = family.mode == InsertMode::Verbatim;
+            assert_eq!(is_verbatim, family.id == attribution(), "{family:?}");
+            assert_eq!(family.is_builtin(), !is_verbatim, "{family:?}");
+        }
+        let label = set.family(&ATTRIBUTION).unwrap().label();
+        assert!(label.starts_with("custom@"), "{label}");
+    }
+
+    #[test]
+    fn what_a_table_leaves_out_is_as_the_kind_says_and_published_wordings_add_nothing() {
+        let of = |mode: &str, table: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
+            fs::write(
+                dir.path().join("c.txt"),
+                "{{question}}{{response}}{{criteria}}{{levels}}{{reply}}",
+            )
+            .unwrap();
+            let manifest = format!(
+                "mode = \"{mode}\"\n[attribution]\nuser = [\"a.txt\"]\n{table}\n\
+                 [criteria]\nuser = [\"c.txt\"]\n{table}\n"
+            );
+            fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
+            let set = PromptSet::load(dir.path()).unwrap();
+            [&ATTRIBUTION, &CRITERIA].map(|info| (set.max_tokens(info), set.json_mode(info)))
+        };
+        assert_eq!(of("fenced", ""), [(Some(100), false), (Some(300), true)]);
+        assert_eq!(of("verbatim", ""), [(None, false), (None, false)]);
+        let given = "max_tokens = 7\njson_mode = false";
+        assert_eq!(of("fenced", given), [(Some(7), false), (Some(7), false)]);
+        let given = "max_tokens = 7\njson_mode = true";
+        assert_eq!(of("verbatim", given), [(Some(7), true), (Some(7), true)]);
     }
 
     #[test]

@@ -62,10 +62,10 @@ pub(crate) struct TaskTable {
     pub(crate) criterion: Option<String>,
     /// Files of each form of the user message, in order.
     parts: Vec<(&'static str, Vec<String>)>,
-    /// Reply limit; none by default.
+    /// Reply limit, if it is given.
     pub(crate) max_tokens: Option<u64>,
-    /// Whether to request JSON mode.
-    pub(crate) json_mode: bool,
+    /// Whether to request JSON mode, if it is given.
+    pub(crate) json_mode: Option<bool>,
     /// JSON schema of the reply, as text, or `{name, schema}`, which is sent as it is; only for kinds whose reply is a
     /// JSON object.
     pub(crate) schema: Option<String>,
@@ -231,7 +231,7 @@ impl<'de> Visitor<'de> for TableOf {
                 "system" => table.system = Some(map.next_value()?),
                 "criterion" => table.criterion = Some(map.next_value()?),
                 "max_tokens" => table.max_tokens = Some(map.next_value()?),
-                "json_mode" => table.json_mode = map.next_value()?,
+                "json_mode" => table.json_mode = Some(map.next_value()?),
                 "schema" => table.schema = Some(map.next_value()?),
                 "title_marker" => table.title_marker = Some(map.next_value()?),
                 other => match parts.iter().find(|part| **part == other) {
@@ -351,7 +351,8 @@ mod tests {
         let manifest = PromptManifest::parse(BUILTIN, Path::new("m")).unwrap();
         assert_eq!(manifest.mode, InsertMode::Fenced);
         let citations = &manifest.tasks(&CITATIONS)[0].table;
-        assert_eq!((citations.max_tokens, citations.json_mode), (None, true));
+        assert_eq!(citations.max_tokens, None);
+        assert_eq!(citations.json_mode, Some(true));
         assert_eq!(
             manifest.tasks(&EVIDENCE)[0].user,
             ["answer.txt", "evidence.txt"]

@@ -39,8 +39,20 @@ pub struct PromptSet {
 }
 
 impl PromptSet {
-    /// Assembles a set; `dir` is for messages.
+    /// Assembles a set of the user's, which need not have all families: the built-in ones have their own label in the
+    /// record. `dir` is for messages.
     pub(super) fn compile(
+        manifest_source: String,
+        files: BTreeMap<String, String>,
+        dir: &Path,
+    ) -> Result<Self> {
+        let builtin = Self::shared_builtin();
+        Self::compile_over(Some(builtin), manifest_source, files, dir)
+    }
+
+    /// Assembles a set; missing families are those of `builtin`.
+    pub(super) fn compile_over(
+        builtin: Option<&Self>,
         manifest_source: String,
         files: BTreeMap<String, String>,
         dir: &Path,
@@ -49,8 +61,7 @@ impl PromptSet {
         let mut families = Vec::new();
         for id in PromptFamily::all() {
             let own = Family::compile(&manifest, id, &files, dir)?;
-            // A set of the user's need not have all families; the built-in ones have their own label in the record.
-            let family = own.or_else(|| Self::shared_builtin().family_of(id).cloned());
+            let family = own.or_else(|| builtin?.family_of(id).cloned());
             let Some(family) = family else {
                 let what = format!("no built-in prompts of the family {}", id.as_str());
                 return Err(Error::Internal(what));
@@ -105,20 +116,22 @@ impl PromptSet {
             .map_or(InsertMode::Fenced, |family| family.mode)
     }
 
-    /// The reply limit in tokens of this kind of question; `None`: unlimited.
+    /// The reply limit in tokens of this kind of question: that of its table, else its own; `None`: unlimited.
     pub fn max_tokens(&self, info: &KindInfo) -> Option<u64> {
-        match self.table(info) {
-            Some(table) => table.max_tokens,
-            None => info.reply_limit,
-        }
+        let given = self.table(info).and_then(|table| table.max_tokens);
+        given.or_else(|| info.reply_limit.filter(|_| self.takes_defaults_of(info)))
     }
 
-    /// Whether this kind of question requests JSON mode.
+    /// Whether this kind of question requests JSON mode: as its table says, else if its replies are JSON.
     pub fn json_mode(&self, info: &KindInfo) -> bool {
-        match self.table(info) {
-            Some(table) => table.json_mode,
-            None => info.reply == ReplyKind::Json,
-        }
+        let given = self.table(info).and_then(|table| table.json_mode);
+        given.unwrap_or(info.reply == ReplyKind::Json && self.takes_defaults_of(info))
+    }
+
+    /// Whether what a table leaves out is as the kind of question says. Published wordings are sent with what their
+    /// table says and nothing else, as their authors sent them.
+    fn takes_defaults_of(&self, info: &KindInfo) -> bool {
+        self.insert_mode(info) == InsertMode::Fenced
     }
 
     /// The text before the title of a source of which nothing else is known.

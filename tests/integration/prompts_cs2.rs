@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use scholareval::dataset::rubric_profile;
 use scholareval::domain::{CaseCriterion, ShownCitation, ShownText};
-use scholareval::prompt::{Family, PromptSet};
+use scholareval::prompt::{Family, PromptFamily, PromptSet};
 use scholareval::question::{
     CITATION_GROUP, CRITERIA, CriteriaLevels, IrrelevantParagraphs, KindInfo, PRECISION,
     SectionCitations,
@@ -111,15 +111,16 @@ fn an_import_takes_texts_marker_and_descriptions_from_their_places() {
     let loaded = PromptSet::load(&copy).unwrap();
     let labels = |set: &PromptSet| set.families().iter().map(Family::label).collect::<Vec<_>>();
     assert_eq!(labels(&loaded), labels(&set));
-    let own = labels(&PromptSet::builtin());
-    assert_eq!(labels(&set)[..3], own[..3], "the other families are ours");
-    assert!(
-        labels(&set)[3..]
-            .iter()
-            .all(|label| label.starts_with("custom@")),
-        "{:?}",
-        labels(&set)
-    );
+    let imported = [&CRITERIA, &PRECISION].map(|info: &KindInfo| PromptFamily::of(info));
+    for family in set.families() {
+        let is_imported = imported.contains(&family.id);
+        assert_eq!(
+            family.label().starts_with("custom@"),
+            is_imported,
+            "{family:?}"
+        );
+        assert_eq!(family.is_builtin(), !is_imported, "{family:?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use scholareval::dataset::{builtin_aspects, load_aspects};
 use scholareval::domain::Aspect;
-use scholareval::prompt::{Family, InsertMode, Messages, PromptSet};
+use scholareval::prompt::{Family, InsertMode, Messages, PromptFamily, PromptSet};
 use scholareval::question::{
     ASPECT, ATTRIBUTION, AspectGrade, Citations, Expertise, KindInfo, PROPERTY, Property, Question,
     SnippetEvidence, SourceSupport,
@@ -292,14 +292,21 @@ fn every_imported_family_survives_export_and_load() {
             .collect::<Vec<_>>()
     };
     assert_eq!(of(&loaded), of(&imported));
-    // All but the prompts of criteria and of ScholarQA-CS2, which are of another benchmark.
-    let is_imported = |family: &&Family| {
-        family.mode == InsertMode::Verbatim && family.label().starts_with("custom@")
-    };
-    assert_eq!(
-        loaded.families().iter().filter(is_imported).count(),
-        loaded.families().len() - 2
-    );
+    // The other families are not ScholarQABench's.
+    let scripts = [&PROPERTY, &ASPECT, &ATTRIBUTION].map(|info: &KindInfo| PromptFamily::of(info));
+    for family in loaded.families() {
+        let is_imported = scripts.contains(&family.id);
+        assert_eq!(
+            family.mode == InsertMode::Verbatim,
+            is_imported,
+            "{family:?}"
+        );
+        assert_eq!(
+            family.label().starts_with("custom@"),
+            is_imported,
+            "{family:?}"
+        );
+    }
     let aspect = aspect_task(&short_aspect(), ANSWER, None);
     assert_eq!(loaded.render(&aspect), imported.render(&aspect));
     let claim = attribution("c", "d");

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::args::RubricsCommand;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{path_text, write_stdout};
-use crate::dataset::{SHIPPED_PROFILES, load_tests, profile_source, rubric_profile};
+use crate::dataset::{load_tests, profile_source, rubric_profile, shipped_profiles};
 use crate::domain::Mode;
 use crate::error::Result;
 use crate::text::names::counted;
@@ -26,8 +26,8 @@ pub(super) fn run(command: &RubricsCommand) -> Result<()> {
 /// The profiles of the program, a line each.
 fn list() -> Result<String> {
     let mut text = String::new();
-    for (name, _) in SHIPPED_PROFILES {
-        let about = rubric_profile(Some(name))?.about;
+    for (name, _) in shipped_profiles() {
+        let about = rubric_profile(Some(&name))?.about;
         text.push_str(&format!("{name:<16}{about}\n"));
     }
     Ok(text)
