@@ -80,6 +80,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
             .iter()
             .map(|row| row.iter().map(|value| Observation::Value(*value)).collect())
             .collect(),
+        net_ranges: Vec::new(),
         samples: None,
     };
     Observations {

@@ -1,15 +1,18 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means citations pairs families power agreement powered] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means net citations pairs families power agreement powered] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "coverage/citations.rs"]
 mod citations;
+#[path = "coverage/net_shares.rs"]
+mod net_shares;
 #[path = "coverage/powered.rs"]
 mod powered;
 
 use citations::citations;
+use net_shares::net_shares;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -484,6 +487,7 @@ fn main() {
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = ![
         "means",
+        "net",
         "citations",
         "pairs",
         "families",
@@ -495,6 +499,9 @@ fn main() {
     .any(is_named);
     if all || is_named("means") {
         means(repetitions);
+    }
+    if all || is_named("net") {
+        net_shares(repetitions);
     }
     if all || is_named("citations") {
         citations(repetitions);

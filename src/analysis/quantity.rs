@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, ScorerId, Unit};
 use crate::scorer::entailment::ENTAILMENT;
-use crate::stats::{BootstrapOptions, Interval, mean, mean_interval};
+use crate::stats::{BootstrapOptions, Interval, mean, mean_interval, mean_interval_within};
 
 /// Mean over a system's aspects.
 pub use crate::scorer::prometheus::ASPECT_MEAN;
@@ -213,6 +213,37 @@ impl Quantity {
     }
 }
 
+impl Quantity {
+    /// What a net share can be in this answer: from all faults and nothing earned to everything earned without a fault. `None`
+    /// where no point can be earned, and for other units, which have one range for all answers.
+    pub(super) fn net_range(&self, unit: Unit, answer: &ScoredAnswer) -> Option<Interval> {
+        if unit != Unit::Net {
+            return None;
+        }
+        let mut faults = 0.0;
+        let mut earned = 0.0;
+        for component in &answer.score.components {
+            // The score is the sum over all components; those of other kinds have no weight.
+            let counts = match self {
+                Self::Tag(tag) => component.tags.contains(tag),
+                _ => true,
+            };
+            if counts {
+                faults += component.weight.min(0.0);
+                earned += component.weight.max(0.0);
+            }
+        }
+        let whole = match self {
+            Self::Tag(_) => earned,
+            _ => 1.0,
+        };
+        (earned > 0.0).then(|| Interval {
+            low: faults / whole,
+            high: tidy(earned / whole),
+        })
+    }
+}
+
 /// Distinct values, in order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
@@ -235,18 +266,34 @@ pub(super) fn unit_range(unit: Unit) -> Option<Interval> {
     high.is_finite().then_some(Interval { low, high })
 }
 
-/// The interval of a mean of that unit, which for counts does not reach below 0.
-pub(super) fn interval_of(
-    values: &[f64],
-    questions: &[usize],
-    unit: Unit,
-    options: BootstrapOptions,
-) -> Option<Interval> {
-    let interval = mean_interval(values, Some(questions), unit_range(unit), options)?;
-    Some(Interval {
-        low: interval.low.max(unit.range().0),
-        ..interval
-    })
+/// The values whose mean is taken, with the question of each.
+#[derive(Debug, Default)]
+pub(super) struct MeanValues {
+    pub(super) values: Vec<f64>,
+    pub(super) questions: Vec<usize>,
+    /// The range of each net share; of other units none.
+    ranges: Vec<Interval>,
+}
+
+impl MeanValues {
+    pub(super) fn push(&mut self, value: f64, question: usize, net_range: Option<Interval>) {
+        self.values.push(value);
+        self.questions.push(question);
+        self.ranges.extend(net_range);
+    }
+
+    /// The interval of the mean, which for counts does not reach below 0.
+    pub(super) fn interval(&self, unit: Unit, options: BootstrapOptions) -> Option<Interval> {
+        let questions = Some(&*self.questions);
+        let interval = match unit_range(unit) {
+            Some(range) => mean_interval(&self.values, questions, Some(range), options)?,
+            None => mean_interval_within(&self.values, questions, &self.ranges, options)?,
+        };
+        Some(Interval {
+            low: interval.low.max(unit.range().0),
+            ..interval
+        })
+    }
 }
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::panel::panel_agreement;
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
-    Observation, Quantity, bounds, distinct, finite, interval_of, quantities,
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MeanValues,
+    MetricColumn, Observation, Quantity, bounds, distinct, finite, quantities,
 };
 use super::questions::Questions;
 use super::summary::{
@@ -243,23 +243,23 @@ impl<'a> ScorerAnswers<'a> {
     /// The mean of a net score may lie outside 0 to 1. If this run clips means, the clipped one is the estimate, and its
     /// interval is clipped as well; otherwise it is reported next to the estimate.
     fn metric(&self, answers: &[&ScoredAnswer], unit: Unit, quantity: &Quantity) -> Metric {
-        let mut questions = Vec::new();
-        let mut values = Vec::new();
+        let mut counted = MeanValues::default();
         for answer in answers {
             if let Some(value) = self.counted(quantity, answer) {
-                questions.push(self.question(answer));
-                values.push(value);
+                let net_range = quantity.net_range(unit, answer);
+                counted.push(value, self.question(answer), net_range);
             }
         }
+        let values = &counted.values;
         let observed: Vec<Observation> = answers
             .iter()
             .map(|answer| quantity.observe(answer))
             .collect();
-        let estimate = mean(&values);
+        let estimate = mean(values);
         let clipped = estimate
             .filter(|mean| unit == Unit::Net && !(0.0..=1.0).contains(mean))
             .map(|mean| mean.clamp(0.0, 1.0));
-        let interval = interval_of(&values, &questions, unit, self.bootstrap());
+        let interval = counted.interval(unit, self.bootstrap());
         let mut metric = Metric {
             estimate,
             clipped,
@@ -272,7 +272,7 @@ impl<'a> ScorerAnswers<'a> {
         if self.options.clip {
             metric.estimate = clipped.or(estimate);
             metric.clipped = None;
-            metric.bootstrap_sd = clipped_mean_sd(&values, self.options.seed);
+            metric.bootstrap_sd = clipped_mean_sd(values, self.options.seed);
             metric.interval = interval.map(|own| Interval {
                 low: own.low.clamp(0.0, 1.0),
                 high: own.high.clamp(0.0, 1.0),
@@ -344,19 +344,21 @@ impl<'a> ScorerAnswers<'a> {
                 .filter_map(|metric| metric.estimate)
                 .collect();
             // Missing grades get the policy's values, as in the columns.
-            let own = answers.iter().filter_map(|answer| {
+            let mut own = MeanValues::default();
+            for answer in answers {
                 let grades = aspects
                     .iter()
                     .filter_map(|name| self.component(name, answer));
-                Some((self.question(answer), mean(&grades.collect::<Vec<_>>())?))
-            });
-            let (questions, values): (Vec<usize>, Vec<f64>) = own.unzip();
+                if let Some(grade) = mean(&grades.collect::<Vec<_>>()) {
+                    own.push(grade, self.question(answer), None);
+                }
+            }
             let is_whole = of_aspects
                 .iter()
                 .map(|own| own.n)
-                .chain([values.len()])
+                .chain([own.values.len()])
                 .all(|n| n == answers.len());
-            let interval = interval_of(&values, &questions, Unit::Grade, self.bootstrap());
+            let interval = own.interval(Unit::Grade, self.bootstrap());
             let n = answers
                 .iter()
                 .filter(|answer| answer.score.is_complete())

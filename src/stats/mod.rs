@@ -3,7 +3,7 @@
 //! All functions are pure: random ones are seeded and do not depend on the number of threads; undefined values are
 //! `None`, never NaN.
 //!
-//! - Intervals: [`mean_interval`] for means, [`bca_clustered_interval`] for other statistics,
+//! - Intervals: [`mean_interval`] and [`mean_interval_within`] for means, [`bca_clustered_interval`] for other statistics,
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
@@ -68,7 +68,7 @@ pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, systematic_sample};
 pub use strengths::{NoStrengths, Strengths, Ties};
-pub use studentized::{mean_interval, standard_error};
+pub use studentized::{mean_interval, mean_interval_within, standard_error};
 pub(crate) use summary::rounded;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};

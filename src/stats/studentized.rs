@@ -269,9 +269,10 @@ fn within_share(p: f64) -> f64 {
 
 /// The interval of the mean of `values`; `clusters` gives the question of each.
 ///
-/// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails. `None` for fewer than two values or clusters, values
-/// that are not finite, another number of clusters than of values, a level outside 0..1, and without a range for equal values and for so few
-/// that the interval is unbounded.
+/// Values within `range` have Wilson's interval; other ones the bootstrap-t interval with equal tails. `None`
+/// for fewer than two values or clusters, values that are not finite, another number of clusters than
+/// of values, a level outside 0..1, and without a range for equal values and for so few that differ that the interval is
+/// unbounded.
 ///
 /// ```
 /// use scholareval::stats::{BootstrapOptions, Interval, mean_interval};
@@ -288,21 +289,65 @@ pub fn mean_interval(
     range: Option<Interval>,
     options: BootstrapOptions,
 ) -> Option<Interval> {
+    let ranges = range.map(|range| vec![range; values.len()]);
+    mean_interval_within(values, clusters, &ranges.unwrap_or_default(), options)
+}
+
+/// The interval of the mean of `values` that have a range each, as net shares do by the weights of their cases: the mean lies
+/// between the means of the lowest and of the highest values, and has Wilson's interval within them.
+///
+/// Without a range for every value, and where one is outside its range, as [`mean_interval`] without a range.
+///
+/// ```
+/// use scholareval::stats::{BootstrapOptions, Interval, mean_interval_within};
+///
+/// // Ten answers earn all points; half of them could have lost 1, half 3: the mean could be -2.
+/// let ranges: Vec<Interval> = (0..10).map(|i| Interval { low: if i < 5 { -1.0 } else { -3.0 }, high: 1.0 }).collect();
+/// let found = mean_interval_within(&[1.0; 10], None, &ranges, BootstrapOptions::seeded(1));
+/// // Wilson's lower end of 10 of 10 with t = 2.262: 1 / (1 + t^2 / 10) = 0.661 of the way from -2 to 1.
+/// assert!(found.is_some_and(|found| (found.low - (3.0 * 0.661 - 2.0)).abs() < 0.01 && found.high == 1.0));
+/// ```
+pub fn mean_interval_within(
+    values: &[f64],
+    clusters: Option<&[usize]>,
+    ranges: &[Interval],
+    options: BootstrapOptions,
+) -> Option<Interval> {
     let sample = ClusteredSample::new(&[values], clusters).filter(|_| options.is_usable())?;
     let mean = sample.means[0];
     let error = sample.errors[0];
-    // A declared range that the values leave (compat mode reads points above 10) is none.
-    if let Some(range) = range
-        && values
-            .iter()
-            .all(|value| range.low <= *value && *value <= range.high)
-    {
+    if let Some(range) = range_of_mean(values, ranges) {
         let clusters = [sample.clusters() as f64, sample.effective_clusters()];
         return wilson(mean, error, range, clusters, options.level);
     }
     let resampled = sample.resampled_t(options);
     let own = resampled.into_iter().map(|own| own[0]).collect();
     equal_tails(mean, error, own, options).interval
+}
+
+/// The range of a mean of values within these ranges; `None` without a range for each.
+fn range_of_mean(values: &[f64], ranges: &[Interval]) -> Option<Interval> {
+    let mut sum = Interval {
+        low: 0.0,
+        high: 0.0,
+    };
+    for (value, range) in values.iter().zip(ranges) {
+        // A declared range that a value leaves (compat mode reads points above 10) is none; but weights that sum to 1 leave it
+        // by rounding.
+        let slack = 1e-9 * (range.high - range.low);
+        if *value < range.low - slack || *value > range.high + slack {
+            return None;
+        }
+        sum.low += range.low;
+        sum.high += range.high;
+    }
+    let count = values.len() as f64;
+    let range = Interval {
+        low: sum.low / count,
+        high: sum.high / count,
+    };
+    (ranges.len() == values.len() && range.low.is_finite() && range.high.is_finite())
+        .then_some(range)
 }
 
 #[cfg(test)]
@@ -446,6 +491,28 @@ mod tests {
             (0..50).map(|_| normal(rng).exp()).collect()
         });
         assert!((0.89..=0.96).contains(&counts), "{counts}");
+    }
+
+    #[test]
+    fn a_range_of_each_value_gives_the_mean_theirs() {
+        let range = |low: f64| Interval { low, high: 1.0 };
+        let ranges: Vec<Interval> = (0..20).map(|at| range(-f64::from(at % 3))).collect();
+        // Wilson's lower end of 20 of 20 is 1 / (1 + t^2 / 20) with t = 2.093, of the way from the mean of the lowest values,
+        // -(7 * 0 + 7 * 1 + 6 * 2) / 20, to 1.
+        let top = mean_interval_within(&[1.0; 20], None, &ranges, options()).unwrap();
+        let low = -0.95 + 1.95 / (1.0 + 2.093_f64.powi(2) / 20.0);
+        assert!((top.low - low).abs() < 1e-4, "{top:?}");
+        assert_eq!(top.high, 1.0);
+        let rounded = [1.0 + 2e-16; 20];
+        assert_eq!(
+            mean_interval_within(&rounded, None, &ranges, options()),
+            Some(top)
+        );
+        // One that is below its own range, or has none, leaves all unbounded: then equal values have no interval.
+        let below = mean_interval_within(&[-1.5; 20], None, &ranges, options());
+        assert_eq!(below, None);
+        let few = mean_interval_within(&[1.0; 20], None, &ranges[1..], options());
+        assert_eq!(few, None);
     }
 
     #[test]

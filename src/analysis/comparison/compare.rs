@@ -6,9 +6,9 @@ use super::{
     Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations,
     PairComparison, SystemMean,
 };
-use crate::analysis::quantity::{bounds, interval_of};
+use crate::analysis::quantity::{MeanValues, bounds};
 use crate::domain::Note;
-use crate::stats::{group_letters, indistinguishable_groups, mean, rank_distribution};
+use crate::stats::{Interval, group_letters, indistinguishable_groups, mean, rank_distribution};
 use crate::text::names::counted;
 
 /// Version of the JSON form of a comparison.
@@ -136,14 +136,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             rank: mean_here.map(|own| 1 + higher(own)),
             letters: String::new(),
             mean: mean_here,
-            interval: shared.values.get(rank).and_then(|values| {
-                interval_of(
-                    values,
-                    &shared.questions,
-                    shared.table.metric.unit,
-                    shared.bootstrap(),
-                )
-            }),
+            interval: interval_of(shared, rank),
             own_mean: mean(&values),
             own_cases: values.len(),
             unscored: count(|own| own.is_unscored()),
@@ -152,6 +145,16 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
         });
     }
     systems
+}
+
+/// The interval of a system's mean over the shared cases.
+fn interval_of(shared: &SharedCases<'_>, rank: usize) -> Option<Interval> {
+    let mut own = MeanValues::default();
+    for (at, value) in shared.values.get(rank)?.iter().enumerate() {
+        let net_range = shared.net_range(rank, shared.cases[at]);
+        own.push(*value, shared.questions[at], net_range);
+    }
+    own.interval(shared.table.metric.unit, shared.bootstrap())
 }
 
 fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {

@@ -40,6 +40,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
             .iter()
             .map(|(_, values)| observations(values))
             .collect(),
+        net_ranges: Vec::new(),
         samples: None,
     };
     Observations {

@@ -102,6 +102,8 @@ pub struct MetricTable {
     pub metric: MetricId,
     /// By system, then by case.
     pub values: Vec<Vec<Observation>>,
+    /// What a net share can be in each answer, by system, then by case; empty for other units, which have one range.
+    pub net_ranges: Vec<Vec<Option<Interval>>>,
     /// The value of each sample of each judge, if a judge was asked more than once: by system, case, judge, sample.
     /// Only samples that give the whole metric count.
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,

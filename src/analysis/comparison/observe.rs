@@ -278,7 +278,14 @@ impl<'a> Frame<'a> {
             vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
         let mut judges = Vec::new();
+        let mut net_ranges = Vec::new();
+        if metric.unit == Unit::Net {
+            net_ranges = vec![vec![None; self.case_places.len()]; self.systems.len()];
+        }
         for ((system, case), answer) in placed {
+            if let Some(range) = quantity.net_range(metric.unit, answer) {
+                net_ranges[*system][*case] = Some(range);
+            }
             values[*system][*case] = quantity.observe(answer).by_policy(self.policies[*system]);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
@@ -297,6 +304,7 @@ impl<'a> Frame<'a> {
         Some(MetricTable {
             metric,
             values,
+            net_ranges,
             samples: (!judges.is_empty()).then_some(samples),
         })
     }

@@ -124,7 +124,10 @@ fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<I
         high: f64::INFINITY,
     };
     match shared.observation(rank, case) {
-        Observation::Missing => Some(shared.table.metric.range().unwrap_or(unbounded)),
+        Observation::Missing => {
+            let range = shared.table.metric.range();
+            Some(range.or(shared.net_range(rank, case)).unwrap_or(unbounded))
+        }
         other => other.range(),
     }
 }

@@ -184,6 +184,26 @@ impl<'a> SharedCases<'a> {
         self.table.values[self.order[rank]][case]
     }
 
+    /// What a net share can be in a case: by the answer of this system, or without one by those of the others. `None` for other
+    /// units.
+    pub(super) fn net_range(&self, rank: usize, case: usize) -> Option<Interval> {
+        let ranges = &self.table.net_ranges;
+        if let Some(own) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
+            return Some(own);
+        }
+        let mut widest: Option<Interval> = None;
+        for own in ranges.iter().filter_map(|row| row[case]) {
+            widest = Some(match widest {
+                Some(other) => Interval {
+                    low: own.low.min(other.low),
+                    high: own.high.max(other.high),
+                },
+                None => own,
+            });
+        }
+        widest
+    }
+
     /// The number of cases that the metric applies to.
     pub(super) fn cases_in_all(&self) -> usize {
         let mut cases = 0;

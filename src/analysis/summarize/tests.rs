@@ -364,6 +364,27 @@ fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_undoes_it_in_compat() {
 }
 
 #[test]
+fn a_net_share_at_its_ceiling_has_an_interval_within_the_range_of_its_rubric() {
+    let perfect = |case: &str| {
+        let criterion = |name: &str, weight: f64, value: f64| {
+            component(name, ComponentKind::Criterion, weight, Some(value))
+        };
+        let components = vec![criterion("merit", 1.0, 1.0), criterion("fault", -0.5, 0.0)];
+        answer("a", case, score(components))
+    };
+    let scored: Vec<ScoredAnswer> = (0..20)
+        .map(|case| perfect(&format!("c{case:02}")))
+        .collect();
+    let summary = summarize(&scored, &[], AggregateOptions::default());
+    let metric = summary.scorers[0].rows[0].metrics["score"];
+    let interval = metric.interval.unwrap();
+    // Wilson's lower end of 20 of 20 with t = 2.093, of the way from -0.5 to 1.
+    let low = -0.5 + 1.5 / (1.0 + 2.093_f64.powi(2) / 20.0);
+    assert!((interval.low - low).abs() < 1e-4, "{interval:?}");
+    assert_eq!((metric.estimate, interval.high), (Some(1.0), 1.0));
+}
+
+#[test]
 fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too() {
     let answers = [
         scored(

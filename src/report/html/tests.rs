@@ -54,6 +54,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
                 .collect(),
             second,
         ],
+        net_ranges: Vec::new(),
         samples: None,
     };
     let cases = (0..cases).map(case).collect();

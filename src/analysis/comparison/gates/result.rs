@@ -1,5 +1,7 @@
 //! The outcome of a gate: met, missed, undecided or unchecked, with its numbers.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::REMEDY;
@@ -9,8 +11,7 @@ use crate::analysis::comparison::shared::{SAME, SharedCases};
 use crate::analysis::comparison::{
     Comparison, MetricComparison, Observation, Observations, PairComparison, SystemMean,
 };
-use crate::analysis::quantity::interval_of;
-use crate::domain::Unit;
+use crate::analysis::quantity::MeanValues;
 use crate::stats::{Interval, mean, normal_quantile, standard_error};
 use crate::text::names::counted;
 
@@ -384,21 +385,25 @@ impl OwnMean {
         let rank = (0..shared.order.len()).find(|rank| shared.label(*rank) == label)?;
         let unit = shared.table.metric.unit;
         let lowest = unit.range().0;
-        let mut known = QuestionValues::default();
-        let mut all = QuestionValues::default();
+        let mut known = MeanValues::default();
+        let mut all = MeanValues::default();
         for case in &shared.by_id {
             let observation = shared.observation(rank, *case);
             let question = shared.question_of[*case];
+            let net_range = shared.net_range(rank, *case);
             if let Some(value) = observation.value() {
-                known.push(value, question);
+                known.push(value, question, net_range);
             }
             match observation {
                 // An answer that is not there counts as the lowest, or a system could pass by not
                 // answering hard questions.
-                Observation::Missing => all.push(lowest, question),
+                Observation::Missing => {
+                    let least = net_range.map_or(lowest, |range| range.low);
+                    all.push(least, question, net_range);
+                }
                 other => {
                     if let Some(range) = other.range() {
-                        all.push(range.low, question);
+                        all.push(range.low, question, net_range);
                     }
                 }
             }
@@ -406,35 +411,14 @@ impl OwnMean {
         let is_missing = all.values != known.values;
         Some(Self {
             mean: mean(&known.values)?,
-            interval: known.interval(unit, shared),
+            interval: known.interval(unit, shared.bootstrap()),
             error: standard_error(&known.values, Some(&known.questions)),
-            questions: known.distinct_questions(),
-            lowest_with_missing: is_missing
-                .then(|| all.interval(unit, shared).map_or(lowest, |own| own.low)),
+            questions: known.questions.iter().collect::<BTreeSet<_>>().len(),
+            lowest_with_missing: is_missing.then(|| {
+                all.interval(unit, shared.bootstrap())
+                    .map_or(lowest, |own| own.low)
+            }),
         })
-    }
-}
-
-/// Values with the question of each.
-#[derive(Default)]
-struct QuestionValues {
-    values: Vec<f64>,
-    questions: Vec<usize>,
-}
-
-impl QuestionValues {
-    fn push(&mut self, value: f64, question: usize) {
-        self.values.push(value);
-        self.questions.push(question);
-    }
-
-    fn interval(&self, unit: Unit, shared: &SharedCases<'_>) -> Option<Interval> {
-        interval_of(&self.values, &self.questions, unit, shared.bootstrap())
-    }
-
-    fn distinct_questions(&self) -> usize {
-        let distinct: std::collections::BTreeSet<&usize> = self.questions.iter().collect();
-        distinct.len()
     }
 }
 
