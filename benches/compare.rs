@@ -70,6 +70,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
             .collect()
     };
     let table = MetricTable {
+        votes: false,
         metric: MetricId {
             scorer: "rubric".into(),
             name: "score".into(),

@@ -179,7 +179,7 @@ pub struct SampleNoise {
     pub group: ItemGroup,
     /// The judge's identity.
     pub judge: Arc<str>,
-    /// Samples per unit.
+    /// Samples per unit; of a vote that stops early its first two, which are always taken.
     pub samples: usize,
     /// Units with at least two parsed samples; the other values are over these.
     pub units: usize,
@@ -320,7 +320,7 @@ impl PanelGroup<'_> {
         let mut spreads = Vec::new();
         let mut are_equal = Vec::new();
         for (_, members) in &self.units {
-            let samples = &members[judge].samples;
+            let samples = members[judge].fair_samples();
             most_samples = most_samples.max(samples.len());
             let readable: Vec<f64> = samples.iter().filter_map(|own| finite(*own)).collect();
             if readable.len() > 1 {

@@ -63,6 +63,21 @@ pub struct MemberValues {
     pub value: Option<f64>,
     /// Its samples in order; `None` for one that could not be parsed.
     pub samples: Vec<Option<f64>>,
-    /// Standard deviation of the parsed samples (divisor n - 1); `None` for fewer than two.
+    /// True if its samples are a vote that stops as soon as no further one can change it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stops_early: bool,
+    /// Standard deviation of the parsed [fair samples](Self::fair_samples) (divisor n - 1); `None` for fewer than two.
     pub spread: Option<f64>,
+}
+
+impl MemberValues {
+    /// The samples that say how much the judge's verdicts vary. Of a vote that stops early these are the first two, which
+    /// are always taken: it goes on only where they differ, so that the others would exaggerate.
+    pub fn fair_samples(&self) -> &[Option<f64>] {
+        if self.stops_early {
+            &self.samples[..self.samples.len().min(2)]
+        } else {
+            &self.samples
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Scores one answer: runs the steps of its scorer, and asks for samples and repeats.
 //!
 //! A scorer steps, its calls are multiplied by samples and judges and asked at once; readings are
-//! merged into verdicts, and the scorer steps again until it is done.
+//! merged into verdicts, and the scorer steps again until it is done. Samples of a vote come in rounds (`votes`): those that it
+//! needs in any case, then more while it is open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +20,7 @@ use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
+use super::votes::{further_samples, sure_samples};
 use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::prompt::injection;
@@ -93,6 +95,16 @@ impl SampleResult {
 #[derive(Default)]
 struct CallSamples {
     samples: Vec<((u32, u32), SampleResult)>,
+    deferred: bool,
+    /// The samples of each judge of the panel.
+    taken: BTreeMap<u32, Taken>,
+}
+
+/// How many samples of one call were asked of one judge.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    asked: u32,
+    ended: u32,
     deferred: bool,
 }
 
@@ -205,7 +217,11 @@ impl AnswerRun<'_> {
         gates: usize,
     ) -> Result<(), Abort> {
         let mut asked: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
-        let mut units = units(self.job, &calls, gates).into_iter();
+        let mut units = VecDeque::from(units(self.job, &calls, gates));
+        for unit in &units {
+            let taken = asked[unit.call_index].taken.entry(unit.call.member);
+            taken.or_default().asked += 1;
+        }
         // The slot that the answer holds already. The mutex serializes the calls in it: a server
         // keeps the prefix of one answer in one slot.
         let own_slot = Mutex::new(());
@@ -214,16 +230,25 @@ impl AnswerRun<'_> {
         let mut in_flight = FuturesUnordered::new();
         // Calls that start together all miss the provider's prefix cache, and all pay the full
         // price for the answer's text.
-        let at_first = if state.is_warm { usize::MAX } else { 1 };
-        in_flight.extend(units.by_ref().take(at_first).map(ask));
+        let at_first = if state.is_warm {
+            units.len()
+        } else {
+            units.len().min(1)
+        };
+        in_flight.extend(units.drain(..at_first).map(ask));
         let mut abort: Option<Abort> = None;
         while let Some((unit, end)) = in_flight.next().await {
             let asked = &mut asked[unit.call_index];
+            let taken = asked.taken.entry(unit.call.member).or_default();
+            taken.ended += 1;
             match end {
                 Ok(Some(answered)) => asked
                     .samples
                     .push(((unit.call.member, unit.call.sample), answered)),
-                Ok(None) => asked.deferred = true,
+                Ok(None) => {
+                    taken.deferred = true;
+                    asked.deferred = true;
+                }
                 // Calls in flight are paid for: wait for them.
                 Err(new) => {
                     // A fatal error outlives a stop: the stop is often its consequence, and the
@@ -234,7 +259,8 @@ impl AnswerRun<'_> {
                 }
             }
             state.is_warm = true;
-            in_flight.extend(units.by_ref().map(ask));
+            units.extend(self.next_round(unit, asked));
+            in_flight.extend(units.drain(..).map(ask));
         }
         if let Some(abort) = abort {
             return Err(abort);
@@ -243,6 +269,50 @@ impl AnswerRun<'_> {
             state.merge_samples(call, asked, self.job);
         }
         Ok(())
+    }
+
+    /// The samples to take next of a call from a judge, after this one; none before all that were asked have ended.
+    fn next_round<'u>(&self, last: SampleCall<'u>, asked: &mut CallSamples) -> Vec<SampleCall<'u>> {
+        let member = last.call.member;
+        let Some(Taken {
+            asked: first,
+            ended,
+            deferred,
+        }) = asked.taken.get(&member).copied()
+        else {
+            return Vec::new();
+        };
+        let left = last.member.samples.max(1).saturating_sub(first);
+        if left == 0 || ended < first {
+            return Vec::new();
+        }
+        let mut gates = last.gates;
+        let mut further = left;
+        if !deferred {
+            let samples = asked.samples_so_far(member);
+            let mode = self.job.options.mode;
+            further = further_samples(&last.call, last.member, mode, samples, left);
+        } else if matches!(self.pass, Pass::Plan(_)) {
+            // How many more there are depends on the replies: they count as behind a gate.
+            gates += 1;
+        } else {
+            // In a run, a deferred call means that no more calls can be made.
+            return Vec::new();
+        }
+        asked.taken.entry(member).or_default().asked += further;
+        let mut units = Vec::new();
+        for sample in first..first + further {
+            units.push(SampleCall {
+                member: last.member,
+                call_index: last.call_index,
+                call: JudgeCall {
+                    sample,
+                    ..last.call.clone()
+                },
+                gates,
+            });
+        }
+        units
     }
 
     /// Asks once there is a slot, unless the answer is over.
@@ -267,8 +337,8 @@ impl AnswerRun<'_> {
     }
 }
 
-/// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its
-/// prompts in its cache.
+/// The samples of these calls that every judge of its role is asked for in any case, judge by judge, so that each judge finds
+/// the prefix of its prompts in its cache.
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<'a>> {
     let mut units = Vec::new();
     for (call_index, call) in calls.iter().enumerate() {
@@ -278,7 +348,7 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<
             .into_iter()
             .flat_map(|panel| &panel.members);
         for (index, member) in (0_u32..).zip(members) {
-            for sample in 0..member.samples.max(1) {
+            for sample in 0..sure_samples(call, member, job.options.mode) {
                 let call = JudgeCall {
                     sample,
                     member: index,
@@ -330,12 +400,13 @@ impl State {
         for (index, member) in (0_u32..).zip(&panel.members) {
             let samples = samples_of(index, &mut asked);
             let items = by_item(&*call.question, samples, names.len());
+            let stops_early = member.samples > sure_samples(&call, member, mode);
             for ((judgments, values), samples) in merged.iter_mut().zip(items) {
                 let own = call.question.merge(&samples, member.merge, mode);
                 // A single sample of a single judge is the verdict itself: recording it again would
                 // double the lines of most runs.
                 if panel.members.len() > 1 || member.samples > 1 {
-                    values.push(member_values(&member.judge_id, &own, &samples));
+                    values.push(member_values(&member.judge_id, &own, &samples, stops_early));
                 }
                 judgments.push(own);
             }
@@ -361,8 +432,30 @@ impl State {
     }
 }
 
+impl CallSamples {
+    /// The samples of a judge that have arrived, in their order: of equally common verdicts the first seen counts.
+    fn samples_so_far(&self, judge: u32) -> Vec<Sample> {
+        let mut own: Vec<(u32, Sample)> = Vec::new();
+        for ((of, sample), answered) in &self.samples {
+            if *of == judge {
+                let arrived = Sample {
+                    judgment: answered.sample.clone(),
+                    text: answered.raw.clone(),
+                };
+                own.push((*sample, arrived));
+            }
+        }
+        own.sort_by_key(|(sample, _)| *sample);
+        own.into_iter().map(|(_, sample)| sample).collect()
+    }
+}
+
 /// The samples of each of so many items; a question about one thing has one.
-fn by_item(question: &dyn Question, samples: Vec<Sample>, count: usize) -> Vec<Vec<Sample>> {
+pub(super) fn by_item(
+    question: &dyn Question,
+    samples: Vec<Sample>,
+    count: usize,
+) -> Vec<Vec<Sample>> {
     if count == 1 {
         return vec![samples];
     }

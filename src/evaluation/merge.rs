@@ -45,19 +45,23 @@ pub(super) fn member_values(
     judge: &Arc<str>,
     merged: &Judgment,
     samples: &[Sample],
+    stops_early: bool,
 ) -> MemberValues {
     let samples: Vec<Option<f64>> = samples
         .iter()
         .map(|sample| number_of(&sample.judgment))
         .collect();
-    let readable: Vec<f64> = samples.iter().flatten().copied().collect();
-    MemberValues {
+    let mut values = MemberValues {
         judge: Arc::clone(judge),
         value: number_of(merged),
         samples,
-        // Over the readable samples only; an unreadable one is not a disagreement.
-        spread: sd(&readable),
-    }
+        stops_early,
+        spread: None,
+    };
+    // Over the readable samples only; an unreadable one is not a disagreement.
+    let readable: Vec<f64> = values.fair_samples().iter().flatten().copied().collect();
+    values.spread = sd(&readable);
+    values
 }
 
 /// The number of a readable verdict.
@@ -91,7 +95,7 @@ mod tests {
     fn a_judge_has_its_merged_value_its_samples_and_their_spread() {
         let samples = [points(7.0), Err(unreadable()), points(4.0)].map(Sample::from);
         let merged = question().merge(&samples, GradeMerge::Mean, Mode::Default);
-        let values = member_values(&"j".into(), &merged, &samples);
+        let values = member_values(&"j".into(), &merged, &samples, false);
         assert_eq!(values.value, Some(5.5));
         assert_eq!(values.samples, [Some(7.0), None, Some(4.0)]);
         // deviations 1.5 and -1.5: the square root of (2.25 + 2.25) / 1

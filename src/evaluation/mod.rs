@@ -37,6 +37,7 @@ mod stop;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod votes;
 
 use std::sync::Arc;
 

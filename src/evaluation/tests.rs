@@ -629,6 +629,99 @@ async fn a_sink_that_cannot_write_stops_the_run() {
     assert!(judge.asked().len() <= 3, "asked {:?}", judge.asked());
 }
 
+/// A job whose judge votes on each call with so many samples.
+fn voting_job(paid: &[(&str, &'static str)], samples: u32) -> (Job, Arc<Paid>) {
+    let (mut job, paid) = sampled_job(1, paid, samples, |options| options.concurrency = 8);
+    let member = Member {
+        merge: GradeMerge::MostCommon,
+        ..job.panels[&Role::Rubric].members[0].clone()
+    };
+    job.panels = Arc::new(Panels::from([(Role::Rubric, Panel::of_one(member))]));
+    (job, paid)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vote_stops_when_no_further_sample_can_change_it() {
+    // a: 7 7; b: 3 4 4, where the first two are always asked and the third decides.
+    let judge = Scripted::new(|request| match (&*request.call.item, request.call.sample) {
+        ("a", _) => points(7),
+        ("b", 0) => points(3),
+        ("b", _) => points(4),
+        _ => points(1),
+    });
+    let (job, _) = voting_job(&[], 3);
+    let (plan, outcome, seen) = both_passes(&job, judge.clone()).await;
+    // a and b twice now; their third samples, and the evidence behind its gate thrice, at most
+    assert_eq!((plan.askable_now, plan.at_most), (4, 9));
+    let mut asked = judge.asked();
+    asked.sort();
+    let expected = [
+        "c0/a#0.0",
+        "c0/a#1.0",
+        "c0/a_evidence#0.0",
+        "c0/a_evidence#1.0",
+        "c0/b#0.0",
+        "c0/b#1.0",
+        "c0/b#2.0",
+    ];
+    assert_eq!(asked, expected);
+    assert_eq!(seen.calls().len(), expected.len());
+    let scored = &outcome.scored[0];
+    assert_eq!(scored.score.component("b").and_then(|b| b.value), Some(0.4));
+    let b = &scored.members["b"][0];
+    assert_eq!(b.samples, [Some(3.0), Some(4.0), Some(4.0)]);
+    // The spread is that of the first two: the third was taken because they differ.
+    assert!(b.stops_early && (b.spread.unwrap() - 0.5_f64.sqrt()).abs() < 1e-12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vote_continues_from_the_samples_that_are_paid_for() {
+    let paid = [
+        ("c0/a#0.0", "{\"score\": 0}"),
+        ("c0/a#1.0", "{\"score\": 0}"),
+        ("c0/b#0.0", "{\"score\": 2}"),
+        ("c0/b#1.0", "{\"score\": 3}"),
+        ("c0/b#2.0", "{\"score\": 4}"),
+    ];
+    let (job, source) = voting_job(&paid, 5);
+    let judge = Scripted::new(|_| points(3));
+    let judged = Arc::new(PaidFirst(source, judge.clone()));
+    let (plan, outcome, _) = both_passes(&job, judged).await;
+    // now: the third of a, since three of five are always needed, and the fourth of b, which may settle 2, the first seen; at
+    // most: all of both, and five about the evidence
+    assert_eq!((plan.askable_now, plan.at_most, plan.cached), (2, 10, 5));
+    let mut asked = judge.asked();
+    asked.sort();
+    // a: 0 0 3 3 3; its evidence: 3 3 3; b: 2 3 4 3 3
+    let evidence = [
+        "c0/a_evidence#0.0",
+        "c0/a_evidence#1.0",
+        "c0/a_evidence#2.0",
+    ];
+    let of_b = ["c0/b#3.0", "c0/b#4.0"];
+    let of_a = ["c0/a#2.0", "c0/a#3.0", "c0/a#4.0"];
+    assert_eq!(asked, [&of_a[..], &evidence, &of_b].concat());
+    let score = &outcome.scored[0].score;
+    assert_eq!(score.component("a").and_then(|a| a.value), Some(0.3));
+    assert_eq!(score.component("b").and_then(|b| b.value), Some(0.3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_sample_does_not_vote() {
+    let judge = Scripted::new(|request| match request.call.sample {
+        0 => unreadable(),
+        _ => points(0),
+    });
+    let (job, _) = voting_job(&[], 3);
+    let (_, outcome, _) = both_passes(&job, judge.clone()).await;
+    // One 0 of two samples: the third could only tie.
+    assert!(judge.asked().iter().all(|call| !call.contains("#2")));
+    assert_eq!(
+        outcome.scored[0].score.component("a").and_then(|a| a.value),
+        Some(0.0)
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     let (job, _) = job(1, &[], |_| ());

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
-use super::merging::{Sample, merge_numbers};
+use super::merging::{Sample, merge_numbers, numbers_needed, values_needed};
 use super::reading::{Unreadable, quoted};
 use super::variable::{Insert, Presence, Variable};
 use crate::domain::python_json::MAX_INT_DIGITS;
@@ -170,6 +170,20 @@ impl Question for AspectGrade {
         merge_numbers(samples, rule, Verdict::Grade)
     }
 
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        rule: GradeMerge,
+        mode: Mode,
+    ) -> usize {
+        if self.merges_texts(mode) {
+            // The only rule of the reference, which votes by text whatever can be read.
+            return values_needed(&reference_texts(samples), left);
+        }
+        numbers_needed(samples, left, rule)
+    }
+
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
         Some((ScoreLocation::AfterResult, 1..=5))
     }
@@ -221,11 +235,14 @@ fn merge_texts(samples: &[Sample], rule: GradeMerge) -> Judgment {
         let what = "the reference script merges samples by the most common text only";
         return Err(UnscoredReason::new(UnscoredKind::Exception, what));
     }
-    let texts: Vec<&str> = samples
-        .iter()
-        .filter_map(|sample| sample.text.as_deref())
-        .collect();
-    match merge_as_reference(&texts) {
+    // A run in default mode may have stopped before the texts decide; without the rest there is no vote by text.
+    let reasons = samples.iter().filter_map(|own| own.judgment.as_ref().err());
+    for reason in reasons {
+        if reason.kind == UnscoredKind::NeedsOtherCalls {
+            return Err(reason.clone());
+        }
+    }
+    match grade_by_texts(&reference_texts(samples)) {
         Some(grade) => Ok(Reading::new(Verdict::Grade(grade))),
         None => Err(UnscoredReason::new(
             UnscoredKind::Unreadable,
@@ -386,6 +403,17 @@ pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
         .iter()
         .map(|reply| reference_score(reply).text)
         .collect();
+    grade_by_texts(&texts)
+}
+
+/// The texts that the reference takes for grades, of the samples with a reply.
+fn reference_texts(samples: &[Sample]) -> Vec<String> {
+    let replies = samples.iter().filter_map(|sample| sample.text.as_deref());
+    replies.map(|reply| reference_score(reply).text).collect()
+}
+
+/// The grade that the most common text is.
+fn grade_by_texts(texts: &[String]) -> Option<f64> {
     // `max_by_key` returns the last of equals, so the order is reversed.
     let most_common = texts
         .iter()

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
-use super::merging::{Sample, merge_readable};
+use super::merging::{Sample, counts_needed, merge_readable};
 use super::reading::{Unreadable, quoted};
 use super::variable::{Insert, Variable};
 use crate::domain::{
@@ -112,6 +112,18 @@ impl Question for SourceSupport {
         })
     }
 
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        _rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        counts_needed(&BY_PRECEDENCE.map(|label| count(label, &verdicts)), left)
+    }
+
     fn opening(&self) -> Verdict {
         Verdict::Attribution(Attribution::Attributable)
     }
@@ -121,16 +133,19 @@ impl Question for SourceSupport {
     }
 }
 
+/// Which of equally common labels counts, first to last. A tie does not count as support: the majority of samples must give it.
+const BY_PRECEDENCE: [Attribution; 3] = [
+    Attribution::Extrapolatory,
+    Attribution::Contradictory,
+    Attribution::Attributable,
+];
+
 fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
-    // Of equal counts without support the last one counts here, as `max_by_key` returns it.
-    [
-        Attribution::Attributable,
-        Attribution::Contradictory,
-        Attribution::Extrapolatory,
-    ]
-    .into_iter()
-    // A tie does not count as support: the majority of samples must give it.
-    .max_by_key(|label| (count(*label, verdicts), !label.is_support()))
+    // `max_by_key` returns the last of equals, so the order is reversed.
+    BY_PRECEDENCE
+        .into_iter()
+        .rev()
+        .max_by_key(|label| count(*label, verdicts))
 }
 
 fn count(label: Attribution, verdicts: &[&Verdict]) -> usize {

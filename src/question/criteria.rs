@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::{Sample, merge_readable};
+use super::merging::{Sample, merge_readable, votes_needed};
 use super::reading::{Unreadable, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Presence, Variable};
 use super::words::Words;
@@ -130,17 +130,7 @@ impl Question for CriteriaLevels {
     /// Merges the samples of one criterion.
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
         merge_readable(samples, |verdicts| {
-            let mut credits: Vec<f64> = Vec::new();
-            let mut seconds: Vec<f64> = Vec::new();
-            for verdict in verdicts {
-                let Verdict::Criteria(of_one) = verdict else {
-                    continue;
-                };
-                // A judge that abstains says nothing of the reference article either.
-                let assessed = of_one.first().filter(|own| own.credit.is_some());
-                credits.extend(assessed.and_then(|own| own.credit));
-                seconds.extend(assessed.and_then(|own| own.second));
-            }
+            let (credits, seconds) = credits_of(verdicts);
             let merged = CriterionVerdict {
                 credit: rule.of(&credits),
                 second: rule.of(&seconds),
@@ -148,6 +138,23 @@ impl Question for CriteriaLevels {
             };
             Some(Verdict::Criteria([merged].into()))
         })
+    }
+
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let (credits, seconds) = credits_of(&verdicts);
+        let needed = votes_needed(&credits, left, rule);
+        if self.shape.second.is_empty() {
+            return needed;
+        }
+        needed.max(votes_needed(&seconds, left, rule))
     }
 
     /// Nothing is behind it.
@@ -196,6 +203,22 @@ impl CriteriaLevels {
             .map(|criterion| words.coverage(&criterion.text, text))
             .collect()
     }
+}
+
+/// The credits of one criterion in each sample that assesses it, and those of the reference article.
+fn credits_of(verdicts: &[&Verdict]) -> (Vec<f64>, Vec<f64>) {
+    let mut credits: Vec<f64> = Vec::new();
+    let mut seconds: Vec<f64> = Vec::new();
+    for verdict in verdicts {
+        let Verdict::Criteria(of_one) = verdict else {
+            continue;
+        };
+        // A judge that abstains says nothing of the reference article either.
+        let assessed = of_one.first().filter(|own| own.credit.is_some());
+        credits.extend(assessed.and_then(|own| own.credit));
+        seconds.extend(assessed.and_then(|own| own.second));
+    }
+    (credits, seconds)
 }
 
 fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {

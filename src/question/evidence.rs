@@ -28,7 +28,7 @@ use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::{Sample, merge_numbers};
+use super::merging::{Sample, merge_numbers, numbers_needed};
 use super::reading::{self, Unreadable};
 use super::variable::{Insert, Variable};
 use super::words::Words;
@@ -98,6 +98,16 @@ impl Question for SnippetEvidence {
 
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
         merge_numbers(samples, rule, Verdict::Count)
+    }
+
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        numbers_needed(samples, left, rule)
     }
 
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {

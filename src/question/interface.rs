@@ -107,6 +107,19 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
     /// Merges samples: of a batch, those of one item.
     fn merge(&self, samples: &[Sample], rule: GradeMerge, mode: Mode) -> Judgment;
 
+    /// The fewest further samples, of the `left` ones that may follow these, after which the rest cannot change what
+    /// [`Question::merge`] gives; 0 if none can. `left` for kinds that are not merged by a vote: each of their samples
+    /// counts. Of a batch, the samples are those of one item.
+    fn samples_needed(
+        &self,
+        _samples: &[Sample],
+        left: usize,
+        _rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        left
+    }
+
     /// Where a reply has its number and which numbers are possible, for scores weighted by token probabilities.
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
         None

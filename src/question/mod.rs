@@ -60,7 +60,7 @@ pub use evidence::{EVIDENCE, SnippetEvidence};
 pub use expertise::{EXPERTISE, Expertise};
 pub use interface::Question;
 pub use kind::{KindInfo, ReplyKind};
-pub use merging::{Sample, merge_numbers, merge_readable};
+pub use merging::{Sample, merge_numbers, merge_readable, numbers_needed};
 pub use precision::{IrrelevantParagraphs, PRECISION};
 pub use property::{PROPERTY, Property};
 pub use reading::Unreadable;

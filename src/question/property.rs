@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::Sample;
+use super::merging::{Sample, numbers_needed};
 use super::points;
 use super::reading::Unreadable;
 use super::variable::{Insert, Variable};
@@ -60,6 +60,16 @@ impl Question for Property {
 
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
         points::merge(samples, rule)
+    }
+
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        numbers_needed(samples, left, rule)
     }
 
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {

@@ -370,6 +370,7 @@ fn scored(
         claims: Vec::new(),
     };
     let sample = MemberValues {
+        stops_early: false,
         judge: "toy".into(),
         value: Some(7.0),
         samples: vec![Some(7.0), None],

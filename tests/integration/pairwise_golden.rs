@@ -5,7 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use scholareval::domain::{Answer, GradeMerge, Item, JudgeReply, Mode, Role, TestCase};
+use scholareval::domain::{Component, ComponentKind, Score};
+use scholareval::evaluation::{Job, Member, Options, Panel, Panels, StopHandle, run};
+use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+use scholareval::question::{Expertise, JudgeCall};
+use scholareval::record::NoEvents;
+use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use scholareval::stats::{
     NoStrengths, PairVerdict, Strengths, Ties, WinRate, critical_values, cyclic_triads,
     first_shown, least_squares,
@@ -244,6 +253,112 @@ fn cycles_are_counted_by_question() {
         }
         assert_eq!(case["proper"]["decided_triads"], decided);
         assert_eq!(case["proper"]["cyclic"], cyclic);
+    }
+}
+
+/// Replies to sample k with the k-th of these points; counts the samples.
+struct Votes {
+    points: Vec<f64>,
+    asked: AtomicUsize,
+}
+
+impl Judge for Votes {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let points = self.points[request.call.sample as usize];
+        let reply = JudgeReply::of_text(format!("{{\"score\": {points}}}"));
+        Box::pin(std::future::ready(Ok(Outcome::Reply(reply))))
+    }
+}
+
+/// Asks one question, whose points are the score.
+struct OneQuestion;
+
+impl Scorer for OneQuestion {
+    fn name(&self) -> &str {
+        "one"
+    }
+
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let Some(verdict) = verdicts.get("it") else {
+            let question = Expertise {
+                question: "q".into(),
+                answer: Arc::clone(&subject.answer.answer_text),
+            };
+            return Step::Ask(vec![JudgeCall::new("it", Role::Rubric, question)]);
+        };
+        let value = verdict
+            .as_ref()
+            .ok()
+            .and_then(|reading| reading.verdict.number());
+        Step::Done(Score {
+            scorer: "one".into(),
+            value,
+            components: vec![Component {
+                value,
+                ..Component::new("it", ComponentKind::Share)
+            }],
+            ..Score::default()
+        })
+    }
+}
+
+#[tokio::test]
+async fn samples_of_a_vote_stop_when_none_that_is_left_can_change_it() {
+    let Some(golden) = golden() else { return };
+    // A verdict may be a word there; any numbers may stand for them.
+    let points = |verdict: &Value| match verdict.as_str() {
+        Some("A") => 1.0,
+        Some("B") => 0.0,
+        Some(_) => 5.0,
+        None => verdict.as_f64().unwrap(),
+    };
+    let cases = golden["curtailed"].as_array().unwrap();
+    assert_eq!(cases.len(), 8);
+    for case in cases {
+        let votes = Arc::new(Votes {
+            points: case["verdicts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(points)
+                .collect(),
+            asked: AtomicUsize::new(0),
+        });
+        let member = Member {
+            samples: u32::try_from(case["samples"].as_u64().unwrap()).unwrap(),
+            merge: GradeMerge::MostCommon,
+            ..Member::new(Arc::clone(&votes) as Arc<dyn Judge>, "votes")
+        };
+        let item = Item {
+            case: Arc::new(TestCase::without_rubric("c".into(), "q")),
+            answer: Answer::new("s".into(), "c".into(), "text"),
+        };
+        let job = Job {
+            items: Arc::from([item]),
+            scorer: Arc::new(OneQuestion),
+            panels: Arc::new(Panels::from([(Role::Rubric, Panel::of_one(member))])),
+            options: Arc::new(Options {
+                concurrency: 4,
+                parse_retries: 0,
+                retry_unscored: false,
+                mode: Mode::Default,
+            }),
+        };
+        let ran = run(&[job], &[vec![0]], &mut NoEvents, &StopHandle::new())
+            .await
+            .unwrap();
+        let proper = &case["proper"];
+        assert_eq!(
+            votes.asked.load(Ordering::SeqCst) as u64,
+            proper["asked"],
+            "{case}"
+        );
+        assert_eq!(
+            ran.scored[0].score.value,
+            Some(points(&proper["verdict"])),
+            "{case}"
+        );
     }
 }
 

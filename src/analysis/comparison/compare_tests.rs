@@ -30,6 +30,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
         question: Arc::from(format!("question {place}")),
     };
     let table = MetricTable {
+        votes: false,
         metric: MetricId {
             scorer: "rubric".into(),
             name: "score".into(),
@@ -531,6 +532,7 @@ fn rearranged(observed: &Observations, systems: &[usize], cases: &[usize]) -> Ob
             .map(|place| observed.cases[*place].clone())
             .collect(),
         metrics: vec![MetricTable {
+            votes: false,
             values,
             ..table.clone()
         }],

@@ -105,8 +105,10 @@ pub struct MetricTable {
     /// What a net share can be in each answer, by system, then by case; empty for other units, which have one range.
     pub net_ranges: Vec<Vec<Option<Interval>>>,
     /// The value of each sample of each judge, if a judge was asked more than once: by system, case, judge, sample.
-    /// Only samples that give the whole metric count.
+    /// Only samples that give the whole metric count; of votes that stop early the first two.
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
+    /// Whether verdicts are votes of samples that stop early.
+    pub votes: bool,
 }
 
 /// The answers of some runs by every metric.

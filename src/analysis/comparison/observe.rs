@@ -282,7 +282,10 @@ impl<'a> Frame<'a> {
         if metric.unit == Unit::Net {
             net_ranges = vec![vec![None; self.case_places.len()]; self.systems.len()];
         }
+        let mut votes = false;
         for ((system, case), answer) in placed {
+            let mut members = answer.members.values().flatten();
+            votes |= members.any(|member| member.stops_early);
             if let Some(range) = quantity.net_range(metric.unit, answer) {
                 net_ranges[*system][*case] = Some(range);
             }
@@ -306,6 +309,7 @@ impl<'a> Frame<'a> {
             values,
             net_ranges,
             samples: (!judges.is_empty()).then_some(samples),
+            votes,
         })
     }
 

@@ -63,6 +63,7 @@ fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)
 
 fn said(judge: &str, samples: &[Option<f64>]) -> MemberValues {
     MemberValues {
+        stops_early: false,
         judge: judge.into(),
         value: None,
         samples: samples.to_vec(),

@@ -12,8 +12,12 @@ use crate::stats::{Judged, VarianceComponents, mean, variance_components};
 const MAX_POINTS: f64 = 10.0;
 
 /// Numbers of samples, the own one among them, with the factor by which each changes the variance of a question's difference
-/// between two systems (the mean over pairs). `None` without repeated samples.
+/// between two systems (the mean over pairs). `None` without repeated samples, and where verdicts are votes of their samples: the
+/// noise of a vote is not that of a mean.
 pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usize>, f64)>> {
+    if shared.table.votes {
+        return None;
+    }
     let samples = Samples {
         shared,
         by_system: shared.table.samples.as_ref()?,
@@ -132,7 +136,7 @@ pub(in crate::analysis) fn sample_values(
             samples.push(0);
             judges.len() - 1
         });
-        samples[at] = samples[at].max(member.samples.len());
+        samples[at] = samples[at].max(member.fair_samples().len());
     }
     let mut by_judge = Vec::new();
     for (judge, count) in judges.iter().zip(samples) {
@@ -197,7 +201,7 @@ fn component_value(
     let number = (*members
         .iter()
         .find(|member| member.judge == *judge)?
-        .samples
+        .fair_samples()
         .get(sample)?)?;
     match component.kind {
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),

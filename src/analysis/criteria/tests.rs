@@ -254,6 +254,7 @@ fn a_judge_whose_samples_differ_as_much_as_the_answers_is_noisy() {
         );
         let samples = samples.map(Some).to_vec();
         let member = MemberValues {
+            stops_early: false,
             judge: "m".into(),
             value: None,
             samples,

@@ -15,6 +15,7 @@ fn said(judge: &str, samples: &[Option<f64>]) -> MemberValues {
         mean(&readable)
     };
     MemberValues {
+        stops_early: false,
         judge: judge.into(),
         value,
         samples: samples.to_vec(),

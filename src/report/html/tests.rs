@@ -42,6 +42,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         high: 0.9,
     });
     let table = MetricTable {
+        votes: false,
         metric: MetricId {
             scorer: "rubric".into(),
             name: "score".into(),

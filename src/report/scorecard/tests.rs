@@ -399,6 +399,7 @@ fn panels_and_noise_are_in_json_and_notes() {
             .iter()
             .zip(grades)
             .map(|(judge, grade)| MemberValues {
+                stops_early: false,
                 judge: (*judge).into(),
                 value: Some(grade),
                 samples: vec![Some(grade)],
