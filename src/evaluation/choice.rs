@@ -115,6 +115,7 @@ fn why_not(
 fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
     let golds = support.gold_answer + support.short_answers + support.long_answers;
     let (count, what) = match needs {
+        InputNeed::Answers => return None,
         InputNeed::Rubric if support.criteria > 0 => {
             (0, "the test cases hold criteria, no rubric of ScholarQA-CS")
         }
@@ -203,6 +204,7 @@ fn check_roles(options: &EvaluationOptions, names: &[&str]) -> Result<()> {
 mod tests {
     use super::*;
     use crate::scorer::citation::CITATION_AUDIT;
+    use crate::scorer::overlap::OVERLAP;
     use crate::scorer::rubric::RUBRIC;
 
     fn options(names: &[&'static ScorerInfo]) -> EvaluationOptions {
@@ -227,6 +229,17 @@ mod tests {
             "{note}"
         );
         assert!(note.contains("overlap (no gold"), "{note}");
+    }
+
+    #[test]
+    fn a_scorer_of_answers_alone_needs_nothing_beside_them() {
+        let of_answers = ScorerInfo {
+            needs: InputNeed::Answers,
+            roles: ScorerRoles::None,
+            ..OVERLAP
+        };
+        let why = why_not(&of_answers, &options(&[]), &Support::default());
+        assert_eq!(why, None);
     }
 
     #[test]

@@ -27,8 +27,6 @@ pub const DEFAULT_API_KEY_ENV: &str = OPENAI.key_variable;
 const AUTHORIZATION: &str = "authorization";
 /// Replaces secrets in all output.
 const MASK: &str = "***";
-/// How keys begin: those of OpenAI and Anthropic, and those of Google.
-const KEY_BEGINNINGS: [&str; 2] = ["sk-", "AIza"];
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
 const SHORTEST_SECRET: usize = 4;
 /// Parts of names whose values are secrets.
@@ -460,10 +458,16 @@ fn mask_strings(value: &mut Value, secrets: &[String]) {
     }
 }
 
-/// Servers quote keys, sometimes partly masked: mask everything that looks like one of OpenAI, Anthropic or Google.
+/// Servers quote keys, sometimes partly masked: mask everything that looks like one of a known service.
 fn mask_keys(text: &str) -> String {
-    let [openai, google] = KEY_BEGINNINGS;
-    mask_keys_with(&mask_keys_with(text, openai), google)
+    let mut clean = text.to_owned();
+    for protocol in JudgeKind::protocols() {
+        let beginning = protocol.address().key_beginning;
+        if clean.contains(beginning) {
+            clean = mask_keys_with(&clean, beginning);
+        }
+    }
+    clean
 }
 
 /// The same for keys that begin so.

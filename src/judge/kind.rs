@@ -49,6 +49,18 @@ impl JudgeKind {
         }
     }
 
+    /// What it is, in the help of `--judge`.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Lexical => "the built-in baseline: no LLM, offline",
+            Self::Chat => "OpenAI, and servers with its API",
+            Self::Completions => "the conversation is written out here",
+            Self::Label => "a model that answers with one label",
+            Self::Anthropic => "its Messages API",
+            Self::Gemini => "Google's own API",
+        }
+    }
+
     /// Every protocol, some several times.
     pub(crate) fn protocols() -> impl Iterator<Item = &'static dyn Protocol> {
         Self::value_variants().iter().map(|kind| kind.protocol())
@@ -93,6 +105,18 @@ mod tests {
                 Ok(kind)
             );
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
+        }
+    }
+
+    #[test]
+    fn the_example_and_the_docs_name_every_kind() {
+        let formats = include_str!("../../docs/formats.md");
+        for text in [include_str!("../cli/example.toml"), formats] {
+            let line = text.lines().find(|line| line.starts_with("# kind = "));
+            let line = line.unwrap_or_default();
+            for kind in JudgeKind::value_variants() {
+                assert!(line.contains(&format!("\"{kind}\"")), "{kind}: {line}");
+            }
         }
     }
 

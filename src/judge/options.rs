@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
-use super::endpoint::Endpoint;
+use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint};
 use super::forms::{Effort, ServiceTier, Structured};
 use super::kind::JudgeKind;
 use super::layers::budgeted::Price;
@@ -24,6 +24,33 @@ use crate::domain::{TimeSpan, is_amount, parse_amount};
 use crate::error::Error;
 use crate::prompt::Messages;
 use crate::question::{KINDS, Kind, KindInfo};
+
+/// The help of `--judge`.
+fn kind_help() -> String {
+    let kinds: Vec<String> = JudgeKind::value_variants()
+        .iter()
+        .map(|kind| format!("{kind} ({})", kind.about()))
+        .collect();
+    format!(
+        "Kind of judge: {} [default: chat with --model or --base-url, else lexical]",
+        kinds.join(", ")
+    )
+}
+
+/// The help of `--api-key-env`.
+fn api_key_help() -> String {
+    let mut defaults = DEFAULT_API_KEY_ENV.to_owned();
+    for kind in JudgeKind::value_variants() {
+        let variable = kind.protocol().address().key_variable;
+        if variable != DEFAULT_API_KEY_ENV {
+            defaults.push_str(&format!(", of kind {kind} {variable}"));
+        }
+    }
+    format!(
+        "Environment variable that holds the API key [default: {defaults}; sent to that service, to this machine and to \
+         servers that --base-url or the environment names]"
+    )
+}
 
 /// Request fields that have an option or are set by the program, each with what to do instead.
 const OWN_FIELDS: [(&str, &str); 8] = [
@@ -107,18 +134,22 @@ pub struct JudgeOptions {
     )]
     #[serde(deserialize_with = "one_or_more")]
     pub base_url: Vec<String>,
-    /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
-    /// out here), anthropic (its Messages API), gemini (Google's own API), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
+    /// Kind of judge [default: chat with --model or --base-url, else lexical]
     #[arg(
         long = "judge",
+        help = kind_help(),
         value_name = "KIND",
         value_enum,
         hide_possible_values = true
     )]
     pub kind: Option<JudgeKind>,
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to
-    /// that service, to this machine and to servers that --base-url or the environment names]
-    #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
+    /// Environment variable that holds the API key
+    #[arg(
+        long,
+        help = api_key_help(),
+        value_name = "NAME",
+        env = "SCHOLAREVAL_API_KEY_ENV"
+    )]
     pub api_key_env: Option<String>,
     /// Wait this long for a server that is still loading, such as 20m
     #[arg(

@@ -61,6 +61,8 @@ pub enum ScorerRoles {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputNeed {
+    /// Answers, which every input has.
+    Answers,
     /// Test cases with a rubric of ScholarQA-CS.
     Rubric,
     /// Test cases with a list of criteria.

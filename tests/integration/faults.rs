@@ -25,7 +25,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer};
 use crate::support::workspace::{Finished, Workspace};
 
 use ledger::{Asked, Fault, Ledger};
-use protocol::Protocol;
+use protocol::{CHAT, Protocol, RAW};
 
 const SYSTEMS: [&str; 2] = ["alpha", "beta"];
 const CASES: usize = 4;
@@ -39,7 +39,7 @@ struct Calm {
 
 impl Calm {
     fn run(cases: usize) -> Self {
-        Self::over(Protocol::Chat, cases)
+        Self::over(CHAT, cases)
     }
 
     fn over(protocol: Protocol, cases: usize) -> Self {
@@ -58,7 +58,7 @@ impl Calm {
 static CALM: LazyLock<Calm> = LazyLock::new(|| Calm::run(CASES));
 
 /// The same by raw completions, whose prompts differ.
-static CALM_RAW: LazyLock<Calm> = LazyLock::new(|| Calm::over(Protocol::Raw, CASES));
+static CALM_RAW: LazyLock<Calm> = LazyLock::new(|| Calm::over(RAW, CASES));
 
 /// The values alone: `scores.jsonl` also tells what the reference would have made of the first replies, and remarks under
 /// the table do so, too; unreadable first replies change that and nothing else.
@@ -177,7 +177,7 @@ fn passes_through_share(
     // side by side, since most of the time is spent waiting
     let pass = &pass;
     std::thread::scope(|scope| {
-        for protocol in Protocol::ALL {
+        for protocol in Protocol::all() {
             scope.spawn(move || pass(protocol));
         }
     });

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
 use scholareval::domain::{
     Aspect, CaseCriterion, Level, ReplyForm, ReplyShape, Role, ShownCitation, ShownText,
 };
@@ -181,6 +182,17 @@ fn over(endpoint: JudgeKind) -> RequestOptions {
 
 /// Judges over every wire form, and chat with each parameter that it can have.
 fn judges() -> Vec<Named<(RequestOptions, Structured)>> {
+    let mut judges = judges_with_parameters();
+    for kind in JudgeKind::value_variants() {
+        let is_there = judges.iter().any(|(_, (judge, _))| judge.endpoint == *kind);
+        if !is_there && *kind != JudgeKind::Lexical {
+            judges.push(("another", (over(*kind), Structured::Auto)));
+        }
+    }
+    judges
+}
+
+fn judges_with_parameters() -> Vec<Named<(RequestOptions, Structured)>> {
     let chat = over(JudgeKind::Chat);
     let sampled = RequestOptions {
         temperature: Some(0.7),
@@ -274,6 +286,17 @@ fn line(rendered: &Rendered) -> String {
         rendered.fingerprint,
         &body[..32]
     )
+}
+
+#[test]
+fn every_kind_of_question_is_pinned() {
+    let questions = questions();
+    for info in KINDS {
+        let is_pinned = questions
+            .iter()
+            .any(|(_, question)| question.info().name == info.name);
+        assert!(is_pinned, "no {info} in questions()");
+    }
 }
 
 #[test]

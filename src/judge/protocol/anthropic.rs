@@ -24,6 +24,7 @@ static ADDRESS: ServiceAddress = ServiceAddress {
     default_path: "/v1",
     host: "api.anthropic.com",
     key_variable: "ANTHROPIC_API_KEY",
+    key_beginning: "sk-ant-",
     address_variable: None,
 };
 

@@ -42,6 +42,7 @@ static ADDRESS: ServiceAddress = ServiceAddress {
     default_path: "/v1beta",
     host: "generativelanguage.googleapis.com",
     key_variable: "GEMINI_API_KEY",
+    key_beginning: "AIza",
     address_variable: None,
 };
 

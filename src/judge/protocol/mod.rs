@@ -59,6 +59,8 @@ pub(crate) struct ServiceAddress {
     pub host: &'static str,
     /// The environment variable of its key.
     pub key_variable: &'static str,
+    /// How its keys begin: what looks like one is masked in foreign text.
+    pub key_beginning: &'static str,
     /// The environment variable of the address that other clients of this protocol read.
     pub address_variable: Option<&'static str>,
 }
@@ -70,6 +72,7 @@ pub(super) const OPENAI: ServiceAddress = ServiceAddress {
     default_path: "/v1",
     host: "api.openai.com",
     key_variable: "OPENAI_API_KEY",
+    key_beginning: "sk-",
     address_variable: Some("OPENAI_BASE_URL"),
 };
 

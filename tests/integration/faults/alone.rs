@@ -248,7 +248,7 @@ fn content_of_a_wrong_type() {
 /// Nothing fails here: every call is answered at the first time of asking.
 #[track_caller]
 fn costs_nothing(act: &Act) {
-    for protocol in Protocol::ALL {
+    for protocol in Protocol::all() {
         let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
         let (act, more) = (act.clone(), protocol.arguments(&[]));
         let judge =
@@ -278,7 +278,7 @@ fn is_given_up_and_mended(
     kind: &str,
     words: &str,
 ) {
-    for protocol in Protocol::ALL {
+    for protocol in Protocol::all() {
         let tolerant = protocol.arguments(&["--retries", "0", "--max-unscored", "1"]);
         let (work, ledger, act) = (
             Workspace::new(&SYSTEMS, CASES),

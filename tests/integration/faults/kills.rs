@@ -9,6 +9,7 @@ use crate::support::fake_server::Gate;
 use crate::support::workspace::wait_until;
 
 use super::mixed::passing_mixture;
+use super::protocol::{CHAT, RAW, STREAM};
 use super::{Calm, FakeServer, Ledger, Protocol, SYSTEMS, Workspace, every_call_is_accounted_for};
 
 const KILLS: usize = 20;
@@ -82,15 +83,15 @@ fn survives(protocol: Protocol, cases: usize, seed: u64, is_under_fire: bool, mo
 
 #[test]
 fn twenty_kills_of_a_run_of_two_thousand_calls() {
-    survives(Protocol::Chat, 200, 1, false, &[]);
+    survives(CHAT, 200, 1, false, &[]);
 }
 
 #[test]
 fn twenty_kills_of_a_run_of_raw_completions_without_a_cache() {
-    survives(Protocol::Raw, 60, 2, false, &["--no-cache"]);
+    survives(RAW, 60, 2, false, &["--no-cache"]);
 }
 
 #[test]
 fn twenty_kills_of_a_run_of_streams_under_fire() {
-    survives(Protocol::Stream, 40, 3, true, &[]);
+    survives(STREAM, 40, 3, true, &[]);
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::{Act, Behaviour, Protocol};
+use crate::support::fake_server::Recorded;
 
 /// What is done to a call instead of a good reply.
 #[derive(Clone)]
@@ -58,18 +59,17 @@ pub(super) struct Ledger {
     protocol: Protocol,
 }
 
-/// The call that a body makes: the body without the form of its reply. The repeat of an unreadable reply may ask for a
-/// schema, and is the same call.
-fn call_of(body: &[u8]) -> Vec<u8> {
-    let Ok(Value::Object(mut members)) = serde_json::from_slice(body) else {
-        return body.to_vec();
-    };
-    members.remove("response_format");
-    if let Some(Value::Object(settings)) = members.get_mut("generationConfig") {
-        settings.remove("responseMimeType");
-        settings.remove("responseJsonSchema");
+/// The call that a request makes: its body without the form of its reply. The repeat of an unreadable reply may ask for
+/// a schema, and is the same call.
+fn call_of(request: &Recorded) -> Vec<u8> {
+    let mut body = request.json();
+    let members = request.form().map_or(&[][..], |form| form.reply_members);
+    for (parent, member) in members {
+        if let Some(Value::Object(members)) = body.pointer_mut(parent) {
+            members.remove(*member);
+        }
     }
-    Value::Object(members).to_string().into_bytes()
+    body.to_string().into_bytes()
 }
 
 #[derive(Default)]
@@ -97,7 +97,7 @@ impl Ledger {
             let mut book = book.lock().unwrap();
             let number = book.number;
             book.number += 1;
-            let sendings = book.sendings.entry(call_of(&request.body)).or_default();
+            let sendings = book.sendings.entry(call_of(request)).or_default();
             let was_paid = sendings.iter().any(|sending| *sending != Sending::Failed);
             let asked = Asked {
                 body: &request.body,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::alone::slow_down;
+use super::protocol::CHAT;
 use super::{Act, Asked, Calm, FakeServer, Fault, Finished, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled, values};
 
@@ -118,16 +119,19 @@ fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&
         let is_expected = matches!(done.code, Some(0 | 4 | 5));
         assert!(
             is_expected && runs <= MOST_RUNS,
-            "run {runs}: {:?} {}",
+            "{protocol:?}, run {runs}: {:?} {}",
             done.code,
             done.stderr
         );
-        assert_eq!(ledger.paid_again(), 0, "run {runs}");
+        assert_eq!(ledger.paid_again(), 0, "{protocol:?}, run {runs}");
         if done.code == Some(0) {
             break;
         }
     }
-    assert!(runs > 1, "the faults that stop a run have stopped none");
+    assert!(
+        runs > 1,
+        "{protocol:?}: the faults that stop a run have stopped none"
+    );
     assert!(
         ledger.faults() as u64 * 250 > calm.calls as u64 * percent,
         "{} faults in {} calls",
@@ -138,44 +142,24 @@ fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&
 }
 
 #[test]
-fn all_faults_at_a_fifth_of_the_calls() {
-    comes_through(Protocol::Chat, "a", 20, &[]);
+fn all_faults_at_a_fifth_of_the_calls_in_every_protocol() {
+    // side by side, since most of the time is spent waiting
+    std::thread::scope(|scope| {
+        for protocol in Protocol::all() {
+            scope.spawn(move || comes_through(protocol, "a", 20, &[]));
+        }
+    });
 }
 
 #[test]
 fn all_faults_at_a_fifth_of_the_calls_without_a_cache() {
-    comes_through(Protocol::Chat, "b", 20, &["--no-cache"]);
-}
-
-#[test]
-fn all_faults_at_a_fifth_of_the_raw_completions() {
-    comes_through(Protocol::Raw, "d", 20, &[]);
-}
-
-#[test]
-fn all_faults_at_a_fifth_of_the_streams() {
-    comes_through(Protocol::Stream, "f", 20, &[]);
-}
-
-#[test]
-fn all_faults_at_a_fifth_of_the_messages() {
-    comes_through(Protocol::Anthropic, "g", 20, &[]);
-}
-
-#[test]
-fn all_faults_at_a_fifth_of_the_gemini_calls() {
-    comes_through(Protocol::Gemini, "h", 20, &[]);
-}
-
-#[test]
-fn all_faults_at_a_fifth_of_the_gemini_streams() {
-    comes_through(Protocol::GeminiStream, "i", 20, &[]);
+    comes_through(CHAT, "b", 20, &["--no-cache"]);
 }
 
 /// So many are given up that only one command after the other brings the run to its end.
 #[test]
 fn all_faults_at_half_of_the_calls_and_hardly_any_patience() {
-    comes_through(Protocol::Chat, "c", 50, &["--retries", "1"]);
+    comes_through(CHAT, "c", 50, &["--retries", "1"]);
 }
 
 #[test]

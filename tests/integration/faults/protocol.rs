@@ -1,229 +1,174 @@
-//! The ways in which replies come: chat, raw completions, streams of events, Anthropic's messages, Gemini's responses and
-//! their streams.
+//! The ways in which replies come: every wire form that the fake server knows, whole and as a stream.
+
+use std::fmt;
 
 use serde_json::{Value, json};
 
 use super::{Act, Behaviour, CALM, CALM_RAW, Calm};
-use crate::support::fake_server::{DONE, event};
+use crate::support::fake_server::{self, DONE, FORMS, WireForm};
 
 /// How a judge is asked and answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Protocol {
-    #[default]
-    Chat,
-    Raw,
-    Stream,
-    Anthropic,
-    Gemini,
-    GeminiStream,
+#[derive(Clone, Copy)]
+pub(super) struct Protocol {
+    form: &'static WireForm,
+    is_streaming: bool,
+}
+
+/// Replies of chat, whole.
+pub(super) const CHAT: Protocol = whole(&fake_server::CHAT);
+/// Raw completions.
+pub(super) const RAW: Protocol = whole(&fake_server::RAW);
+/// Replies of chat, as streams.
+pub(super) const STREAM: Protocol = Protocol {
+    is_streaming: true,
+    ..CHAT
+};
+
+const fn whole(form: &'static WireForm) -> Protocol {
+    Protocol {
+        form,
+        is_streaming: false,
+    }
 }
 
 impl Protocol {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Chat,
-        Self::Raw,
-        Self::Stream,
-        Self::Anthropic,
-        Self::Gemini,
-        Self::GeminiStream,
-    ];
+    /// Every form, whole and, where it has streams, as a stream.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for form in FORMS {
+            all.push(whole(form));
+            if form.stream.is_some() {
+                all.push(Self {
+                    form,
+                    is_streaming: true,
+                });
+            }
+        }
+        all
+    }
+
+    fn is_chat(self) -> bool {
+        self.form.kind == fake_server::CHAT.kind
+    }
 
     /// The arguments of `score` that choose it, before `more`.
     pub(super) fn arguments<'a>(self, more: &[&'a str]) -> Vec<&'a str> {
-        let own: &[&str] = match self {
-            Self::Chat => &[],
-            Self::Raw => &["--judge", "completions"],
-            Self::Stream => &["--stream", "on"],
-            Self::Anthropic => &["--judge", "anthropic", "--api-key-env", "OPENAI_API_KEY"],
-            Self::Gemini => &["--judge", "gemini", "--api-key-env", "OPENAI_API_KEY"],
-            Self::GeminiStream => &[
-                "--judge",
-                "gemini",
-                "--api-key-env",
-                "OPENAI_API_KEY",
-                "--stream",
-                "on",
-            ],
-        };
-        [own, more].concat()
+        let mut arguments = Vec::new();
+        if !self.is_chat() {
+            arguments.extend(["--judge", self.form.kind, "--api-key-env", "OPENAI_API_KEY"]);
+        }
+        if self.is_streaming {
+            arguments.extend(["--stream", "on"]);
+        }
+        arguments.extend(more);
+        arguments
     }
 
     /// A good judge that answers in it.
     pub(super) fn judge(self) -> Behaviour {
-        if matches!(self, Self::Stream | Self::GeminiStream) {
+        if self.is_streaming {
             Behaviour::good().streaming()
         } else {
             Behaviour::good()
         }
     }
 
-    /// The run that nobody disturbs. Streams and messages bring the replies of chat.
+    /// The run that nobody disturbs. Other forms than raw completions bring the replies of chat.
     pub(super) fn calm(self) -> &'static Calm {
-        if self == Self::Raw { &CALM_RAW } else { &CALM }
+        if self.form.kind == fake_server::RAW.kind {
+            &CALM_RAW
+        } else {
+            &CALM
+        }
     }
 
     /// An act that is written for chat, in the form of this protocol.
     pub(super) fn act(self, act: Act) -> Act {
-        let (status, headers, body) = match act {
-            Act::Response {
-                status: 200,
-                headers,
-                body,
-            } if self != Self::Chat => (200, headers, body),
-            Act::After(wait, then) => return Act::After(wait, Box::new(self.act(*then))),
-            other => return other,
-        };
-        match serde_json::from_slice(&body) {
-            Ok(json) if self == Self::Raw => Act::json(&raw(json)),
-            Ok(json) if self == Self::Anthropic => Act::json(&message(json)),
-            Ok(json) if self == Self::Gemini => Act::json(&response(json)),
-            Ok(json) if self == Self::GeminiStream => match response(json) {
-                response
-                    if response.get("candidates").is_some() || response.get("error").is_some() =>
-                {
-                    Act::status(status, event(&response))
-                        .with_header("content-type", "text/event-stream")
-                }
-                other => Act::json(&other),
-            },
-            Ok(json) if json["choices"].is_array() || !json["error"].is_null() => {
-                Act::status(status, event(&delta(json)) + DONE)
-                    .with_header("content-type", "text/event-stream")
+        let body = match &act {
+            Act::After(wait, then) => {
+                return Act::After(*wait, Box::new(self.act((**then).clone())));
             }
-            _ => Act::Response {
-                status,
-                headers,
-                body,
-            },
+            Act::Response {
+                status: 200, body, ..
+            } if self.is_streaming || !self.is_chat() => body,
+            _ => return act,
+        };
+        let Ok(json) = serde_json::from_slice::<Value>(body) else {
+            return act;
+        };
+        let json = (self.form.of_chat)(json);
+        let stream = self.form.stream.as_ref().filter(|_| self.is_streaming);
+        match stream.and_then(|stream| (stream.one_piece)(&json)) {
+            Some(text) => Act::status(200, text).with_header("content-type", "text/event-stream"),
+            None => Act::json(&json),
         }
     }
 }
 
-/// The choices of a completion, changed one by one.
-fn with_choices(mut body: Value, change: impl Fn(&mut Value)) -> Value {
-    body["choices"]
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .filter(|choice| choice.is_object())
-        .for_each(change);
-    body
-}
-
-/// A raw completion of a chat's.
-fn raw(body: Value) -> Value {
-    if !body["choices"].is_array() {
-        return body;
+impl Default for Protocol {
+    fn default() -> Self {
+        CHAT
     }
-    with_choices(body, |choice| {
-        let message = choice
-            .as_object_mut()
-            .and_then(|choice| choice.remove("message"))
-            .unwrap_or_default();
-        choice["text"] = message["content"].clone();
-    })
 }
 
-/// A message of a chat's.
-fn message(mut body: Value) -> Value {
-    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else {
-        return body;
-    };
-    if choices.is_null() {
-        return body;
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.form.kind)?;
+        f.write_str(if self.is_streaming { ", streams" } else { "" })
     }
-    let choice = &choices[0];
-    let content = match &choice["message"]["content"] {
-        Value::Null | Value::Bool(_) => json!([]),
-        Value::Array(parts) => json!(parts),
-        Value::String(text) => json!([{"type": "text", "text": text}]),
-        other => json!([{"type": "text", "text": other.to_string()}]),
-    };
-    body["content"] = content;
-    body["stop_reason"] = match choice["finish_reason"].as_str() {
-        Some("stop") => json!("end_turn"),
-        Some("length") => json!("max_tokens"),
-        other => json!(other),
-    };
-    body
 }
 
-/// A response of Gemini's of a chat's.
-fn response(mut body: Value) -> Value {
-    let Some(choices) = body.as_object_mut().and_then(|body| body.remove("choices")) else {
-        return body;
-    };
-    let Some(list) = choices.as_array() else {
-        body["candidates"] = choices;
-        return body;
-    };
-    body["candidates"] = list.iter().map(candidate).collect();
-    body
-}
-
-fn candidate(choice: &Value) -> Value {
-    if !choice.is_object() {
-        return choice.clone();
+/// The body of an act in this protocol.
+fn body(protocol: Protocol, act: &Act) -> String {
+    match protocol.act(act.clone()) {
+        Act::Response { body, .. } => String::from_utf8(body).unwrap(),
+        other => panic!("{other:?}"),
     }
-    let parts = match &choice["message"]["content"] {
-        Value::Null | Value::Bool(_) => json!([]),
-        Value::Array(parts) => json!(parts),
-        Value::String(text) => json!([{"text": text}]),
-        other => json!([{"text": other.to_string()}]),
-    };
-    let reason = match choice["finish_reason"].as_str() {
-        Some("stop") => json!("STOP"),
-        Some("length") => json!("MAX_TOKENS"),
-        // A stream without a reason is a cut one.
-        _ => json!("OTHER"),
-    };
-    json!({"content": {"parts": parts, "role": "model"}, "finishReason": reason})
 }
 
-/// A whole chat as one event of a stream.
-fn delta(body: Value) -> Value {
-    if !body["choices"].is_array() {
-        return body;
-    }
-    with_choices(body, |choice| {
-        let message = choice
-            .as_object_mut()
-            .and_then(|choice| choice.remove("message"))
-            .unwrap_or_default();
-        choice["delta"] = message;
-    })
+/// The JSON behind `data: ` of the first event.
+fn first_event(stream: &str) -> Value {
+    let (first, _) = stream.split_once("\n\n").unwrap();
+    serde_json::from_str(first.strip_prefix("data: ").unwrap()).unwrap()
 }
 
 #[test]
 fn acts_are_translated() {
-    let chat = Act::json(
-        &json!({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "model": "m"}),
-    );
-    let body = |protocol: Protocol| match protocol.act(chat.clone()) {
-        Act::Response { body, .. } => String::from_utf8(body).unwrap(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(
-        serde_json::from_str::<Value>(&body(Protocol::Raw)).unwrap(),
-        json!({"choices": [{"text": "x", "finish_reason": "stop"}], "model": "m"})
-    );
-    assert_eq!(
-        serde_json::from_str::<Value>(&body(Protocol::Anthropic)).unwrap(),
-        json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "model": "m"})
-    );
-    let response = json!({"candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}, "finishReason": "STOP"}], "model": "m"});
-    assert_eq!(
-        serde_json::from_str::<Value>(&body(Protocol::Gemini)).unwrap(),
-        response
-    );
-    let stream = body(Protocol::GeminiStream);
-    let data = stream.trim_end().strip_prefix("data: ").unwrap();
-    assert_eq!(serde_json::from_str::<Value>(data).unwrap(), response);
-    let stream = body(Protocol::Stream);
-    let (first, rest) = stream.split_once("\n\n").unwrap();
-    assert_eq!(
-        serde_json::from_str::<Value>(first.strip_prefix("data: ").unwrap()).unwrap(),
-        json!({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "model": "m"})
-    );
-    assert_eq!(rest, DONE);
+    let choice = json!({"message": {"content": "x"}, "finish_reason": "stop"});
+    let act = Act::json(&json!({"choices": [choice], "model": "m"}));
+    let expected = [
+        ("chat", json!({"choices": [choice], "model": "m"})),
+        (
+            "chat, streams",
+            json!({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "model": "m"}),
+        ),
+        (
+            "completions",
+            json!({"choices": [{"text": "x", "finish_reason": "stop"}], "model": "m"}),
+        ),
+        (
+            "anthropic",
+            json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "model": "m"}),
+        ),
+        (
+            "gemini",
+            json!({
+                "candidates": [{"content": {"parts": [{"text": "x"}], "role": "model"}, "finishReason": "STOP"}],
+                "modelVersion": "m",
+            }),
+        ),
+    ];
+    for protocol in Protocol::all() {
+        let body = body(protocol, &act);
+        let name = format!("{protocol:?}");
+        let found = if protocol.is_streaming {
+            first_event(&body)
+        } else {
+            serde_json::from_str(&body).unwrap()
+        };
+        if let Some((_, expected)) = expected.iter().find(|(own, _)| *own == name) {
+            assert_eq!(found, *expected, "{name}");
+        }
+    }
+    assert!(body(STREAM, &act).ends_with(DONE));
 }

@@ -31,7 +31,7 @@ fn a_refused_connection_stops_the_run_and_the_same_command_finishes_it() {
 
 #[test]
 fn a_server_that_goes_away_midway_and_comes_back_costs_nothing() {
-    for protocol in Protocol::ALL {
+    for protocol in Protocol::all() {
         let (work, ledger, calm) = (
             Workspace::new(&SYSTEMS, CASES),
             Ledger::over(protocol),

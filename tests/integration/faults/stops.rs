@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::protocol::CHAT;
 use super::{Act, CASES, FakeServer, Fault, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled};
 
@@ -17,12 +18,11 @@ const LATE: Duration = Duration::from_millis(1_500);
 /// From call number `from` on everything is answered with `act`, until somebody has mended it.
 #[track_caller]
 fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
-    let without_cache = (Protocol::Chat, &["--concurrency", PLACES, "--no-cache"][..]);
-    for (protocol, more) in Protocol::ALL
-        .map(|protocol| (protocol, &["--concurrency", PLACES][..]))
+    let without_cache = (CHAT, &["--concurrency", PLACES, "--no-cache"][..]);
+    let with_cache = Protocol::all()
         .into_iter()
-        .chain([without_cache])
-    {
+        .map(|protocol| (protocol, &["--concurrency", PLACES][..]));
+    for (protocol, more) in with_cache.chain([without_cache]) {
         let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
         let more = &protocol.arguments(more)[..];
         let is_mended = Arc::new(AtomicBool::new(false));

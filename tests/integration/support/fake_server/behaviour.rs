@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::forms::{FORMS, StreamForm, WireForm};
 use super::gate::Gate;
 
 /// One request as it came.
@@ -38,53 +39,21 @@ impl Recorded {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A call to the judge: a chat, a raw completion, or one in the protocol of Anthropic or Gemini.
+    /// The wire form of a call to the judge; `None` for other requests.
+    pub fn form(&self) -> Option<&'static WireForm> {
+        FORMS.into_iter().find(|form| (form.is_call)(self))
+    }
+
+    /// A call to the judge, in any form.
     pub fn is_chat(&self) -> bool {
-        self.path.ends_with("/completions") || self.is_anthropic() || self.is_gemini()
-    }
-
-    /// A call in Gemini's protocol.
-    pub fn is_gemini(&self) -> bool {
-        self.path.ends_with(":generateContent") || self.asks_gemini_for_a_stream()
-    }
-
-    /// A call in Gemini's protocol whose reply is to come as a stream.
-    fn asks_gemini_for_a_stream(&self) -> bool {
-        self.path.ends_with(":streamGenerateContent") && self.query == "alt=sse"
-    }
-
-    /// A call in Anthropic's protocol.
-    pub fn is_anthropic(&self) -> bool {
-        self.path.ends_with("/messages")
-    }
-
-    /// A raw completion.
-    pub fn is_raw(&self) -> bool {
-        self.path.ends_with("/completions") && !self.path.ends_with("/chat/completions")
+        self.form().is_some()
     }
 
     /// The text of the last message, or the raw prompt.
     pub fn user_message(&self) -> String {
-        let json = self.json();
-        if let Some(prompt) = json["prompt"].as_str() {
-            return prompt.to_owned();
-        }
-        if let Some(text) = json["contents"][0]["parts"][0]["text"].as_str() {
-            return text.to_owned();
-        }
-        let last = json["messages"]
-            .as_array()
-            .and_then(|messages| messages.last());
-        match last.map(|message| &message["content"]) {
-            Some(Value::Array(blocks)) => blocks
-                .iter()
-                .filter_map(|block| block["text"].as_str())
-                .collect(),
-            content => content
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
-        }
+        self.form()
+            .map(|form| (form.user_message)(&self.json()))
+            .unwrap_or_default()
     }
 
     /// A prompt that asks for claims names the member that holds them.
@@ -337,10 +306,10 @@ impl Behaviour {
         self
     }
 
-    /// True if a good reply to this request is a stream of events.
-    pub(super) fn streams(&self, request: &Recorded) -> bool {
-        self.is_streaming
-            && (request.json()["stream"] == true || request.asks_gemini_for_a_stream())
+    /// The stream that a good reply to this request is, if it is one.
+    pub(super) fn stream_of(&self, request: &Recorded) -> Option<&'static StreamForm> {
+        let stream = request.form()?.stream.as_ref()?;
+        (self.is_streaming && (stream.is_asked)(request)).then_some(stream)
     }
 
     /// Keeps no requests (for benches).
@@ -395,58 +364,6 @@ impl Behaviour {
     }
 }
 
-/// This completion as a stream of events, each character a token, the usage behind them.
-pub(super) fn events(whole: &str) -> String {
-    let whole: Value = serde_json::from_str(whole).expect("a completion is JSON");
-    if whole["candidates"].is_array() {
-        return gemini_events(&whole);
-    }
-    let choice = &whole["choices"][0];
-    let raw = choice["text"].as_str();
-    let content = raw
-        .or_else(|| choice["message"]["content"].as_str())
-        .unwrap_or_default();
-    let piece = |c: char| match raw {
-        Some(_) => json!({"index": 0, "text": c.to_string()}),
-        None => json!({"index": 0, "delta": {"content": c.to_string()}}),
-    };
-    let mut chunks: Vec<Value> = content
-        .chars()
-        .map(|c| json!({"model": whole["model"], "choices": [piece(c)]}))
-        .collect();
-    chunks.push(
-        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}),
-    );
-    chunks.push(json!({"choices": [], "usage": whole["usage"]}));
-    chunks.iter().map(event).collect::<String>() + DONE
-}
-
-/// A response of Gemini as a stream: its text in two pieces, then its end.
-fn gemini_events(whole: &Value) -> String {
-    let content = whole["candidates"][0]["content"]["parts"][0]["text"]
-        .as_str()
-        .unwrap_or_default();
-    let middle = content.chars().count() / 2;
-    let first: String = content.chars().take(middle).collect();
-    let rest: String = content.chars().skip(middle).collect();
-    let mut chunks: Vec<Value> = [first, rest]
-        .iter()
-        .map(|text| json!({"candidates": [{"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}]}))
-        .collect();
-    let mut end = whole.clone();
-    end["candidates"][0]["content"] = json!({"parts": [{"text": ""}], "role": "model"});
-    chunks.push(end);
-    chunks.iter().map(event).collect()
-}
-
-/// One event of a stream.
-pub fn event(chunk: &Value) -> String {
-    format!("data: {chunk}\n\n")
-}
-
-/// The last event of a stream.
-pub const DONE: &str = "data: [DONE]\n\n";
-
 /// The score of the good judge for this user message: 0..=10.
 pub fn good_score(user_message: &str) -> u64 {
     u64::from(blake3::hash(user_message.as_bytes()).as_bytes()[0]) % 11
@@ -466,8 +383,7 @@ pub fn good_completion(path: &str, body: &Value) -> Value {
         headers: Vec::new(),
         body,
     };
-    serde_json::from_str(&completion(&good_content(&request), &request))
-        .expect("a completion is JSON")
+    completion(&good_content(&request), &request)
 }
 
 pub fn good_content(request: &Recorded) -> String {
@@ -486,53 +402,26 @@ pub fn good_content(request: &Recorded) -> String {
     json!({"claims": claims}).to_string()
 }
 
-pub(super) fn completion(content: &str, request: &Recorded) -> String {
-    let (prompt_tokens, tokens) = (request.body.len() / 4, content.len().div_ceil(4));
-    if request.is_anthropic() {
-        return json!({
-            "id": "msg_fake",
-            "type": "message",
-            "role": "assistant",
-            "model": "fake-judge",
-            "content": [{"type": "text", "text": content}],
-            "stop_reason": "end_turn",
-            "usage": {"input_tokens": prompt_tokens, "output_tokens": tokens},
-        })
-        .to_string();
-    }
-    if request.is_gemini() {
-        return json!({
-            "candidates": [{
-                "content": {"parts": [{"text": content}], "role": "model"},
-                "finishReason": "STOP",
-                "index": 0,
-            }],
-            "usageMetadata": {
-                "promptTokenCount": prompt_tokens,
-                "candidatesTokenCount": tokens,
-                "totalTokenCount": prompt_tokens + tokens,
-            },
-            "modelVersion": "fake-judge",
-        })
-        .to_string();
-    }
-    let choice = if request.is_raw() {
-        json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"})
-    } else {
-        json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"})
-    };
-    json!({
+/// A whole reply with this content, in the form of the request.
+pub(super) fn completion(content: &str, request: &Recorded) -> Value {
+    let prompt_tokens = request.body.len() / 4;
+    let tokens = content.len().div_ceil(4);
+    let message = json!({"role": "assistant", "content": content});
+    let chat = json!({
         "id": "chatcmpl-fake",
-        "object": if request.is_raw() { "text_completion" } else { "chat.completion" },
+        "object": "chat.completion",
         "created": 1,
         "model": "fake-judge",
-        "choices": [choice],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {
-            "prompt_tokens": request.body.len() / 4,
-            "completion_tokens": content.len().div_ceil(4),
-            "total_tokens": request.body.len() / 4 + content.len().div_ceil(4),
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": tokens,
+            "total_tokens": prompt_tokens + tokens,
             "prompt_tokens_details": {"cached_tokens": 0},
         },
-    })
-    .to_string()
+    });
+    match request.form() {
+        Some(form) => (form.of_chat)(chat),
+        None => chat,
+    }
 }

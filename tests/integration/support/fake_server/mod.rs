@@ -17,6 +17,7 @@
 )]
 
 mod behaviour;
+mod forms;
 mod gate;
 mod port;
 mod wire;
@@ -30,9 +31,8 @@ use std::thread::JoinHandle;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-pub use self::behaviour::{
-    Act, Behaviour, DONE, Recorded, event, good_completion, good_content, good_score,
-};
+pub use self::behaviour::{Act, Behaviour, Recorded, good_completion, good_content, good_score};
+pub use self::forms::{CHAT, DONE, FORMS, RAW, WireForm};
 pub use self::gate::Gate;
 pub use self::port::Reserved;
 use self::wire::{InFlight, perform, read_request};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::behaviour::{Act, Behaviour, Recorded, completion, events};
+use super::behaviour::{Act, Behaviour, Recorded, completion};
 
 /// Counts a chat request as long as it lives.
 pub(super) struct InFlight<'a> {
@@ -36,15 +36,15 @@ pub(super) async fn perform(
         tokio::time::sleep(wait).await;
         act = *then;
     }
-    let streams = behaviour.streams(request);
-    let media = if streams {
+    let streams = behaviour.stream_of(request);
+    let media = if streams.is_some() {
         "text/event-stream"
     } else {
         "application/json"
     };
-    let body = |content: &str| match completion(content, request) {
-        whole if streams => events(&whole),
-        whole => whole,
+    let body = |content: &str| {
+        let whole = completion(content, request);
+        streams.map_or_else(|| whole.to_string(), |stream| (stream.pieces)(&whole))
     };
     match act {
         Act::Good | Act::Content(_) => {
