@@ -1,17 +1,20 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net citations pairs families power agreement powered] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement powered] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "coverage/citations.rs"]
 mod citations;
+#[path = "coverage/counts.rs"]
+mod counts;
 #[path = "coverage/net_shares.rs"]
 mod net_shares;
 #[path = "coverage/powered.rs"]
 mod powered;
 
 use citations::citations;
+use counts::counts;
 use net_shares::net_shares;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
@@ -488,6 +491,7 @@ fn main() {
     let all = ![
         "means",
         "net",
+        "counts",
         "citations",
         "pairs",
         "families",
@@ -502,6 +506,9 @@ fn main() {
     }
     if all || is_named("net") {
         net_shares(repetitions);
+    }
+    if all || is_named("counts") {
+        counts(repetitions);
     }
     if all || is_named("citations") {
         citations(repetitions);

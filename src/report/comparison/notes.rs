@@ -264,7 +264,7 @@ fn method(comparison: &Comparison) -> Option<Note> {
     };
     Some(Note::info(format!(
         "For the paper: scholareval {}; means over {over} with {level} intervals over questions (Wilson's with an effective \
-         number of questions for shares, net shares and grades, bootstrap-t for counts); differences with \
+         number of questions for shares, net shares and grades, bootstrap-t for counts, below 6 questions Student's); differences with \
          simultaneous {level} intervals and p adjusted over {family} of a metric{several} by {tests} ({} resamples, seed {}).",
         env!("CARGO_PKG_VERSION"),
         Format::Count.show(f64::from(options.resamples)),
