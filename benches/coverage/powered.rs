@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use scholareval::stats::{Estimand, Interval, JudgedAnswer, prediction_powered_mean};
+use scholareval::stats::{Estimand, JudgedAnswer, prediction_powered_mean};
 
 use super::{Scores, holds, normal, share};
 
@@ -87,13 +87,6 @@ pub(super) fn powered(repetitions: u64) {
             SIZES.map(cell).map(|cell| format!("{cell:>11}")).join(" ")
         );
     };
-    let range = |answers: &[JudgedAnswer]| {
-        let labels = || answers.iter().filter_map(|answer| answer.human);
-        Some(Interval {
-            low: labels().fold(f64::MAX, f64::min),
-            high: labels().fold(f64::MIN, f64::max),
-        })
-    };
     println!(
         "\nPrediction-powered means: share of the intervals that hold the mean (%), by labels of all answers"
     );
@@ -130,7 +123,7 @@ pub(super) fn powered(repetitions: u64) {
             row(format!("{scores:?}, {verdicts:?}"), &|size| {
                 share(repetitions, |rng, options| {
                     let answers = answers(verdicts, size, rng);
-                    holds_mean(&answers, None, range(&answers), options)
+                    holds_mean(&answers, None, scores.range(), options)
                 })
             });
         }
@@ -142,7 +135,7 @@ pub(super) fn powered(repetitions: u64) {
         row(format!("{scores:?}, labels only"), &|(labels, _)| {
             share(repetitions, |rng, options| {
                 let answers = answers(Verdicts::Noisy, (labels, labels), rng);
-                holds_mean(&answers, Some(0.0), range(&answers), options)
+                holds_mean(&answers, Some(0.0), scores.range(), options)
             })
         });
         row(format!("{scores:?}, equal systems"), &|size| {

@@ -10,9 +10,9 @@
 //! 1934). That interval excludes 0 where p = 2 (1 / 2)^n of n wins is below alpha.
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::distributions::{t_quantile, t_two_sided};
+use super::distributions::t_quantile;
 use super::paired_test::{PairedFamily, PairedMethod, PairedTest};
-use super::studentized::{ClusteredSample, wilson};
+use super::studentized::{ClusteredSample, wilson, wilson_p};
 
 /// The family of tests for differences of -`width`, 0 and `width`.
 pub(super) fn by_wilson(
@@ -79,16 +79,19 @@ impl BinaryPair {
         if self.error == 0.0 {
             return (2.0 * 0.5_f64.powf(self.effective)).min(1.0);
         }
-        let share = self.difference / self.width;
-        let t = self.difference.abs() / self.error * (1.0 - share * share).max(0.0).sqrt();
-        t_two_sided(t, (self.effective - 1.0).max(1.0))
+        let clusters = [self.clusters, self.effective];
+        wilson_p(self.difference, self.error, self.range(), clusters, 0.0)
+    }
+
+    fn range(&self) -> Interval {
+        Interval {
+            low: -self.width,
+            high: self.width,
+        }
     }
 
     fn interval(&self, level: f64) -> Option<Interval> {
-        let range = Interval {
-            low: -self.width,
-            high: self.width,
-        };
+        let range = self.range();
         if self.error > 0.0 {
             let clusters = [self.clusters, self.effective];
             return wilson(self.difference, self.error, range, clusters, level);

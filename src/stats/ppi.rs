@@ -12,10 +12,12 @@
 //! Basu, "An essay on the logical foundations of survey sampling", 1971; T. Zrnic and E. J. Candès, "Active statistical
 //! inference", ICML 2024).
 //!
-//! Intervals are bootstrap-t over whole questions, labeled or not, with lambda estimated again in every resample.
+//! Means of labels within a known range have Wilson's interval with this estimate's standard error, and t with the number of
+//! questions with labels less 1. Other intervals are bootstrap-t over whole questions, labeled or not, with lambda estimated
+//! again in every resample: of labels at the end of their range, few resamples have the spread of the mean.
 
 use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample};
-use super::studentized::{equal_tails, studentized, wilson};
+use super::studentized::{equal_tails, studentized, wilson, wilson_p};
 
 /// An answer that a judge, and perhaps a person, rated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,8 +43,8 @@ impl JudgedAnswer {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Estimand {
-    /// A mean of labels, within this range if it is known: Wilson's interval over it takes the place of an unbounded one, as
-    /// in [`mean_interval`](super::mean_interval).
+    /// A mean of labels, with Wilson's interval within this range if it is known, as in
+    /// [`mean_interval`](super::mean_interval).
     Mean(Option<Interval>),
     /// A mean of differences of two systems' labels and values. Its interval is symmetric around it: the |t| of the resamples
     /// give it and p, since equal tails would miss equal systems with many ties too often.
@@ -56,9 +58,10 @@ pub struct PredictionPoweredMean {
     pub estimate: f64,
     /// Its standard error over questions.
     pub standard_error: f64,
-    /// Bootstrap-t. `None` where that is unbounded, as with few labels that differ, and no range was given.
+    /// Wilson's within the range of the labels; bootstrap-t without one. `None` where that is unbounded, as with few labels
+    /// that differ.
     pub interval: Option<Interval>,
-    /// Two-sided p of a mean of 0: below 1 - level exactly if the bootstrap-t interval excludes 0.
+    /// Two-sided p of a mean of 0: below 1 - level exactly if the interval excludes 0.
     pub p: f64,
     /// Weight of the judge, 0..=1: 0 is the mean of the labels alone.
     pub lambda: f64,
@@ -106,6 +109,16 @@ pub fn prediction_powered_mean(
     } else {
         0.0
     };
+    if let Estimand::Mean(Some(range)) = estimand {
+        let questions = [sums.labeled_questions() as f64; 2];
+        return Some(PredictionPoweredMean {
+            estimate,
+            standard_error: error,
+            interval: wilson(estimate, error, range, questions, options.level),
+            p: wilson_p(estimate, error, range, questions, 0.0),
+            lambda: fit.lambda,
+        });
+    }
     let mut resampled = resample(
         sums.rows.len(),
         |drawn| match sums.fit(drawn, lambda) {
@@ -121,17 +134,10 @@ pub fn prediction_powered_mean(
         resampled.extend(opposites);
     }
     let tails = equal_tails(estimate, error, resampled, options);
-    let mut interval = tails.interval;
-    if interval.is_none()
-        && let Estimand::Mean(Some(range)) = estimand
-    {
-        let questions = sums.labeled_questions() as f64;
-        interval = wilson(estimate, error, range, [questions; 2], options.level);
-    }
     Some(PredictionPoweredMean {
         estimate,
         standard_error: error,
-        interval,
+        interval: tails.interval,
         p: tails.p,
         lambda: fit.lambda,
     })
@@ -435,6 +441,32 @@ mod tests {
             (found.low - (1.0 + 4.0 / (1.0 + 2.093_f64.powi(2) / 20.0))).abs() < 1e-3
                 && found.high >= 5.0 - 1e-12
         );
+    }
+
+    #[test]
+    fn p_of_a_mean_within_a_range_is_below_5_percent_exactly_if_the_interval_excludes_0() {
+        // Values of -1, 0 and 1, of which ever more are 1.
+        let range = Estimand::Mean(Some(Interval {
+            low: -1.0,
+            high: 1.0,
+        }));
+        for wins in 0..=20 {
+            let human: Vec<f64> = (0..20)
+                .map(|at| {
+                    if at < wins {
+                        1.0
+                    } else {
+                        f64::from(at % 2) - 1.0
+                    }
+                })
+                .collect();
+            let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 7 % 9)).collect();
+            let data = answers(&human, &judge[..20], &judge[20..]);
+            let found = prediction_powered_mean(&data, None, range, few()).unwrap();
+            let interval = found.interval.unwrap();
+            let excludes_0 = interval.low > 0.0 || interval.high < 0.0;
+            assert_eq!(found.p < 0.05, excludes_0, "{wins}: {found:?}");
+        }
     }
 
     #[test]

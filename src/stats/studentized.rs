@@ -6,7 +6,7 @@
 //! of a cluster and e the sum of their deviations from the mean. With one case each it is sd / sqrt(N).
 
 use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample, tail_rank};
-use super::distributions::t_quantile;
+use super::distributions::{t_quantile, t_two_sided};
 
 /// Fewest questions for the bootstrap-t interval of a mean.
 // Four questions have 35 resamples, five 126: the outer 2.5% are one or a few of them, which repeat a question until the error
@@ -244,13 +244,9 @@ pub(super) fn wilson(
 ) -> Option<Interval> {
     let width = range.high - range.low;
     let p = ((mean - range.low) / width).clamp(0.0, 1.0);
-    // The clustered error enters as the number of 0/1 values that would have it: then Wilson's
-    // formula holds for grades, shares and several cases of one question alike.
-    let variance = (error / width).powi(2);
-    let worth = Some(p * (1.0 - p) / variance).filter(|n| n.is_finite() && *n > 0.0);
     // All values equal: no error can be taken from them, but n questions do not prove a mean of
     // exactly 1.
-    let n = worth.unwrap_or(clusters);
+    let n = worth(p, error / width).unwrap_or(clusters);
     // Two clusters of very different size are worth less than two: at least one degree of freedom.
     let t = t_quantile(f64::midpoint(1.0, level), (effective - 1.0).max(1.0))?;
     let square = t * t / n;
@@ -261,6 +257,38 @@ pub(super) fn wilson(
         high: range.low + width * within_share(center + half),
     };
     (width > 0.0).then_some(interval)
+}
+
+/// Two-sided p of a mean of `null` by the interval of [`wilson`]: below 1 - level exactly if that excludes `null`.
+pub(super) fn wilson_p(
+    mean: f64,
+    error: f64,
+    range: Interval,
+    [clusters, effective]: [f64; 2],
+    null: f64,
+) -> f64 {
+    let width = range.high - range.low;
+    let p = within_share((mean - range.low) / width);
+    let null = (null - range.low) / width;
+    if (p - null).abs() < 1e-12 {
+        return 1.0;
+    }
+    let n = worth(p, error / width).unwrap_or(clusters);
+    // The interval ends where |p - null| is t standard errors of a share of `null`. At an end of the range and beyond it there
+    // is no such error: then any other mean excludes it.
+    let square = (p - null).powi(2) * n / (null * (1.0 - null));
+    if square.is_finite() && square >= 0.0 {
+        t_two_sided(square.sqrt(), (effective - 1.0).max(1.0))
+    } else {
+        0.0
+    }
+}
+
+/// How many 0/1 values with the mean `p` have this standard error; `None` where that is no number.
+fn worth(p: f64, error: f64) -> Option<f64> {
+    // The clustered error enters as the number of 0/1 values that would have it: then Wilson's formula holds for grades, shares
+    // and several cases of one question alike.
+    Some(p * (1.0 - p) / (error * error)).filter(|n| n.is_finite() && *n > 0.0)
 }
 
 /// The share within 0..=1. An end of the range is exact: 1e-17 in a file is rounding and reads as a number.

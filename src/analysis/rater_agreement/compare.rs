@@ -289,7 +289,8 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let options = &agreement.options;
     notes.push(Note::info(format!(
         "Intervals: {:.0}%, questions with all their units; of coefficients by jackknife, of shares Wilson's, of orders of \
-         systems by BCa bootstrap over questions, {} resamples, seed {}; of prediction-powered means by bootstrap-t.",
+         systems by BCa bootstrap over questions, {} resamples, seed {}; of prediction-powered means Wilson's, of their differences and without a scale by \
+         bootstrap-t.",
         100.0 * options.confidence,
         options.resamples,
         options.seed

@@ -3,10 +3,11 @@
 //! A judge's run and the labels are joined answer by answer (`LabeledRun`); each system's mean, and
 //! the difference of each pair of systems, is then estimated by `stats::ppi`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, PoweredMean};
+use super::scales::{MOST_CATEGORIES, top_of_scale};
 use super::units::{Context, RatedByBoth, RatedUnit, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{CaseId, SystemName};
@@ -29,8 +30,8 @@ pub(super) struct LabeledRun<'a> {
     pub(super) human: &'a RaterView,
     context: &'a Context<'a>,
     draw: Draw,
-    /// The lowest and highest label.
-    range: Interval,
+    /// What labels can be, where that is known.
+    range: Option<Interval>,
     /// The answers of each system with labels.
     pub(super) systems: BTreeMap<&'a SystemName, BTreeMap<&'a CaseId, JudgedAnswer>>,
 }
@@ -87,21 +88,12 @@ impl<'a> LabeledRun<'a> {
                 .insert(&unit.case_id, answer);
         }
         systems.retain(|_, answers| answers.values().any(|answer| answer.human.is_some()));
-        let range = Interval {
-            // The range of the scale is not known here; that of all labels stands for it.
-            low: human.values.values().copied().fold(f64::INFINITY, f64::min),
-            high: human
-                .values
-                .values()
-                .copied()
-                .fold(f64::NEG_INFINITY, f64::max),
-        };
         Some(Self {
             judge,
             human,
             context,
             draw,
-            range,
+            range: range_of_labels(human),
             systems,
         })
     }
@@ -114,7 +106,8 @@ impl<'a> LabeledRun<'a> {
     /// One mean for each system with labels, then the difference of every two with enough questions of which both answers have
     /// a label. Under unequal probabilities, those of labeling both answers are unknown: no differences.
     pub(super) fn means(&self) -> Vec<PoweredMean> {
-        let range = (self.draw == Draw::Uniform).then_some(self.range);
+        // Labels that stand for several answers each are worth less than their number, which Wilson's interval needs.
+        let range = self.range.filter(|_| self.draw == Draw::Uniform);
         let mut means = Vec::new();
         for (system, answers) in &self.systems {
             let answers: Vec<JudgedAnswer> = answers.values().copied().collect();
@@ -197,6 +190,23 @@ impl<'a> LabeledRun<'a> {
             reliable: is_reliable(&labeled),
         }
     }
+}
+
+/// From 0 to the top of the scale of the labels, if they are shares or categories.
+fn range_of_labels(human: &RaterView) -> Option<Interval> {
+    let ends: Vec<&Interval> = human.ends.values().collect();
+    let top = top_of_scale(&ends)?;
+    // Numbers with many values above 1, such as counts, have no top: the largest that was seen would pull the interval to it.
+    let is_scale = top <= 1.0 || distinct_values(human) <= MOST_CATEGORIES;
+    is_scale.then_some(Interval {
+        low: 0.0,
+        high: top,
+    })
+}
+
+fn distinct_values(human: &RaterView) -> usize {
+    let values = human.values.values().map(|value| value.to_bits());
+    values.collect::<HashSet<u64>>().len()
 }
 
 fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
@@ -330,7 +340,7 @@ mod tests {
     #[test]
     fn the_judges_scale_does_not_matter() {
         let options = AgreementOptions {
-            resamples: 10,
+            resamples: 99,
             ..AgreementOptions::seeded(1)
         };
         let of = |factor: f64| {

@@ -11,7 +11,7 @@ use crate::stats::Interval;
 
 /// Maximum number of distinct values for categories (0 to 10 are eleven).
 // Grades from 0 to 10 are the finest scale on which people still choose categories.
-const MOST_CATEGORIES: usize = 11;
+pub(super) const MOST_CATEGORIES: usize = 11;
 /// Usual scales, from 0 to these numbers.
 const SCALES: [f64; 4] = [1.0, 5.0, 10.0, 100.0];
 /// Minimum number of pairs to detect a reversed scale.
