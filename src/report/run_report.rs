@@ -8,7 +8,7 @@ use super::{
     Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
-use crate::analysis::comparison::{ComparisonOptions, SEED};
+use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED};
 use crate::analysis::{self, Probe, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
@@ -206,10 +206,10 @@ fn verdict(
     if observations.metrics.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(verdicts(
-        // The seed of `compare`, so that both commands report the same p.
-        &set.compare(&observations, &ComparisonOptions::seeded(SEED)),
-    ))
+    // The seed of `compare`, so that both commands report the same p.
+    let mut options = ComparisonOptions::seeded(SEED);
+    options.depth = ComparisonDepth::Verdicts;
+    Ok(verdicts(&set.compare(&observations, &options)))
 }
 
 /// What the manifest says of the run.

@@ -150,16 +150,14 @@ impl JointTest {
     /// The family of one pair whose differences are nearly all of one sign, with its share of the level: alpha / pairs.
     fn by_sign_flips_alone(&self, sample: &ClusteredSample, sums: &[f64]) -> PairedFamily {
         let sums = [sums.to_vec()];
-        let alone = by_sign_flips(sample, &sums, self.options);
+        let mut flips = SignFlips::new(sample, &sums, self.options);
+        let alone = flips.family();
         if self.pairs == 1 {
             return alone;
         }
         let pairs = self.pairs as f64;
-        let share = BootstrapOptions {
-            level: 1.0 - self.options.alpha() / pairs,
-            ..self.options
-        };
-        let mut adjusted = by_sign_flips(sample, &sums, share);
+        flips.alpha = self.options.alpha() / pairs;
+        let mut adjusted = flips.family();
         adjusted.smallest_p = (pairs * adjusted.smallest_p).min(1.0);
         for test in &mut adjusted.pairs {
             test.p = (pairs * test.p).min(1.0);
@@ -285,23 +283,25 @@ impl Assignments {
         statistics
     }
 
-    /// The means of the subsets but the empty one, of which the `rank`-th from either end is an end of the interval.
-    fn interval(&self, differences: &[f64], sizes: &[f64], rank: usize) -> Option<Interval> {
-        let sums = self
-            .subset_sums(differences)
-            .into_iter()
-            .zip(self.subset_sums(sizes));
-        let mut means: Vec<f64> = sums
-            .filter(|(_, cases)| *cases > 0.0)
+    /// The means of the subsets but the empty one; `cases` are the sums of their sizes.
+    fn means(&self, differences: &[f64], cases: &[f64]) -> Vec<f64> {
+        let sums = self.subset_sums(differences).into_iter().zip(cases);
+        sums.filter(|(_, cases)| **cases > 0.0)
             .map(|(sum, cases)| sum / cases)
-            .collect();
-        let other = means.len().checked_sub(rank)?;
-        means.sort_unstable_by(f64::total_cmp);
-        (rank > 0).then(|| Interval {
-            low: means[rank - 1],
-            high: means[other],
-        })
+            .collect()
     }
+}
+
+/// The interval whose ends are the `rank`-th of these means from either end.
+fn between_ranks(means: &mut [f64], rank: usize) -> Option<Interval> {
+    let other = means.len().checked_sub(rank)?;
+    if rank == 0 {
+        return None;
+    }
+    // Half a million means need not be sorted for two of them.
+    let low = *means.select_nth_unstable_by(rank - 1, f64::total_cmp).1;
+    let high = *means.select_nth_unstable_by(other, f64::total_cmp).1;
+    Some(Interval { low, high })
 }
 
 fn is_set(bits: &[u8], at: usize) -> bool {
@@ -329,37 +329,7 @@ fn by_sign_flips(
     sums: &[Vec<f64>],
     options: BootstrapOptions,
 ) -> PairedFamily {
-    let questions = sample.clusters();
-    let assignments = Assignments {
-        questions,
-        random: (questions > EXACT_UP_TO).then_some(options),
-    };
-    let mut largest = largest_statistics(&assignments, sums);
-    largest.sort_unstable_by(f64::total_cmp);
-    let flips = SignFlips {
-        sample,
-        sums,
-        assignments,
-        largest,
-        alpha: options.alpha(),
-    };
-    let smallest_p = flips.smallest_p();
-    // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
-    let n = questions as f64;
-    let critical = flips.critical();
-    let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
-    // With five questions no result can be below 0.05; saying so is better than a verdict `no
-    // difference` that was certain beforehand.
-    let is_reachable = smallest_p < options.alpha() && in_errors.is_finite();
-    PairedFamily {
-        method: PairedMethod::SignFlip,
-        pairs: (0..sums.len())
-            .into_par_iter()
-            .map(|pair| flips.test(pair))
-            .collect(),
-        critical: is_reachable.then_some(in_errors),
-        smallest_p,
-    }
+    SignFlips::new(sample, sums, options).family()
 }
 
 /// The tests of all pairs by sign flips.
@@ -367,13 +337,51 @@ struct SignFlips<'a> {
     sample: &'a ClusteredSample,
     /// The sums of the differences by pair and question.
     sums: &'a [Vec<f64>],
+    /// The number of cases of each subset.
+    cases: Vec<f64>,
     assignments: Assignments,
     /// The largest statistic over the pairs under each assignment, sorted.
     largest: Vec<f64>,
     alpha: f64,
 }
 
-impl SignFlips<'_> {
+impl<'a> SignFlips<'a> {
+    fn new(sample: &'a ClusteredSample, sums: &'a [Vec<f64>], options: BootstrapOptions) -> Self {
+        let questions = sample.clusters();
+        let assignments = Assignments {
+            questions,
+            random: (questions > EXACT_UP_TO).then_some(options),
+        };
+        let mut largest = largest_statistics(&assignments, sums);
+        largest.sort_unstable_by(f64::total_cmp);
+        Self {
+            sample,
+            sums,
+            cases: assignments.subset_sums(sample.sizes()),
+            assignments,
+            largest,
+            alpha: options.alpha(),
+        }
+    }
+
+    fn family(&self) -> PairedFamily {
+        let smallest_p = self.smallest_p();
+        // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
+        let n = self.sample.clusters() as f64;
+        let critical = self.critical();
+        let in_errors = critical * ((n - 1.0) / (n - critical * critical)).sqrt();
+        // With five questions no result can be below 0.05; saying so is better than a verdict `no
+        // difference` that was certain beforehand.
+        let is_reachable = smallest_p < self.alpha && in_errors.is_finite();
+        let pairs = (0..self.sums.len()).into_par_iter();
+        PairedFamily {
+            method: PairedMethod::SignFlip,
+            pairs: pairs.map(|pair| self.test(pair)).collect(),
+            critical: is_reachable.then_some(in_errors),
+            smallest_p,
+        }
+    }
+
     /// The number of assignments that make up alpha, rounded up.
     fn alpha_count(&self) -> usize {
         (self.alpha * self.largest.len() as f64).ceil() as usize
@@ -411,25 +419,25 @@ impl SignFlips<'_> {
             let limit = self.critical() + SAME;
             own.iter().filter(|value| **value > limit).count()
         };
+        let [interval, pointwise] = self.intervals(pair, [rejected, alone]);
         PairedTest {
             method: PairedMethod::SignFlip,
             difference: self.sample.means[pair],
             standard_error: self.sample.errors[pair],
             p: self.share(self.as_large(observed)),
             pointwise_p: self.share(as_extreme),
-            interval: self.interval(pair, rejected),
-            pointwise: self.interval(pair, alone),
+            interval,
+            pointwise,
         }
     }
 
-    /// The interval that leaves out so many assignments, half of them on either side.
-    fn interval(&self, pair: usize, rejected: usize) -> Option<Interval> {
+    /// The intervals that leave out so many assignments, half of them on either side.
+    fn intervals(&self, pair: usize, rejected: [usize; 2]) -> [Option<Interval>; 2] {
         if self.sample.errors[pair] > 0.0 {
-            let sizes = self.sample.sizes();
-            self.assignments
-                .interval(&self.sums[pair], sizes, rejected / 2)
+            let mut means = self.assignments.means(&self.sums[pair], &self.cases);
+            rejected.map(|rejected| between_ranks(&mut means, rejected / 2))
         } else {
-            None
+            [None, None]
         }
     }
 

@@ -21,10 +21,12 @@ pub(super) struct ClusteredSample {
     pub(super) means: Vec<f64>,
     /// Standard error of each mean; 0 where all sums of deviations are rounding.
     pub(super) errors: Vec<f64>,
-    /// One row per cluster: the summed deviations of each list.
-    rows: Vec<Vec<f64>>,
+    /// The summed deviations of each list, cluster by cluster: one row after the other.
+    rows: Vec<f64>,
     /// Cases of each cluster.
     sizes: Vec<f64>,
+    /// Whether every cluster is one case.
+    is_unclustered: bool,
 }
 
 impl ClusteredSample {
@@ -46,9 +48,10 @@ impl ClusteredSample {
             .iter()
             .map(|list| list.iter().sum::<f64>() / cases as f64)
             .collect();
-        let mut rows = vec![vec![0.0; lists.len()]; clusters.sizes.len()];
+        let mut rows = vec![0.0; lists.len() * clusters.sizes.len()];
         for (at, cluster) in clusters.of_unit.iter().enumerate() {
-            for ((sum, list), mean) in rows[*cluster].iter_mut().zip(lists).zip(&means) {
+            let row = &mut rows[cluster * lists.len()..];
+            for ((sum, list), mean) in row.iter_mut().zip(lists).zip(&means) {
                 *sum += list[at] - mean;
             }
         }
@@ -56,6 +59,7 @@ impl ClusteredSample {
             means,
             errors: Vec::new(),
             rows,
+            is_unclustered: clusters.sizes.iter().all(|size| *size == 1.0),
             sizes: clusters.sizes,
         };
         let once = vec![1; sample.sizes.len()];
@@ -87,7 +91,7 @@ impl ClusteredSample {
     /// The summed values of each cluster. Rounding errors are set to 0, or they would count as differences.
     pub(super) fn sums(&self, list: usize) -> Vec<f64> {
         let mut sums = Vec::new();
-        for (row, size) in self.rows.iter().zip(&self.sizes) {
+        for (row, size) in self.rows().zip(&self.sizes) {
             sums.push(row[list] + size * self.means[list]);
         }
         let largest = sums.iter().fold(1e-3_f64, |most, sum| most.max(sum.abs()));
@@ -103,6 +107,11 @@ impl ClusteredSample {
     pub(super) fn effective_clusters(&self) -> f64 {
         let squares: f64 = self.sizes.iter().map(|size| size * size).sum();
         self.sizes.iter().sum::<f64>().powi(2) / squares
+    }
+
+    /// The summed deviations of each cluster.
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.rows.chunks_exact(self.means.len())
     }
 
     /// For clusters drawn this often: how far each mean moved, and the number of cases.
@@ -121,12 +130,13 @@ impl ClusteredSample {
         (shifts, cases)
     }
 
-    /// The clusters that were drawn: summed deviations, cases, how often.
+    /// The clusters that were drawn: summed deviations, cases, how often. Clusters of one case are all there, the others with 0:
+    /// whether one of thousands was drawn cannot be predicted, and a wrong guess costs more than the sum.
     fn drawn<'a>(&'a self, drawn: &'a [u32]) -> impl Iterator<Item = (&'a [f64], f64, f64)> {
-        let clusters = self.rows.iter().zip(&self.sizes).zip(drawn);
+        let clusters = self.rows().zip(&self.sizes).zip(drawn);
         clusters
-            .filter(|(_, drawn)| **drawn > 0)
-            .map(|((row, size), drawn)| (row.as_slice(), *size, f64::from(*drawn)))
+            .filter(|(_, drawn)| self.is_unclustered || **drawn > 0)
+            .map(|((row, size), drawn)| (row, *size, f64::from(*drawn)))
     }
 
     /// For clusters drawn this often: how far each mean moved, and its standard error.

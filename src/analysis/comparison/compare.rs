@@ -3,8 +3,8 @@
 use super::pairs::compare_pairs;
 use super::shared::{SAME, SharedCases, slices};
 use super::{
-    Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations,
-    PairComparison, SystemMean,
+    Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
+    Observations, PairComparison, SystemMean,
 };
 use crate::analysis::quantity::{MeanValues, bounds};
 use crate::domain::Note;
@@ -96,7 +96,7 @@ pub(super) fn compare_metric(
 /// The rank probabilities, if there are enough questions and they are asked for.
 fn ranks(shared: &SharedCases<'_>) -> Option<Vec<Vec<f64>>> {
     let is_enough = shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS;
-    if shared.options.means_only || !is_enough {
+    if shared.options.depth < ComparisonDepth::Full || !is_enough {
         return None;
     }
     rank_distribution(

@@ -33,8 +33,8 @@ pub(crate) use pairs::MIN_QUESTIONS;
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub(crate) use result::p_text;
 pub use result::{
-    ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect, MetricComparison,
-    PairComparison, SEED, SystemMean,
+    ComparedRun, Comparison, ComparisonDepth, ComparisonOptions, JudgedRole, LengthEffect,
+    MetricComparison, PairComparison, SEED, SystemMean,
 };
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::shared::{SAME, SharedCases, slices};
-use super::{LengthEffect, Observation, PairComparison};
+use super::{ComparisonDepth, LengthEffect, Observation, PairComparison};
 use crate::stats::{
     Interval, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
 };
@@ -67,13 +67,16 @@ pub(super) fn compare_pairs(
             cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
             bounds: None,
             sensitive: false,
-            length: length_effect(shared, (first, second), pointwise),
+            length: None,
             detectable,
         });
     }
-    results
-        .iter_mut()
-        .for_each(|pair| add_sensitivity(shared, pair));
+    if shared.options.depth == ComparisonDepth::Full {
+        for pair in &mut results {
+            pair.length = length_effect(shared, (pair.first, pair.second), pair.pointwise);
+            add_sensitivity(shared, pair);
+        }
+    }
     (results, family)
 }
 

@@ -27,10 +27,23 @@ pub struct ComparisonOptions {
     /// Test only the pairs with this system
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
-    /// Whether to compute means only: no pairs, groups and ranks.
+    /// How much of the comparison is computed.
     #[arg(skip)]
     #[serde(skip)]
-    pub means_only: bool,
+    pub depth: ComparisonDepth,
+}
+
+/// How much of a comparison is computed. What is left out changes no other number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ComparisonDepth {
+    /// Means with their intervals: no pairs, groups and ranks.
+    Means,
+    /// Also the tests of pairs, with groups and letters.
+    Verdicts,
+    /// Also ranks over resamples, sensitivity to missing data and to length.
+    #[default]
+    Full,
 }
 
 impl ComparisonOptions {
@@ -41,7 +54,7 @@ impl ComparisonOptions {
             resamples: 10_000,
             seed,
             baseline: None,
-            means_only: false,
+            depth: ComparisonDepth::Full,
         }
     }
 }

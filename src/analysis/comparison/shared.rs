@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{ComparisonOptions, MetricId, MetricTable, Observation, Observations, ObservedSystem};
+use super::{
+    ComparisonDepth, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
+    ObservedSystem,
+};
 use crate::analysis::questions::Questions;
 use crate::stats::{BootstrapOptions, Interval, mean};
 
@@ -148,7 +151,7 @@ impl<'a> SharedCases<'a> {
 
     /// The tested pairs, the better system first: all, those with the baseline, or none.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
-        if self.options.means_only {
+        if self.options.depth == ComparisonDepth::Means {
             return Vec::new();
         }
         let mut pairs = Vec::new();

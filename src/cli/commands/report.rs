@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
-use crate::analysis::comparison::{ComparisonOptions, MOST_PAIRS, SEED, pair_count};
+use crate::analysis::comparison::{
+    ComparisonDepth, ComparisonOptions, MOST_PAIRS, SEED, pair_count,
+};
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
@@ -31,10 +33,10 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
     let observations = set.observe()?;
     let pairs = pair_count(observations.systems.len(), false);
-    let options = ComparisonOptions {
-        means_only: pairs > MOST_PAIRS,
-        ..ComparisonOptions::seeded(SEED)
-    };
+    let mut options = ComparisonOptions::seeded(SEED);
+    if pairs > MOST_PAIRS {
+        options.depth = ComparisonDepth::Means;
+    }
     let comparison = set.compare(&observations, &options);
     let mut calls = Vec::new();
     let mut call_count = 0;
@@ -54,7 +56,7 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
             ));
         }
     }
-    if options.means_only {
+    if options.depth == ComparisonDepth::Means {
         left_out.push(format!(
             "{} pairs of systems: the page has means without tests; compare --baseline SYSTEM tests the pairs of one system.",
             grouped(pairs as u64)

@@ -2,7 +2,9 @@
 
 use super::CommandContext;
 use super::compare::check_pairs;
-use crate::analysis::comparison::{Comparison, ComparisonOptions, SEED, compare_named};
+use crate::analysis::comparison::{
+    Comparison, ComparisonDepth, ComparisonOptions, SEED, compare_named,
+};
 use crate::cli::args::{TableArgs, TableFormat};
 use crate::cli::terminal::write_stdout;
 use crate::error::{Error, InputFault, Result};
@@ -35,10 +37,12 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
     if args.options.letters {
         check_pairs(observations.systems.len(), false)?;
     }
-    let options = ComparisonOptions {
-        // Only letters need the pairs, whose tests take most of the time.
-        means_only: !args.options.letters,
-        ..ComparisonOptions::seeded(SEED)
+    let mut options = ComparisonOptions::seeded(SEED);
+    // Only letters need the pairs, whose tests take most of the time.
+    options.depth = if args.options.letters {
+        ComparisonDepth::Verdicts
+    } else {
+        ComparisonDepth::Means
     };
     let metrics = compare_named(&observations, &args.options.metric_names(), &options)?;
     runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
