@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use scholareval::stats::{Estimand, JudgedAnswer, prediction_powered_mean};
+use scholareval::stats::{Estimand, Interval, JudgedAnswer, prediction_powered_mean};
 
 use super::{Scores, holds, normal, share};
 

@@ -14,9 +14,20 @@
 //! Bulletin 86 (1979): two-way random effects, absolute agreement, a single rating. With n units, k raters and the mean
 //! squares of units MSR, of raters MSC and of the residual MSE: (MSR - MSE) / (MSR + (k - 1) MSE + k (MSC - MSE) / n).
 
-use super::bootstrap::Interval;
+use super::bootstrap::{Clusters, Interval};
 use super::jackknife::coefficient_interval;
 use super::summary::{distinct, mean, place, rounded};
+use super::table_posterior::posterior_interval;
+
+/// From so many units on the jackknife holds.
+// In simulations of skewed labels its 95% intervals hold kappa in 80% at 50 units, and in 94% at 100, where the posterior's
+// hold it in 92%.
+const ENOUGH_UNITS: usize = 100;
+/// Fewest units for the posterior of their table.
+// No interval of fewer was measured; a prior with the weight of one unit counts for much there.
+const FEWEST_UNITS: usize = 10;
+/// Most categories of a table: of more, nearly all cells are empty, and ratings are measurements.
+const MOST_CATEGORIES: usize = 11;
 
 /// Distance between two ratings for alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +78,11 @@ impl Coefficient {
         self.of_units(&units, &(0..units.rows.len()).collect::<Vec<_>>())
     }
 
-    /// Its interval, as [`coefficient_interval`]; `clusters` gives each unit's cluster.
+    /// Its interval; `clusters` gives each unit's cluster.
     ///
-    /// Clusters without any unit that counts are ignored. `None` also for `clusters` of another length.
+    /// Alpha and kappa of two raters over 10 to 99 units with a cluster each and at most 11 categories: between quantiles
+    /// of the posterior of the table of their ratings, or none where more than a tenth of the draws have no coefficient. Else as
+    /// [`coefficient_interval`]. Clusters without any unit that counts are ignored. `None` also for `clusters` of another length.
     pub fn interval(
         self,
         ratings: &[&[Option<f64>]],
@@ -78,7 +91,31 @@ impl Coefficient {
     ) -> Option<Interval> {
         let units = Units::new(ratings, self).filter(|_| ratings[0].len() == clusters.len())?;
         let clusters: Vec<usize> = units.rows.iter().map(|(unit, _)| clusters[*unit]).collect();
+        if self.is_of_table() && units.is_small_table(&clusters) {
+            return posterior_interval(
+                &units.table(),
+                |cells| self.of_table(&units.values, cells),
+                confidence,
+            );
+        }
         coefficient_interval(&clusters, |kept| self.of_units(&units, kept), confidence)
+    }
+
+    /// Whether a table of two raters' ratings gives it.
+    fn is_of_table(self) -> bool {
+        self != Self::Icc
+    }
+
+    /// The coefficient of the cells of a table, first rater by second rater, with any sum: that of very many units with these
+    /// shares.
+    fn of_table(self, values: &[f64], cells: &[f64]) -> Option<f64> {
+        let table = CellShares::new(values.len(), cells);
+        match self {
+            Self::Alpha(level) => table.alpha(values, level),
+            Self::Kappa => table.kappa(&Distances::names()),
+            Self::QuadraticKappa => table.kappa(&Distances::steps(values)),
+            Self::Icc => None,
+        }
     }
 
     fn of_units(self, units: &Units, kept: &[usize]) -> Option<f64> {
@@ -131,6 +168,25 @@ impl Units {
             }
         }
         Some(Self { values, rows })
+    }
+
+    /// Whether they are few units of two raters, each with a cluster of its own, and categories.
+    fn is_small_table(&self, clusters: &[usize]) -> bool {
+        let of_two = self.rows.first().is_some_and(|(_, row)| row.len() == 2);
+        let is_small = (FEWEST_UNITS..ENOUGH_UNITS).contains(&self.rows.len())
+            && self.values.len() <= MOST_CATEGORIES;
+        of_two && is_small && Clusters::new(clusters).sizes.len() == clusters.len()
+    }
+
+    /// The units of two raters by first and second rating.
+    fn table(&self) -> Vec<f64> {
+        let mut cells = vec![0.0; self.values.len() * self.values.len()];
+        for (_, row) in &self.rows {
+            if let Some((first, second)) = row[0].zip(row[1]) {
+                cells[first * self.values.len() + second] += 1.0;
+            }
+        }
+        cells
     }
 
     /// The places of one unit's ratings among the values.
@@ -271,6 +327,58 @@ fn squares_around(center: f64, means: &[f64]) -> f64 {
     means.iter().map(|mean| (mean - center).powi(2)).sum()
 }
 
+/// The shares of the cells of a table, first rater by second rater, and of its rows and columns.
+struct CellShares {
+    cells: Vec<f64>,
+    /// The shares of each value by the first and by the second rater.
+    margins: Vec<[f64; 2]>,
+}
+
+impl CellShares {
+    fn new(values: usize, cells: &[f64]) -> Self {
+        let total: f64 = cells.iter().sum();
+        let cells: Vec<f64> = cells.iter().map(|cell| cell / total).collect();
+        let mut margins = vec![[0.0; 2]; values];
+        for (at, share) in cells.iter().enumerate() {
+            margins[at / values][0] += share;
+            margins[at % values][1] += share;
+        }
+        Self { cells, margins }
+    }
+
+    /// The mean distance of the ratings of a unit.
+    fn observed(&self, distances: &Distances) -> f64 {
+        let values = self.margins.len();
+        let mut sum = 0.0;
+        for (at, share) in self.cells.iter().enumerate() {
+            sum += share * distances.d2(at / values, at % values);
+        }
+        sum
+    }
+
+    fn kappa(&self, distances: &Distances) -> Option<f64> {
+        let mut expected = 0.0;
+        for (a, [first, _]) in self.margins.iter().enumerate() {
+            for (b, [_, second]) in self.margins.iter().enumerate() {
+                expected += first * second * distances.d2(a, b);
+            }
+        }
+        beyond_chance(self.observed(distances), expected)
+    }
+
+    fn alpha(&self, values: &[f64], level: MeasurementLevel) -> Option<f64> {
+        let counts: Vec<f64> = self.margins.iter().map(|[a, b]| (a + b) / 2.0).collect();
+        let distances = Distances::new(level, values, &counts);
+        beyond_chance(self.observed(&distances), distances.over_all(&counts, 1.0))
+    }
+}
+
+/// 1 - observed / expected disagreement; `None` if none is expected.
+fn beyond_chance(observed: f64, expected: f64) -> Option<f64> {
+    // Where one value has nearly all, the quotient of two rounding errors is anything.
+    (expected > 1e-12).then(|| 1.0 - observed / expected)
+}
+
 /// The d2 of alpha between places among the values.
 struct Distances {
     is_nominal: bool,
@@ -279,6 +387,22 @@ struct Distances {
 }
 
 impl Distances {
+    /// Ratings are names.
+    fn names() -> Self {
+        Self {
+            is_nominal: true,
+            scores: Vec::new(),
+        }
+    }
+
+    /// Ratings are numbers.
+    fn steps(values: &[f64]) -> Self {
+        Self {
+            is_nominal: false,
+            scores: values.to_vec(),
+        }
+    }
+
     /// `counts` are the numbers of ratings of each value.
     fn new(level: MeasurementLevel, values: &[f64], counts: &[f64]) -> Self {
         let scores = match level {
@@ -429,6 +553,54 @@ mod tests {
             .sum();
         let expected = over(&all) / (all.len() as f64 - 1.0);
         (expected > 0.0).then(|| 1.0 - observed / expected)
+    }
+
+    #[test]
+    fn kappa_of_a_small_table_has_its_posteriors_interval_and_that_of_clusters_the_jackknifes() {
+        // 30 units, 27 of them 1 by both, one 0 by both, two on which they differ.
+        let mut first = vec![1.0; 30];
+        let mut second = vec![1.0; 30];
+        (first[0], second[0]) = (0.0, 0.0);
+        (first[1], second[2]) = (0.0, 0.0);
+        let (first, second) = (some(&first), some(&second));
+        let own: Vec<usize> = (0..30).collect();
+        let rows: [&[Option<f64>]; 2] = [&first, &second];
+        let kappa = Coefficient::Kappa.of(&rows).unwrap();
+        let found = Coefficient::Kappa.interval(&rows, &own, 0.95).unwrap();
+        assert!(
+            found.low < 0.1 && kappa < found.high && found.high < 0.99,
+            "{found:?}"
+        );
+        // The table has no order of units, and two in one cluster are no table.
+        let reversed: Vec<usize> = own.iter().rev().copied().collect();
+        assert_eq!(
+            Coefficient::Kappa.interval(&rows, &reversed, 0.95),
+            Some(found)
+        );
+        let mut clustered = own;
+        clustered[29] = 28;
+        let other = Coefficient::Kappa.interval(&rows, &clustered, 0.95);
+        assert_ne!(other, Some(found));
+    }
+
+    #[test]
+    fn the_coefficients_of_a_table_are_those_of_many_units_with_its_shares() {
+        // The same 16 units 200 times: alpha's correction for few ratings vanishes.
+        let ratings = ratings(16);
+        let many: Vec<Vec<Option<f64>>> = ratings[..2].iter().map(|own| own.repeat(200)).collect();
+        for coefficient in all() {
+            let units = Units::new(&borrowed(&many), coefficient).unwrap();
+            let of_table = coefficient.of_table(&units.values, &units.table());
+            let Some(of_table) = of_table else {
+                assert_eq!(coefficient, Coefficient::Icc);
+                continue;
+            };
+            let of_units = coefficient.of(&borrowed(&many)).unwrap();
+            assert!(
+                (of_table - of_units).abs() < 1e-3,
+                "{coefficient:?} {of_table} {of_units}"
+            );
+        }
     }
 
     #[test]

@@ -46,6 +46,7 @@ mod sampling;
 mod strengths;
 mod studentized;
 mod summary;
+mod table_posterior;
 mod variance;
 
 pub use agreement::{Coefficient, MeasurementLevel};

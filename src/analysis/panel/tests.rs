@@ -278,7 +278,8 @@ fn the_order_of_answers_changes_nothing() {
 #[test]
 fn the_answers_to_one_case_are_drawn_together() {
     // Systems s and t got the same grades in each case: copies do not add evidence.
-    let rows: Vec<[Option<f64>; 2]> = (0..40_u32)
+    // Fewer units that are all in cases of their own would have another interval.
+    let rows: Vec<[Option<f64>; 2]> = (0..120_u32)
         .map(|at| {
             [
                 Some(f64::from(at % 5)),
@@ -302,7 +303,7 @@ fn the_answers_to_one_case_are_drawn_together() {
     let twice = agreed(&[of("s"), of("t")].concat()).0.remove(0);
     assert_eq!(
         (once.units, twice.units, once.cases, twice.cases),
-        (40, 80, 40, 40)
+        (120, 240, 120, 120)
     );
     let (once, twice) = (
         once.kappa.interval().unwrap(),
