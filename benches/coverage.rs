@@ -1,6 +1,6 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement powered] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement powered looks] [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -8,6 +8,8 @@
 mod citations;
 #[path = "coverage/counts.rs"]
 mod counts;
+#[path = "coverage/looks.rs"]
+mod looks;
 #[path = "coverage/net_shares.rs"]
 mod net_shares;
 #[path = "coverage/powered.rs"]
@@ -15,6 +17,7 @@ mod powered;
 
 use citations::citations;
 use counts::counts;
+use looks::looks;
 use net_shares::net_shares;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
@@ -498,6 +501,7 @@ fn main() {
         "power",
         "agreement",
         "powered",
+        "looks",
     ]
     .into_iter()
     .any(is_named);
@@ -509,6 +513,9 @@ fn main() {
     }
     if all || is_named("counts") {
         counts(repetitions);
+    }
+    if all || is_named("looks") {
+        looks(repetitions);
     }
     if all || is_named("citations") {
         citations(repetitions);

@@ -20,7 +20,7 @@ use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::votes::{further_samples, sure_samples};
+use super::votes::{by_item, further_samples, sure_samples};
 use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::prompt::injection;
@@ -448,25 +448,6 @@ impl CallSamples {
         own.sort_by_key(|(sample, _)| *sample);
         own.into_iter().map(|(_, sample)| sample).collect()
     }
-}
-
-/// The samples of each of so many items; a question about one thing has one.
-pub(super) fn by_item(
-    question: &dyn Question,
-    samples: Vec<Sample>,
-    count: usize,
-) -> Vec<Vec<Sample>> {
-    if count == 1 {
-        return vec![samples];
-    }
-    let mut items: Vec<Vec<Sample>> = vec![Vec::new(); count];
-    for sample in samples {
-        let parts = question.split(&sample.judgment);
-        for (item, judgment) in items.iter_mut().zip(parts) {
-            item.push(judgment.into());
-        }
-    }
-    items
 }
 
 /// The samples of one judge of the panel, in their order.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::Judges;
+use super::looks::observed_systems;
 use super::options::EvaluationOptions;
 use super::prepared::Prepared;
 use super::preset::Preset;
@@ -17,6 +18,7 @@ use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
 use super::{Plan, StopHandle};
+use crate::analysis::comparison::{LookRule, ScoreRule};
 use crate::dataset::InputFile;
 use crate::domain::{Aspect, Item, Role, RubricProfile, Severity};
 use crate::error::{Error, Result};
@@ -51,6 +53,7 @@ pub struct Evaluation {
     own_scorers: Vec<Arc<dyn Scorer>>,
     preset: Option<Arc<Preset>>,
     perturbations: Vec<Perturbation>,
+    rule: Option<Arc<dyn LookRule>>,
     notify: Arc<Notify>,
 }
 
@@ -68,6 +71,7 @@ impl Evaluation {
             own_scorers: Vec::new(),
             preset: None,
             perturbations: Vec::new(),
+            rule: None,
             notify: Arc::new(|_, _| ()),
         }
     }
@@ -132,6 +136,14 @@ impl Evaluation {
         self
     }
 
+    /// Asks the questions in random order and ends at the look at which this rule has nothing left to decide. The option `until`
+    /// does the same by a metric of the scores.
+    #[must_use]
+    pub fn look_rule(mut self, rule: impl LookRule + 'static) -> Self {
+        self.rule = Some(Arc::new(rule));
+        self
+    }
+
     /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid
     /// or written.
     ///
@@ -144,6 +156,7 @@ impl Evaluation {
             own_scorers,
             preset,
             perturbations,
+            rule,
             notify,
         } = self;
         options.check()?;
@@ -196,6 +209,11 @@ impl Evaluation {
         if let Some(slice) = options.input.slice {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
+        let rule = look_rule(&options, rule, &inputs)?;
+        if rule.is_some() && !perturbations.is_empty() {
+            let what = "--until does not fit probe, which compares each system with its own changed answers";
+            return Err(Error::Usage(what.to_owned()));
+        }
         inputs.add_perturbed(&perturbations)?;
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         let settings = &mut manifest.settings;
@@ -217,6 +235,7 @@ impl Evaluation {
             judges,
             manifest,
             scorers,
+            rule,
             notify,
         })
     }
@@ -238,6 +257,30 @@ impl Evaluation {
         run.ask(&mut NoEvents, &StopHandle::new()).await?;
         Ok(run)
     }
+}
+
+/// The rule of the looks: the given one, else that of `--until`.
+fn look_rule(
+    options: &EvaluationOptions,
+    given: Option<Arc<dyn LookRule>>,
+    inputs: &LoadedInputs,
+) -> Result<Option<Arc<dyn LookRule>>> {
+    let scoring = &options.scoring;
+    let rule = match (given, &scoring.until) {
+        (Some(given), _) => given,
+        (None, Some(until)) => {
+            let systems = observed_systems(inputs);
+            let baseline = scoring.baseline.as_deref();
+            Arc::new(ScoreRule::new(until, baseline, &systems)?)
+        }
+        (None, None) => return Ok(None),
+    };
+    if options.input.slice.is_some() {
+        // A slice has its own questions: its looks would not be those of the whole run.
+        let what = "--until does not fit --slice: the looks are at all questions of a run";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    Ok(Some(rule))
 }
 
 /// What the scorers of an evaluation are made of, besides the profile.

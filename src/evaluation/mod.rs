@@ -20,6 +20,7 @@ mod inputs;
 mod judges;
 mod lane;
 mod legibility;
+mod looks;
 mod merge;
 pub(crate) mod options;
 mod panel;

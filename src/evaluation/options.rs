@@ -179,6 +179,18 @@ pub struct ScoringOptions {
     /// Repeats of a call whose reply cannot be read
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub parse_retries: u32,
+    /// Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against --baseline)
+    /// or "all" (all pairs); the same command without --until asks the rest
+    #[arg(long, value_name = "WHAT", help_heading = "Bounds")]
+    pub until: Option<String>,
+    /// The system of --until baseline
+    #[arg(
+        long,
+        value_name = "SYSTEM",
+        requires = "until",
+        help_heading = "Bounds"
+    )]
+    pub baseline: Option<String>,
     /// Score questions annotated twice under both rubrics and report their agreement
     #[arg(long)]
     pub agreement: bool,
@@ -271,6 +283,9 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.on_unscored",
     "score.max_unscored",
     "score.seed",
+    // How many questions are asked, not what comes of them; the manifest has the looks.
+    "score.until",
+    "score.baseline",
     // The manifest has these, or what they lead to, for each judge.
     "score.samples",
     "score.merge",

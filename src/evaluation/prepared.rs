@@ -9,9 +9,11 @@ use std::sync::Arc;
 use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
+use super::looks::LookedRun;
 use super::options::EvaluationOptions;
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
+use crate::analysis::comparison::{Look, LookRule};
 use crate::domain::{BatchSize, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::Notify;
@@ -52,6 +54,8 @@ pub struct Prepared {
     /// The manifest of the record.
     pub manifest: Manifest,
     pub(super) scorers: Vec<Arc<dyn Scorer>>,
+    /// What the run is to decide; `None` for one that asks everything.
+    pub(super) rule: Option<Arc<dyn LookRule>>,
     pub(super) notify: Arc<Notify>,
 }
 
@@ -64,6 +68,37 @@ impl Prepared {
             // enough to type.
             None => PathBuf::from("runs").join(self.manifest.identity().short(12)),
         }
+    }
+
+    /// The looks at the run.
+    pub(super) fn looked_run(&self) -> Option<LookedRun> {
+        let rule = Arc::clone(self.rule.as_ref()?);
+        let seed = self.options.scoring.seed;
+        Some(LookedRun::new(rule, &self.inputs, seed))
+    }
+
+    /// What is asked at most until each look at the run, with what is cached already; empty for a run that asks everything.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn look_costs(&self) -> Result<Vec<(Look, PlanEstimate)>> {
+        let mut costs = Vec::new();
+        let Some(looked) = self.looked_run() else {
+            return Ok(costs);
+        };
+        for (at, look) in looked.schedule.looks.iter().enumerate() {
+            let cases = looked.cases_until(at);
+            let out = self.out_dir();
+            let mut work = self.jobs(&self.scorers, Some(&out), &Arc::default())?;
+            for job in &mut work.jobs {
+                let items = job.items.iter();
+                let own = items.filter(|item| cases.contains(&item.case.case_id));
+                job.items = own.cloned().collect();
+            }
+            let planned = super::plan(&work.jobs, &mut NoEvents).await?;
+            costs.push((*look, self.cost(&planned)));
+        }
+        Ok(costs)
     }
 
     /// The jobs of the run. `dir` may hold replies of an earlier session, which are used even if the cache is lost.
@@ -233,6 +268,10 @@ impl Prepared {
         dir: PathBuf,
         limits: BatchLimits,
     ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
+        if self.rule.is_some() {
+            let what = "--until does not fit a batch, which asks everything at once";
+            return Err(Error::Usage(what.to_owned()));
+        }
         // Without a directory: the results of a batch go into the cache, where every run finds
         // them.
         let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;

@@ -7,17 +7,20 @@ use std::sync::atomic::Ordering;
 
 use super::judges::Endpoints;
 use super::legibility::shortened;
+use super::looks::LookedRun;
 use super::prepared::{Prepared, Work};
 use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
+use crate::analysis::comparison::{Decision, RunLooks};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::domain::{
-    CaseId, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredKind, UnscoredReason,
+    CaseId, JudgeReply, Role, ScoredAnswer, Severity, SystemName, UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::record::{
     EventSink, Manifest, NoEvents, RecordedReplies, RunDir, RunEvent, RunRecord, RunStatus, remedy,
 };
+use crate::text::names::counted;
 
 impl Prepared {
     /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
@@ -56,8 +59,10 @@ impl Prepared {
         if !self.options.output.no_inputs || inputs_path.exists() {
             self.recorded_inputs().write(&inputs_path)?;
         }
+        let looks = self.looked_run();
         let mut run = Run {
             prepared: self,
+            looks,
             jobs,
             endpoints,
             meters,
@@ -72,6 +77,7 @@ impl Prepared {
             run.plan_again().await?;
         }
         run.prepared.note_models(&run.jobs);
+        run.plan_looks()?;
         Ok(run)
     }
 }
@@ -107,6 +113,8 @@ pub struct Run {
     pub planned: PlanOutcome,
     pub(crate) scored: Vec<Arc<ScoredAnswer>>,
     results: CallResults,
+    /// The looks at it; `None` for a run that asks everything.
+    looks: Option<LookedRun>,
 }
 
 impl Run {
@@ -154,36 +162,15 @@ impl Run {
         // Before any call, although each call would say the same: one error, and no answer that
         // looks unreachable.
         self.check_judges()?;
-        let mut asked = Ok(RunOutcome::default());
-        if !self.planned.is_done() {
-            asked = self.ask_pending(events, stop).await;
-        }
-        // Ends, because a session accepts every model that has answered in it; only a new one
-        // contradicts again.
-        while self.jobs.iter().any(Job::is_contradicted) {
-            self.prepared.note_models(&self.jobs);
-            self.plan_again().await?;
-            let Ok(outcome) = &mut asked else { break };
-            if outcome.stopped.is_some() {
-                // The plan from before counted other answers as done than this one does.
-                outcome.unfinished = self.planned.pending.iter().map(Vec::len).sum();
-                break;
+        let ended = match self.looks.take() {
+            None => self.ask_stage(None, events, stop).await,
+            Some(looks) => {
+                let ended = self.ask_until_decided(&looks, events, stop).await;
+                self.looks = Some(looks);
+                ended
             }
-            if !self.planned.is_done() {
-                asked = self.ask_pending(events, stop).await;
-            }
-        }
-        in_input_order(&mut self.scored, &self.jobs);
-        let ended = match asked {
-            Ok(RunOutcome {
-                stopped: Some(reason),
-                unfinished,
-                ..
-            }) if unfinished > 0 => Err(self.stopped(&reason)),
-            // A signal after the last reply stopped nothing.
-            Ok(_) => Ok(()),
-            Err(error) => Err(error),
         };
+        in_input_order(&mut self.scored, &self.jobs);
         let status = if ended.is_ok() {
             RunStatus::Complete
         } else {
@@ -193,6 +180,141 @@ impl Run {
         // continued.
         self.record.finish(status, &self.scored)?;
         ended
+    }
+
+    /// Asks stage by stage and looks after each, until every pair is decided or futile, or all is asked.
+    async fn ask_until_decided(
+        &mut self,
+        looked: &LookedRun,
+        events: &mut dyn EventSink,
+        stop: &StopHandle,
+    ) -> Result<()> {
+        let count = looked.schedule.looks.len();
+        for at in 0..count {
+            let cases = looked.cases_until(at);
+            self.ask_stage(Some(&cases), events, stop).await?;
+            let is_last = at + 1 == count;
+            let looks = looked.look(at, self.record.manifest(), &self.scored)?;
+            self.note_look(&looks);
+            if is_last || looks.decided_at.is_some() {
+                self.end_at(&looks, cases);
+                break;
+            }
+            // A stop after the last reply of a stage: more is to be asked, and must not be.
+            if let Some(reason) = stop.reason() {
+                return Err(self.stopped(&reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the run at this look: later answers that are scored from the cache are no part of it.
+    fn end_at(&mut self, looks: &RunLooks, cases: HashSet<CaseId>) {
+        if looks.is_early() {
+            self.scored
+                .retain(|answer| cases.contains(&answer.case.case_id));
+        }
+        self.record.note_looks(looks.clone());
+    }
+
+    /// Shows what a look says.
+    fn note_look(&self, looks: &RunLooks) {
+        let [asked, all] = looks.questions();
+        let undecided = looks
+            .pairs
+            .iter()
+            .filter(|pair| pair.decision == Decision::Undecided);
+        let undecided = undecided.count();
+        let pairs = looks.pairs.len();
+        let next = if looks.decided_at.is_some() || !looks.is_early() {
+            ""
+        } else {
+            "; asking on"
+        };
+        let text = format!(
+            "look {} of {} ({asked} of {all} questions): {} of {pairs} decided or futile{next}",
+            looks.look,
+            looks.schedule.looks.len(),
+            counted(pairs - undecided, "pair"),
+        );
+        (self.prepared.notify)(Severity::Info, &text);
+    }
+
+    /// Leaves nothing to ask if cached replies suffice for a look that decides: it needs no judge.
+    fn plan_looks(&mut self) -> Result<()> {
+        let Some(looked) = &self.looks else {
+            return Ok(());
+        };
+        for at in 0..looked.schedule.looks.len() {
+            let cases = looked.cases_until(at);
+            if !self.pending_in(Some(&cases)).iter().all(Vec::is_empty) {
+                return Ok(());
+            }
+            let looks = looked.look(at, self.record.manifest(), &self.scored)?;
+            if looks.decided_at.is_some() {
+                self.planned.pending = vec![Vec::new(); self.jobs.len()];
+                self.planned.groups.clear();
+                self.planned.plan.askable_now = 0;
+                self.planned.plan.at_most = 0;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The answers of these cases (all without any) that are not scored yet, for each job.
+    fn pending_in(&self, cases: Option<&HashSet<CaseId>>) -> Vec<Vec<usize>> {
+        let mut pending = self.planned.pending.clone();
+        let Some(cases) = cases else { return pending };
+        let scored: HashSet<ScoredPlace<'_>> =
+            self.scored.iter().map(|own| place_of(own)).collect();
+        for (job, own) in self.jobs.iter().zip(&mut pending) {
+            own.retain(|index| {
+                let item = &job.items[*index];
+                let case = &item.case.case_id;
+                let place = (job.scorer.name(), &item.answer.system, case);
+                cases.contains(case) && !scored.contains(&place)
+            });
+        }
+        pending
+    }
+
+    /// Makes the planned calls about these cases (all without any), again if another model answers than before.
+    async fn ask_stage(
+        &mut self,
+        cases: Option<&HashSet<CaseId>>,
+        events: &mut dyn EventSink,
+        stop: &StopHandle,
+    ) -> Result<()> {
+        let mut asked = Ok(RunOutcome::default());
+        if !self.planned.is_done() {
+            asked = self.ask_pending(cases, events, stop).await;
+        }
+        // Ends, because a session accepts every model that has answered in it; only a new one
+        // contradicts again.
+        while self.jobs.iter().any(Job::is_contradicted) {
+            self.prepared.note_models(&self.jobs);
+            self.plan_again().await?;
+            let Ok(outcome) = &mut asked else { break };
+            if outcome.stopped.is_some() {
+                // The plan from before counted other answers as done than this one does.
+                outcome.unfinished = self.pending_in(cases).iter().map(Vec::len).sum();
+                break;
+            }
+            if !self.planned.is_done() {
+                asked = self.ask_pending(cases, events, stop).await;
+            }
+        }
+        match asked {
+            Ok(RunOutcome {
+                stopped: Some(reason),
+                unfinished,
+                ..
+            }) if unfinished > 0 => Err(self.stopped(&reason)),
+            // A signal after the last reply stopped nothing.
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Scores what cached replies suffice for.
@@ -227,29 +349,34 @@ impl Run {
 
     async fn ask_pending(
         &mut self,
+        cases: Option<&HashSet<CaseId>>,
         events: &mut dyn EventSink,
         stop: &StopHandle,
     ) -> Result<RunOutcome> {
         // Only here: a run from cache has neither a budget to spend nor a clock to mind.
+        let pending = self.pending_in(cases);
+        if pending.iter().all(Vec::is_empty) {
+            return Ok(RunOutcome::default());
+        }
         self.prepared.judges.spending.bound(stop);
         self.meters
             .cases_asked
-            .store(self.cases_asked(), Ordering::Relaxed);
+            .store(self.cases_asked(&pending), Ordering::Relaxed);
         let mut sink = Recording {
             record: &mut self.record,
             events,
             scored: &mut self.scored,
             results: &mut self.results,
         };
-        let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
+        let ran = super::run(&self.jobs, &pending, &mut sink, stop).await;
         self.record.note_endpoints(self.endpoints.stats());
         ran
     }
 
     /// The number of cases with calls to make.
-    fn cases_asked(&self) -> u64 {
+    fn cases_asked(&self, pending: &[Vec<usize>]) -> u64 {
         let mut cases: HashSet<&CaseId> = HashSet::new();
-        for (job, pending) in self.jobs.iter().zip(&self.planned.pending) {
+        for (job, pending) in self.jobs.iter().zip(pending) {
             for index in pending {
                 cases.insert(&job.items[*index].case.case_id);
             }
@@ -365,10 +492,20 @@ impl EventSink for Recording<'_> {
     }
 }
 
+/// The name of a scorer, a system and a case.
+type ScoredPlace<'a> = (&'a str, &'a SystemName, &'a CaseId);
+
+fn place_of(answer: &ScoredAnswer) -> ScoredPlace<'_> {
+    (
+        answer.score.scorer.name(),
+        &answer.system,
+        &answer.case.case_id,
+    )
+}
+
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
 pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
-    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> =
-        HashMap::with_capacity(scored.len());
+    let mut order: HashMap<ScoredPlace<'_>, usize> = HashMap::with_capacity(scored.len());
     for job in jobs {
         for item in job.items.iter() {
             let place = order.len();
@@ -377,14 +514,7 @@ pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
                 .or_insert(place);
         }
     }
-    scored.sort_by_key(|answer| {
-        let key = (
-            answer.score.scorer.name(),
-            &answer.system,
-            &answer.case.case_id,
-        );
-        order.get(&key).copied().unwrap_or(usize::MAX)
-    });
+    scored.sort_by_key(|answer| order.get(&place_of(answer)).copied().unwrap_or(usize::MAX));
 }
 
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
@@ -402,7 +532,7 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
         .any(|role| manifest.roles.contains_key(*role));
     let mut missing: Vec<(SystemName, CaseId)> = Vec::new();
     if is_of_tests {
-        for (system, case) in &manifest.missing {
+        for (system, case) in manifest.missing_asked() {
             missing.push((system.as_str().into(), case.as_str().into()));
         }
     }

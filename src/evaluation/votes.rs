@@ -3,10 +3,9 @@
 //! Samples whose most common verdict counts are taken in rounds. Each round has the fewest further samples after which the vote
 //! may be settled, so that they are asked at once and none is asked in vain. The verdict is that of all samples.
 
-use super::answer::by_item;
 use super::panel::Member;
 use crate::domain::Mode;
-use crate::question::{JudgeCall, Sample};
+use crate::question::{JudgeCall, Question, Sample};
 
 /// The first samples, which are always taken: they alone show how much a judge's verdicts vary, since the others are taken only
 /// where these differ.
@@ -36,4 +35,23 @@ pub(super) fn further_samples(
         further = further.max(needed);
     }
     u32::try_from(further).unwrap_or(left).min(left)
+}
+
+/// The samples of each of so many items; a question about one thing has one.
+pub(super) fn by_item(
+    question: &dyn Question,
+    samples: Vec<Sample>,
+    count: usize,
+) -> Vec<Vec<Sample>> {
+    if count == 1 {
+        return vec![samples];
+    }
+    let mut items: Vec<Vec<Sample>> = vec![Vec::new(); count];
+    for sample in samples {
+        let parts = question.split(&sample.judgment);
+        for (item, judgment) in items.iter_mut().zip(parts) {
+            item.push(judgment.into());
+        }
+    }
+    items
 }

@@ -95,6 +95,18 @@ impl Inputs {
         self.plain.iter().filter_map(|index| self.items.get(*index))
     }
 
+    /// Keeps the answers to these cases.
+    pub fn keep_cases(&mut self, cases: &HashSet<&str>) {
+        let is_kept = |item: &Item| cases.contains(item.case.case_id.as_str());
+        let rubric: Vec<Item> = self
+            .rubric()
+            .filter(|item| is_kept(item))
+            .cloned()
+            .collect();
+        let plain: Vec<Item> = self.plain().filter(|item| is_kept(item)).cloned().collect();
+        *self = Self::of_lists(&rubric, &plain);
+    }
+
     /// Writes the file atomically.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `manifest.json`: settings, inputs, judges and status of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use super::SCHEMA_VERSION;
 use super::role::RoleEntry;
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
+use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{EndpointUse, Mode, RubricParts, RubricProfile, Unit};
 use crate::error::{Error, InputFault, Result};
@@ -147,6 +148,10 @@ pub struct Manifest {
     /// The score of a complete run in a list of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Headline>,
+    /// The looks at a run that ends when it is decided (`--until`), and its decisions. Not part of the identity: without
+    /// `--until` the same command asks the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<RunLooks>,
 }
 
 /// The first headline metric, with the lowest and the highest mean of a system, as `compare` has them.
@@ -231,8 +236,30 @@ impl Manifest {
             files: BTreeMap::new(),
             scores: 0,
             headline: None,
+            looks: None,
             ..self
         }
+    }
+
+    /// The cases that were asked, if the run ended before all were; `None` for all.
+    pub fn asked_cases(&self) -> Option<HashSet<&str>> {
+        let looks = self.looks.as_ref().filter(|looks| looks.is_early())?;
+        Some(looks.cases.iter().map(String::as_str).collect())
+    }
+
+    /// The looks at the run, if one was made before its end: p values and plain intervals do not hold then.
+    pub fn early_looks(&self) -> Option<&RunLooks> {
+        self.looks
+            .as_ref()
+            .filter(|looks| !looks.schedule.is_single())
+    }
+
+    /// The pairs of system and case without an answer, of the cases that were asked.
+    pub fn missing_asked(&self) -> Vec<&(String, String)> {
+        let asked = self.asked_cases();
+        let mut missing: Vec<&(String, String)> = self.missing.iter().collect();
+        missing.retain(|(_, case)| asked.as_ref().is_none_or(|asked| asked.contains(&**case)));
+        missing
     }
 
     /// The command that repairs a damaged file of the run in `dir`.

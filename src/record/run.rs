@@ -66,7 +66,10 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     if manifest.misses_answers() {
         manifest.count_answers(dir)?;
     }
-    let inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();
+    let mut inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();
+    if let Some(asked) = manifest.asked_cases() {
+        inputs.keep_cases(&asked);
+    }
     let mut scored = load_scores(dir, &manifest, &inputs.cases)?;
     let is_finished = manifest.status == RunStatus::Complete;
     if scored.is_empty() {

@@ -18,7 +18,7 @@ use super::lines::{LineReader, check_calls};
 use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
 use super::stamp::FileStamp;
-use crate::analysis::comparison::{Observations, RunAnswers, observe};
+use crate::analysis::comparison::{Observations, RunAnswers, RunLooks, observe};
 use crate::domain::{CallId, EndpointUse, Fingerprint, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{lock_directory, write_bytes, write_json, write_whole};
@@ -290,6 +290,11 @@ impl RunRecord {
     /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Records how a run that is looked at ended.
+    pub(crate) fn note_looks(&mut self, looks: RunLooks) {
+        self.manifest.looks = Some(looks);
     }
 
     /// Records what the endpoints did; a session without calls keeps the entry of an earlier one.

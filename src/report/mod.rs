@@ -15,6 +15,7 @@ mod json;
 mod junit;
 mod latex;
 mod layout;
+mod looks;
 mod markup;
 mod metrics_table;
 mod numbers;
@@ -63,6 +64,7 @@ pub use crate::text::spreadsheets::CsvText;
 
 use serde::Serialize;
 
+use crate::analysis::comparison::RunLooks;
 use crate::analysis::{Agreement, distinct};
 use crate::domain::{EndpointUse, Note};
 use crate::record::{AnsweredJudge, RecordedRun};
@@ -102,6 +104,9 @@ pub struct ReportContext {
     pub notes: Vec<Note>,
     /// Agreement of two annotators' rubrics, if requested.
     pub agreement: Option<Agreement>,
+    /// The looks at the run and their decisions (`--until`), else null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<RunLooks>,
     /// Statistics of the judges' endpoints, if any was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,

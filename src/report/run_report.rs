@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::comparison::{judge_lines, unpublished, verdicts};
+use super::looks::look_lines;
 use super::scorecard::{notes as scorecard_notes, scorer_tables, unscored_note};
 use super::{
     Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
@@ -182,6 +183,9 @@ fn verdict(
     scored: &[Arc<ScoredAnswer>],
     summary: &Summary,
 ) -> Result<Vec<String>> {
+    if let Some(looks) = &manifest.looks {
+        return Ok(look_lines(looks));
+    }
     let systems = summary
         .scorers
         .iter()
@@ -234,6 +238,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
         agreement: manifest
             .is_set("score.agreement")
             .then(|| agreement(scored, manifest.mode)),
+        looks: manifest.looks.clone(),
         endpoints: manifest.endpoints.clone(),
     }
 }

@@ -64,8 +64,11 @@ fn is_judged(answer: &ScoredAnswer) -> bool {
 /// imported from results that do not name them).
 pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
+    let asked = manifest.asked_cases();
+    let mut kept: Vec<&str> = manifest.kept_cases.iter().map(String::as_str).collect();
+    kept.retain(|case| asked.as_ref().is_none_or(|asked| asked.contains(case)));
     let mut cases: HashSet<CaseId> = HashSet::new();
-    cases.extend(manifest.kept_cases.iter().map(|case| case.as_str().into()));
+    cases.extend(kept.into_iter().map(CaseId::from));
     if cases.is_empty() {
         return None;
     }
@@ -88,7 +91,7 @@ pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, 
             }
         }
     }
-    let listed = manifest.missing.iter();
+    let listed = manifest.missing_asked().into_iter();
     missing.extend(listed.map(|(system, case)| (system.as_str().into(), case.as_str().into())));
     Some(missing)
 }

@@ -96,6 +96,10 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         return Err(fault.hint("name another directory with --out").into());
     }
     let scored = replay(run, &manifest, is_other_mode).await?;
+    if let Some(looks) = manifest.looks.as_mut().filter(|_| is_other_mode) {
+        // Its decisions and intervals are those of the scores that it had when it ended.
+        looks.pairs.clear();
+    }
     let dir = match elsewhere {
         Some(out) => Some(copy(run, out, &manifest, options.overwrite)?),
         None if is_other_mode => None,
@@ -201,10 +205,14 @@ async fn replay(
     manifest: &Manifest,
     is_other_mode: bool,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let inputs = Inputs::load(run, manifest)?.ok_or_else(|| {
+    let mut inputs = Inputs::load(run, manifest)?.ok_or_else(|| {
         InputFault::new(run.join("inputs.jsonl"), "the inputs of the run are not there")
             .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are kept")
     })?;
+    // A run that ended at a look has replies to the questions before it.
+    if let Some(asked) = manifest.asked_cases() {
+        inputs.keep_cases(&asked);
+    }
     let replies = RecordedReplies::of_run(run, manifest)?;
     let replies = Arc::new(if is_other_mode {
         replies.in_other_mode()

@@ -14,7 +14,7 @@ use crate::record::{Headline, Manifest, RunStatus};
 pub struct ListedRun {
     /// Its directory.
     pub run: PathBuf,
-    /// `complete`, `stopped`, `unfinished` (running, or killed) or `damaged`.
+    /// `complete`, `decided` (ended at a look, `--until`), `stopped`, `unfinished` (running, or killed) or `damaged`.
     pub status: &'static str,
     /// RFC 3339, UTC; of a damaged run empty, as all that follows.
     pub started_at: String,
@@ -77,13 +77,16 @@ fn listed(run: PathBuf) -> ListedRun {
     let names = distinct(labels);
     ListedRun {
         status: match manifest.status {
+            RunStatus::Complete if manifest.asked_cases().is_some() => "decided",
             RunStatus::Complete => "complete",
             RunStatus::Stopped => "stopped",
             RunStatus::Running => "unfinished",
         },
         judge: names.join(" and "),
         systems: manifest.systems().map(str::to_owned).collect(),
-        cases: manifest.kept_cases.len(),
+        cases: manifest
+            .asked_cases()
+            .map_or(manifest.kept_cases.len(), |asked| asked.len()),
         started_at: manifest.started_at,
         on_unscored: manifest.policy.on_unscored,
         headline: manifest.headline,

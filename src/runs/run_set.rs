@@ -223,13 +223,22 @@ impl RunSet {
             .iter()
             .map(|run| (run.name.as_str(), &run.manifest))
             .collect();
-        Comparison {
+        let mut comparison = Comparison {
             runs: self.runs.iter().map(compared_run).collect(),
             differences: self.differences.clone(),
             left_out: self.left_out.clone(),
             judged_by: judged_by(&manifests),
             ..compare(observations, options)
+        };
+        let looked_at = manifests
+            .iter()
+            .find_map(|(_, manifest)| manifest.early_looks());
+        if let Some(looks) = looked_at {
+            for metric in &mut comparison.metrics {
+                looks.correct(metric);
+            }
         }
+        comparison
     }
 
     /// What changes from the judge of the first run to that of each other one, by these observations.
@@ -344,6 +353,7 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
     ComparedRun {
         name: run.name.clone(),
         unfinished: unfinished(run),
+        looks: run.manifest.early_looks().cloned(),
         // A policy that concerns no answer needs no note.
         unscored_as_zero: counts_zero && has_unscored(run),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),

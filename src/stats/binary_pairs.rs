@@ -23,13 +23,7 @@ pub(super) fn by_wilson(
     let pairs = sample.means.len();
     let mut tests = Vec::with_capacity(pairs);
     for pair in 0..pairs {
-        let own = BinaryPair {
-            difference: sample.means[pair],
-            error: sample.errors[pair],
-            width,
-            clusters: sample.clusters() as f64,
-            effective: sample.effective_clusters(),
-        };
+        let own = BinaryPair::of(sample, pair, width);
         tests.push(own.test(options, pairs as f64));
     }
     let effective = sample.effective_clusters();
@@ -45,7 +39,8 @@ pub(super) fn by_wilson(
 }
 
 /// One pair's mean difference and what it rests on.
-struct BinaryPair {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct BinaryPair {
     difference: f64,
     error: f64,
     width: f64,
@@ -55,6 +50,21 @@ struct BinaryPair {
 }
 
 impl BinaryPair {
+    pub(super) fn of(sample: &ClusteredSample, pair: usize, width: f64) -> Self {
+        Self {
+            difference: sample.means[pair],
+            error: sample.errors[pair],
+            width,
+            clusters: sample.clusters() as f64,
+            effective: sample.effective_clusters(),
+        }
+    }
+
+    /// Degrees of freedom of its t.
+    pub(super) fn degrees(&self) -> f64 {
+        (self.effective - 1.0).max(1.0)
+    }
+
     fn test(&self, options: BootstrapOptions, pairs: f64) -> PairedTest {
         let pointwise_p = self.p();
         let adjusted = BootstrapOptions {
@@ -90,7 +100,7 @@ impl BinaryPair {
         }
     }
 
-    fn interval(&self, level: f64) -> Option<Interval> {
+    pub(super) fn interval(&self, level: f64) -> Option<Interval> {
         let range = self.range();
         if self.error > 0.0 {
             let clusters = [self.clusters, self.effective];

@@ -3,10 +3,18 @@
 //! K. K. G. Lan and D. L. DeMets (Biometrika 70, 1983): after the share t of the information a two-sided test may have spent
 //! 4 (1 - Phi(z(1 - alpha / 4) / sqrt t)) of its level, almost nothing early (the shape of P. C. O'Brien and T. R. Fleming). The
 //! critical value of each look spends what is new, given that no look before it decided.
+//!
+//! A mean difference at a look has a repeated interval: the estimate and as many errors on either side as the critical value
+//! says (C. Jennison and B. W. Turnbull, Journal of the Royal Statistical Society B 51, 1989). It holds whenever the study
+//! stops, and for whatever reason.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::distributions::normal_quantile;
+use super::binary_pairs::BinaryPair;
+use super::bootstrap::Interval;
+use super::distributions::{normal_quantile, t_quantile, t_two_sided};
+use super::paired_test::MetricValues;
+use super::studentized::ClusteredSample;
 
 /// Points of the grid over which the statistic's density is integrated (Simpson's rule): critical values to 1e-8.
 const POINTS: usize = 201;
@@ -45,6 +53,111 @@ pub fn critical_values(fractions: &[f64], alpha: f64) -> Option<Vec<f64>> {
         values.push(critical);
     }
     Some(values)
+}
+
+/// The probability that a study whose statistic is `z` at this share of the information decides at its end, where the critical
+/// value is `last`, if the difference is the one that is seen now (predictive probability).
+pub fn predictive_probability(z: f64, fraction: f64, last: f64) -> f64 {
+    if fraction >= 1.0 {
+        return f64::from(u8::from(z.abs() >= last));
+    }
+    let shift = z.abs() / fraction.sqrt() - last;
+    Normal::standard().cdf(shift / ((1.0 - fraction) / fraction).sqrt())
+}
+
+/// A mean difference between two systems at a look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LookEstimate {
+    /// The difference.
+    pub difference: f64,
+    /// Its standard error over questions; 0 if all differences are equal.
+    pub standard_error: f64,
+    form: IntervalForm,
+}
+
+/// How the repeated interval is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum IntervalForm {
+    /// Student's, with so many degrees of freedom.
+    Student(f64),
+    /// Wilson's, of differences of -width, 0 and width.
+    Binary(BinaryPair),
+    /// The only look, with the interval of its test.
+    Only(Option<Interval>),
+}
+
+impl LookEstimate {
+    /// A difference with its standard error, whose degrees of freedom are known.
+    pub fn student(difference: f64, standard_error: f64, degrees: f64) -> Self {
+        Self {
+            difference,
+            standard_error,
+            form: IntervalForm::Student(degrees),
+        }
+    }
+
+    /// A difference at the only look of a study: with the interval of its test.
+    pub fn only(difference: f64, standard_error: f64, interval: Option<Interval>) -> Self {
+        Self {
+            difference,
+            standard_error,
+            form: IntervalForm::Only(interval),
+        }
+    }
+
+    /// The mean of these differences; `clusters` gives the question of each. `None` for fewer than two questions.
+    pub fn of(
+        differences: &[f64],
+        clusters: Option<&[usize]>,
+        values: MetricValues,
+    ) -> Option<Self> {
+        let sample = ClusteredSample::new(&[differences], clusters)?;
+        let form = match values {
+            MetricValues::ZeroOr(width) => IntervalForm::Binary(BinaryPair::of(&sample, 0, width)),
+            MetricValues::Any => {
+                IntervalForm::Student((sample.effective_clusters() - 1.0).max(1.0))
+            }
+        };
+        Some(Self {
+            difference: sample.means[0],
+            standard_error: sample.errors[0],
+            form,
+        })
+    }
+
+    /// The repeated interval at a look with this critical value. `None` where equal differences give none.
+    pub fn interval(&self, critical: f64) -> Option<Interval> {
+        let side = Normal::standard().cdf(critical);
+        match self.form {
+            IntervalForm::Only(interval) => interval,
+            IntervalForm::Binary(pair) => pair.interval(2.0 * side - 1.0),
+            IntervalForm::Student(degrees) => {
+                let t = t_quantile(side, degrees).filter(|_| self.standard_error > 0.0)?;
+                Some(Interval {
+                    low: self.difference - t * self.standard_error,
+                    high: self.difference + t * self.standard_error,
+                })
+            }
+        }
+    }
+
+    /// The normal statistic of this difference from -`margin`, without its sign.
+    pub fn z(&self, margin: f64) -> f64 {
+        let distance = (self.difference + margin).abs();
+        if distance == 0.0 {
+            return 0.0;
+        }
+        if self.standard_error == 0.0 {
+            return f64::INFINITY;
+        }
+        let t = distance / self.standard_error;
+        let p = match self.form {
+            IntervalForm::Student(degrees) => t_two_sided(t, degrees),
+            IntervalForm::Binary(pair) => t_two_sided(t, pair.degrees()),
+            IntervalForm::Only(_) => return t,
+        };
+        normal_quantile(1.0 - p / 2.0).unwrap_or(FARTHEST)
+    }
 }
 
 /// The density of the score S = Z sqrt t at a look, where no look has decided: a grid of points with their weights.
@@ -131,6 +244,36 @@ mod tests {
     fn a_single_look_has_the_usual_critical_value() {
         let values = critical_values(&[1.0], 0.05).unwrap();
         assert!((values[0] - 1.959_964).abs() < 1e-5, "{values:?}");
+    }
+
+    #[test]
+    fn a_repeated_interval_is_as_wide_as_its_critical_value_says() {
+        let differences: Vec<f64> = (0..40).map(|at| f64::from(at % 5) / 10.0 - 0.1).collect();
+        let own = LookEstimate::of(&differences, None, MetricValues::Any).unwrap();
+        // Mean 0.1; deviations -2, -1, 0, 1, 2 tenths: sqrt(8 * 0.1 / 39 / 40).
+        assert!((own.difference - 0.1).abs() < 1e-12);
+        assert!((own.standard_error - (0.8_f64 / 39.0 / 40.0).sqrt()).abs() < 1e-12);
+        let interval = own.interval(1.959_964).unwrap();
+        let half = 2.022_691 * own.standard_error;
+        assert!((interval.low - (0.1 - half)).abs() < 1e-7, "{interval:?}");
+        let wide = own.interval(3.356_9).unwrap();
+        assert!(wide.low < interval.low && wide.high > interval.high);
+        // Equal differences have no error, and those of 0 and 1 an interval all the same.
+        let equal = LookEstimate::of(&[0.0; 40], None, MetricValues::Any).unwrap();
+        assert_eq!((equal.interval(2.0), equal.z(0.0)), (None, 0.0));
+        let binary = LookEstimate::of(&[0.0; 40], None, MetricValues::ZeroOr(1.0)).unwrap();
+        assert!(binary.interval(2.0).unwrap().high < 0.1);
+        assert_eq!(LookEstimate::of(&[0.1], None, MetricValues::Any), None);
+    }
+
+    #[test]
+    fn what_is_seen_at_a_look_predicts_the_end() {
+        // Nothing is seen: 0 / sqrt 0.4 - 2.0311 = -2.0311, / sqrt(0.6 / 0.4) = -1.658: 4.9%.
+        assert!((predictive_probability(0.0, 0.4, 2.0311) - 0.0486).abs() < 1e-3);
+        // z = 1.2846 is what leads to the critical value exactly: a half.
+        let half = predictive_probability(2.0311 * 0.4_f64.sqrt(), 0.4, 2.0311);
+        assert!((half - 0.5).abs() < 1e-9);
+        assert_eq!(predictive_probability(2.1, 1.0, 2.0311), 1.0);
     }
 
     #[test]

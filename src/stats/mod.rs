@@ -7,7 +7,8 @@
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
-//! - Pairwise judging: [`WinRate`], [`Strengths`]; looks before the end: [`critical_values`].
+//! - Pairwise judging: [`WinRate`], [`Strengths`]; looks before the end:
+//!   [`critical_values`], [`LookEstimate`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
@@ -59,7 +60,7 @@ pub use effect::{cliffs_delta, cohens_dz};
 pub use f1_of_means::f1_of_means;
 pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
-pub use looks::critical_values;
+pub use looks::{LookEstimate, critical_values, predictive_probability};
 pub use paired::paired_family;
 pub use paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 pub use pairwise::{BothOrders, PairVerdict, WinRate, cyclic_triads, first_shown};

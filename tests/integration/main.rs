@@ -38,6 +38,7 @@ mod keys;
 mod layering;
 mod library;
 mod llama_cpp;
+mod looks;
 mod pairwise_golden;
 mod panels;
 mod pinned_calls;

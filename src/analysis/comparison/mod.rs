@@ -3,11 +3,12 @@
 //! [`observe`] turns the answers of runs into [`Observations`], a table of systems and cases per metric; [`compare`]
 //! makes a [`MetricComparison`] of each: means with intervals, tests of every pair, groups without a significant
 //! difference, ranks over resamples, sensitivity to missing data, and to length. [`Gate`]s check
-//! means and orders. Formulas: `docs/metrics.md`, "Comparing systems".
+//! means and orders; a [`LookRule`] decides pairs before all questions are asked. Formulas: `docs/metrics.md`, "Comparing systems".
 
 mod compare;
 mod gates;
 mod judge_change;
+mod looks;
 mod named_metrics;
 mod observations;
 mod observe;
@@ -22,6 +23,10 @@ pub use super::quantity::Observation;
 pub use compare::compare;
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
+pub use looks::{
+    Decision, Look, LookRule, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs,
+    RunLooks, ScoreRule,
+};
 pub use named_metrics::compare_named;
 pub use observations::{
     ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,

@@ -68,6 +68,7 @@ pub(super) fn compare_pairs(
             bounds: None,
             sensitive: false,
             length: None,
+            is_at_look: false,
             detectable,
         });
     }
@@ -82,24 +83,24 @@ pub(super) fn compare_pairs(
 
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
 /// This covers unscored answers, missing answers and the gaps of a third system.
-struct Extremes {
-    lows: Vec<f64>,
-    highs: Vec<f64>,
+pub(super) struct Extremes {
+    pub(super) lows: Vec<f64>,
+    pub(super) highs: Vec<f64>,
     /// The question of each.
-    questions: Vec<usize>,
+    pub(super) questions: Vec<usize>,
 }
 
 impl Extremes {
     /// `None` if nothing is missing: the pair has the shared cases only, each with its value.
-    fn of(shared: &SharedCases<'_>, pair: &PairComparison) -> Option<Self> {
+    pub(super) fn of(shared: &SharedCases<'_>, first: usize, second: usize) -> Option<Self> {
         let mut extremes = Self {
             lows: Vec::new(),
             highs: Vec::new(),
             questions: Vec::new(),
         };
         for case in &shared.by_id {
-            let own = values_values(shared, pair.first, *case);
-            let other = values_values(shared, pair.second, *case);
+            let own = values_values(shared, first, *case);
+            let other = values_values(shared, second, *case);
             if let (Some(own), Some(other)) = (own, other) {
                 extremes.lows.push(own.low - other.high);
                 extremes.highs.push(own.high - other.low);
@@ -138,7 +139,7 @@ fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<I
 /// Sensitivity of a pair to missing data: its verdict with all missing values against its first system and then in favor of it.
 /// Its p alone is adjusted by as much as over the shared cases.
 fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
-    let Some(extremes) = Extremes::of(shared, pair) else {
+    let Some(extremes) = Extremes::of(shared, pair.first, pair.second) else {
         return;
     };
     let alpha = shared.bootstrap().alpha();
@@ -166,7 +167,7 @@ pub(super) fn between_extremes(
     shared: &SharedCases<'_>,
     pair: &PairComparison,
 ) -> Option<Interval> {
-    let extremes = Extremes::of(shared, pair)?;
+    let extremes = Extremes::of(shared, pair.first, pair.second)?;
     let widening = match (pair.interval, pair.pointwise) {
         (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
         _ => 1.0,

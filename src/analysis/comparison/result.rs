@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, RunChange};
+use super::{ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, RunChange, RunLooks};
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod};
 
@@ -133,6 +133,9 @@ pub struct ComparedRun {
     pub name: String,
     /// Why only part of its answers is scored; `None` for a complete run.
     pub unfinished: Option<String>,
+    /// The looks at it (`--until`), if it was looked at before its end: p, letters and plain intervals do not hold then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<RunLooks>,
     /// Whether it has unscored answers that count as the lowest value (`--on-unscored zero`).
     pub unscored_as_zero: bool,
     /// That other models than the requested ones answered, one sentence for each judge.
@@ -235,6 +238,9 @@ pub struct PairComparison {
     pub bounds: Option<Interval>,
     /// Whether the verdict (significant or not, and which is better) could change over these cases.
     pub sensitive: bool,
+    /// Whether the run was looked at before its end: `interval` is the repeated one, where there is one, and there is no p.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_at_look: bool,
     /// The length-adjusted difference; `None` if length does not apply to the metric, words are not recorded, there are
     /// fewer than 20 questions, or the shorter system is longer in less than a tenth of them.
     pub length: Option<LengthEffect>,

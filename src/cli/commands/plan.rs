@@ -26,6 +26,13 @@ pub(super) async fn show_plan(
 ) -> Result<()> {
     let estimate = prepared.cost(&prepared.plan().await?);
     let batches = prepared.batch_costs().await?;
+    let mut looks = Vec::new();
+    for (look, estimate) in prepared.look_costs().await? {
+        looks.push(LookCost {
+            questions: look.questions,
+            cost: estimate.total.at_most,
+        });
+    }
     let mut criteria_per_call = Vec::new();
     for (size, estimate) in &batches {
         criteria_per_call.push(SizedCost {
@@ -36,12 +43,13 @@ pub(super) async fn show_plan(
     let value = WithBatches {
         estimate: &estimate,
         criteria_per_call,
+        looks,
     };
     context.show(
         format,
         &value,
         &[],
-        |style| Ok(text(&estimate, &batches, style)),
+        |style| Ok(text(&estimate, &batches, style) + &looks_line(&value.looks)),
         || table(&estimate, str::to_owned),
     )
 }
@@ -53,6 +61,34 @@ struct WithBatches<'a> {
     estimate: &'a PlanEstimate,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     criteria_per_call: Vec<SizedCost>,
+    /// What is asked at most until each look.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    looks: Vec<LookCost>,
+}
+
+#[derive(Serialize)]
+struct LookCost {
+    questions: usize,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+/// `looks after 40, 60, 80 and 100 questions, at most 400, 600, 800 and 1,000 calls by then`; empty without looks.
+fn looks_line(looks: &[LookCost]) -> String {
+    if looks.is_empty() {
+        return String::new();
+    }
+    let mut questions = Vec::new();
+    let mut calls = Vec::new();
+    for look in looks {
+        questions.push(grouped(look.questions as u64));
+        calls.push(grouped(look.cost.calls));
+    }
+    format!(
+        "looks (--until) after {} questions, when at most {} calls are made\n",
+        questions.join(", "),
+        calls.join(", ")
+    )
 }
 
 #[derive(Serialize)]

@@ -10,6 +10,7 @@ use crate::analysis::comparison::{
 use crate::analysis::distinct;
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
+use crate::report::looks::look_warning;
 use crate::report::numbers::{percent, points, shown_difference};
 use crate::report::table::Format;
 use crate::stats::PairedMethod;
@@ -26,6 +27,12 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
         .filter_map(|run| run.unfinished.as_ref())
     {
         warnings.push(format!("Unfinished: {unfinished}."));
+    }
+    // Changes of the judge or between runs are not what the looks were about.
+    let is_across = !comparison.judge_changes.is_empty() || !comparison.run_changes.is_empty();
+    let looks = comparison.runs.iter().filter_map(|run| run.looks.as_ref());
+    if !is_across {
+        warnings.extend(looks.map(look_warning));
     }
     for run in &comparison.runs {
         for sentence in &run.answered_by_others {
@@ -244,8 +251,11 @@ fn detectable(metric: &MetricComparison) -> Option<Note> {
     )))
 }
 
-/// The methods, as a sentence for a paper.
+/// The methods, as a sentence for a paper; none for a run that was looked at, whose tests are not these.
 fn method(comparison: &Comparison) -> Option<Note> {
+    if comparison.runs.iter().any(|run| run.looks.is_some()) {
+        return None;
+    }
     let options = &comparison.options;
     let over = listed(cases_by_metric(comparison))?;
     let family = if options.baseline.is_some() {

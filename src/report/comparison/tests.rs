@@ -39,6 +39,7 @@ fn system(at: usize, label: &str, mean: f64, letters: &str) -> SystemMean {
 
 fn pair(first: usize, second: usize, difference: f64, p: f64) -> PairComparison {
     PairComparison {
+        is_at_look: false,
         method: Some(PairedMethod::BootstrapT),
         standard_error: None,
         first,

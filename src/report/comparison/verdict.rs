@@ -41,6 +41,14 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
 
 /// Which systems differ significantly. Empty for one system.
 pub(super) fn verdict(metric: &MetricComparison) -> String {
+    if metric
+        .pairs
+        .iter()
+        .any(|pair| pair.is_at_look && pair.interval.is_none())
+    {
+        return "No verdict: the run was looked at before its end, and not for these pairs."
+            .to_owned();
+    }
     let significant: Vec<&PairComparison> =
         metric.pairs.iter().filter(|pair| pair.differs).collect();
     match (&significant[..], &metric.pairs[..]) {
@@ -88,5 +96,8 @@ pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) ->
 /// `+3.4 [0.2, 6.6], p = 0.011`.
 fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
     let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
+    if pair.is_at_look {
+        return format!("{difference}, repeated interval");
+    }
     format!("{difference}, {}", pair.p_text())
 }

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 /// How conditions are written, for errors.
 const FORMS: &str = "\"A>=B-0.02\", \"A>=B\", \"A>B\" or \"score>=0.5\"";
 
+/// Why `A>B-0.02` is refused.
+const MARGIN_NEEDS_EQUAL: &str = "a margin needs >=, such as \"A>=B-0.02\"";
+
 /// A condition on one system, or on two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
@@ -52,10 +55,52 @@ impl Gate {
             let reader = ConditionReader {
                 condition,
                 observations,
+                option: "--require",
             };
             gates.extend(reader.gates(baseline)?);
         }
         Ok(gates)
+    }
+
+    /// The condition of `--until` on two systems.
+    ///
+    /// # Errors
+    /// As [`Gate::all`], and for one on a mean.
+    pub(in crate::analysis::comparison) fn until(
+        condition: &str,
+        observations: &Observations,
+    ) -> Result<Self> {
+        Self::check_order(condition, observations)?;
+        let reader = ConditionReader::until(condition, observations);
+        let mut gates = reader.gates(None)?;
+        gates
+            .pop()
+            .ok_or_else(|| reader.refusal("it names no systems"))
+    }
+
+    /// Checks that the condition of `--until` can be read and names two of these systems; metrics are not known before a run.
+    ///
+    /// # Errors
+    /// For other conditions.
+    pub(in crate::analysis::comparison) fn check_order(
+        condition: &str,
+        observations: &Observations,
+    ) -> Result<()> {
+        ConditionReader::until(condition, observations).check_order()
+    }
+
+    /// The two systems, with how much worse the first may be; `None` for a mean.
+    pub(in crate::analysis::comparison) fn ordered_within(&self) -> Option<([String; 2], f64)> {
+        match &self.demand {
+            Demand::AtLeast { .. } => None,
+            Demand::Order { pair, order } => {
+                let margin = match order {
+                    Order::Within(margin) => *margin,
+                    Order::Better | Order::NotWorse => 0.0,
+                };
+                Some((pair.clone(), margin))
+            }
+        }
     }
 
     /// The gate's metric.
@@ -84,25 +129,76 @@ impl Gate {
 struct ConditionReader<'a> {
     condition: &'a str,
     observations: &'a Observations,
+    /// Of the command line, for errors.
+    option: &'static str,
 }
 
 impl<'a> ConditionReader<'a> {
-    fn gates(&self, baseline: Option<&str>) -> Result<Vec<Gate>> {
+    fn until(condition: &'a str, observations: &'a Observations) -> Self {
+        Self {
+            condition,
+            observations,
+            option: "--until",
+        }
+    }
+
+    /// What stands before and after the sign, and whether it is `>=`.
+    fn sides(&self) -> Result<(&'a str, &'a str, bool)> {
         let Some((left, right)) = self.condition.split_once('>') else {
-            return Err(self.refusal(&format!("write {FORMS}")));
+            return Err(self.refusal(&format!("write {}", self.forms())));
         };
         let stripped = right.strip_prefix('=');
-        let or_equal = stripped.is_some();
         let left = left.trim();
-        let right = stripped.unwrap_or(right).trim();
-        if left.is_empty() || right.is_empty() {
-            return Err(self.refusal(&format!("write {FORMS}")));
+        let right_side = stripped.unwrap_or(right).trim();
+        if left.is_empty() || right_side.is_empty() {
+            return Err(self.refusal(&format!("write {}", self.forms())));
         }
+        Ok((left, right_side, stripped.is_some()))
+    }
+
+    fn forms(&self) -> &'static str {
+        if self.option == "--until" {
+            "\"A>=B-0.02\", \"A>B\", baseline or all"
+        } else {
+            FORMS
+        }
+    }
+
+    /// Checks the form and the systems of an order.
+    fn check_order(&self) -> Result<()> {
+        let (left, right, or_equal) = self.sides()?;
+        let mut second = right;
+        if !self.is_system(right) {
+            if let Some((system, _)) = self.with_margin(right) {
+                if !or_equal {
+                    return Err(self.refusal(MARGIN_NEEDS_EQUAL));
+                }
+                second = system;
+            } else if right.parse::<f64>().is_ok() {
+                return Err(self.refusal(&format!("it orders two systems: write {}", self.forms())));
+            }
+        }
+        let mut first = left;
+        if !self.is_system(left)
+            && let Some((_, system)) = split_at_name(left, |name| self.is_system(name))
+        {
+            first = system;
+        }
+        let first = self.observations.system_named(first)?;
+        let second = self.observations.system_named(second)?;
+        if first == second {
+            return Err(self.refusal(&format!("both sides are {first}")));
+        }
+        Ok(())
+    }
+
+    fn gates(&self, baseline: Option<&str>) -> Result<Vec<Gate>> {
+        let (left, right, or_equal) = self.sides()?;
         // A system may be called `0.5` or `old-0.02`: a whole name comes first.
         if !self.is_system(right) {
             if let Some((system, margin)) = self.with_margin(right) {
                 if !or_equal {
-                    return Err(self.refusal("a margin needs >=, such as \"A>=B-0.02\""));
+                    return Err(self.refusal(MARGIN_NEEDS_EQUAL));
                 }
                 return Ok(vec![self.order(
                     left,
@@ -262,7 +358,7 @@ impl<'a> ConditionReader<'a> {
     }
 
     fn refusal(&self, why: &str) -> Error {
-        Error::Usage(format!("--require {}: {why}", self.condition))
+        Error::Usage(format!("{} {}: {why}", self.option, self.condition))
     }
 }
 

@@ -240,7 +240,7 @@ impl GateCheck<'_> {
         };
         result.estimate = Some(pair.estimate);
         result.interval = pair.interval;
-        result.p = Some(pair.p);
+        result.p = pair.p;
         let decision = match order {
             Order::Within(margin) => self.within(&pair, margin, result.questions),
             Order::Better => self.better(&pair, labels, result.questions),
@@ -318,6 +318,10 @@ impl GateCheck<'_> {
         let alpha = 1.0 - self.comparison.options.level;
         if pair.of.differs && pair.estimate < 0.0 {
             return Decision::new(GateOutcome::Missed, format!("{second} is better"));
+        }
+        if !pair.of.differs && pair.of.is_at_look {
+            let reason = "the run was to end at a look, where not being worse takes a margin";
+            return Decision::new(GateOutcome::Undecided, reason);
         }
         // Differences that are all 0 give p = 1 however many questions there are: the number of
         // questions decides whether a p could have been significant.
@@ -429,7 +433,7 @@ struct Difference<'a> {
     is_reversed: bool,
     estimate: f64,
     interval: Option<Interval>,
-    p: f64,
+    p: Option<f64>,
 }
 
 impl<'a> Difference<'a> {
@@ -455,7 +459,8 @@ impl<'a> Difference<'a> {
                 } else {
                     interval
                 },
-                p: pair.p?,
+                // A single question has no test; a run that was looked at has a repeated interval and no p.
+                p: if pair.is_at_look { None } else { Some(pair.p?) },
             });
         }
         None
@@ -468,6 +473,16 @@ impl<'a> Difference<'a> {
 
 /// The low end of the gate's interval with all missing values against its first system; `None` if nothing is missing.
 fn lowest_difference(shared: &SharedCases<'_>, pair: &Difference<'_>) -> Option<f64> {
+    if pair.of.is_at_look {
+        // As far below the repeated interval as what is missing could lower the difference.
+        let bounds = pair.of.bounds?;
+        let lowest = if pair.is_reversed {
+            -bounds.high
+        } else {
+            bounds.low
+        };
+        return Some(pair.interval?.low - (pair.estimate - lowest));
+    }
     let extremes = between_extremes(shared, pair.of)?;
     let interval = if pair.is_reversed {
         extremes.negated()
