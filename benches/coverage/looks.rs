@@ -191,7 +191,7 @@ impl Tally {
     }
 }
 
-pub fn looks(repetitions: u64) {
+pub(crate) fn looks(repetitions: u64) {
     println!(
         "looks: wrong decisions (% of runs), power and that of the whole run (% of pairs that differ), calls saved (%)"
     );

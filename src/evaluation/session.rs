@@ -193,6 +193,12 @@ impl Run {
         for at in 0..count {
             let cases = looked.cases_until(at);
             self.ask_stage(Some(&cases), events, stop).await?;
+            if !self.pending_in(Some(&cases)).iter().all(Vec::is_empty) {
+                // Without these answers, a pair could be decided by those that happen to be there.
+                return Err(
+                    self.stopped("a question before this look has an answer without a reply")
+                );
+            }
             let is_last = at + 1 == count;
             let looks = looked.look(at, self.record.manifest(), &self.scored)?;
             self.note_look(&looks);
