@@ -232,14 +232,17 @@ mod tests {
     }
 
     #[test]
-    fn a_scorer_of_answers_alone_needs_nothing_beside_them() {
-        let of_answers = ScorerInfo {
+    fn a_scorer_of_answers_alone_runs_where_it_is_named() {
+        static OF_ANSWERS: ScorerInfo = ScorerInfo {
+            name: "of_answers",
             needs: InputNeed::Answers,
             roles: ScorerRoles::None,
             ..OVERLAP
         };
-        let why = why_not(&of_answers, &options(&[]), &Support::default());
-        assert_eq!(why, None);
+        let named = options(&[&OF_ANSWERS]);
+        assert_eq!(why_not(&OF_ANSWERS, &named, &Support::default()), None);
+        assert!(named.scorers.may_run(&OF_ANSWERS));
+        assert!(!options(&[]).scorers.may_run(&OF_ANSWERS));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::judge::options::defaults;
 use crate::record::Manifest;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::entailment::Form;
-use crate::scorer::{SCORERS, Scorer, ScorerInfo, scorer_named};
+use crate::scorer::{InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
@@ -156,9 +156,14 @@ impl ScorerOptions {
         self.scorers.contains(&scorer)
     }
 
-    /// Whether this scorer was requested, or none was: then the input decides.
+    /// Whether this scorer was requested, or none was: then the input decides. Every input has answers, which says
+    /// nothing about whether a scorer of answers alone is wanted: it must be named.
     pub fn may_run(&self, scorer: &ScorerInfo) -> bool {
-        self.scorers.is_empty() || self.names(scorer)
+        if self.scorers.is_empty() {
+            scorer.needs != InputNeed::Answers
+        } else {
+            self.names(scorer)
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub enum ScorerRoles {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputNeed {
-    /// Answers, which every input has.
+    /// Answers, which every input has: the scorer runs where `--scorers` names it.
     Answers,
     /// Test cases with a rubric of ScholarQA-CS.
     Rubric,
