@@ -1,6 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement powered looks] [--reps 2000]`
+//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement tables powered looks]
+//! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -12,21 +13,27 @@ mod counts;
 mod looks;
 #[path = "coverage/net_shares.rs"]
 mod net_shares;
+#[path = "coverage/power.rs"]
+mod power;
 #[path = "coverage/powered.rs"]
 mod powered;
+#[path = "coverage/tables.rs"]
+mod tables;
 
 use citations::citations;
 use counts::counts;
 use looks::looks;
 use net_shares::net_shares;
+use power::power;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scholareval::stats::{
-    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues,
-    PilotSpread, mean, mean_interval, paired_family,
+    BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues, mean,
+    mean_interval, paired_family,
 };
+use tables::tables;
 
 const RESAMPLES: u32 = 999;
 
@@ -85,7 +92,7 @@ impl Scores {
         match self {
             Self::Normal(sd) => (0.5 + sd * z).clamp(0.0, 1.0),
             Self::Right(p) => f64::from(u8::from(rng.random::<f64>() < p)),
-            Self::Ceiling => pick(rng, &[(1.0, 0.85), (0.75, 0.1), (0.5, 0.03), (0.0, 0.02)]),
+            Self::Ceiling => ceiling_grade(z),
             Self::Grades => pick(
                 rng,
                 &[
@@ -115,6 +122,19 @@ impl Scores {
             low: 0.0,
             high: 1.0,
         })
+    }
+}
+
+/// The grade of a standard normal number: above its quantiles of 15, 5 and 2%.
+fn ceiling_grade(z: f64) -> f64 {
+    if z > -1.0364 {
+        1.0
+    } else if z > -1.6449 {
+        0.75
+    } else if z > -2.0537 {
+        0.5
+    } else {
+        0.0
     }
 }
 
@@ -289,50 +309,6 @@ fn families(repetitions: u64) {
     }
 }
 
-fn power(repetitions: u64) {
-    println!(
-        "\nStudies planned from a pilot: the difference is significant (%; planned for 80), by questions of the pilot"
-    );
-    println!(
-        "{:28} {:>11} {:>11} {:>11}",
-        "systems, difference / sd", 20, 50, 100
-    );
-    for (systems, difference) in [
-        (2, 0.25),
-        (2, 0.5),
-        (4, 0.25),
-        (4, 0.5),
-        (6, 0.25),
-        (6, 0.5),
-    ] {
-        let cell = |questions: usize| {
-            share(repetitions, |rng, options| {
-                let study = |questions: usize, rng: &mut ChaCha8Rng| {
-                    differences(Differences::Normal, systems, questions, rng)
-                };
-                let lists = study(questions, rng);
-                let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-                let pilot = PilotSpread::new(&lists, None, options).unwrap();
-                // Differences of two standard normal scores.
-                let difference = difference * 2.0_f64.sqrt();
-                let mut lists = study(pilot.questions_for(difference, pilot.variances[0]), rng);
-                lists[0].iter_mut().for_each(|value| *value += difference);
-                let lists: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();
-                let found = paired_family(&lists, None, MetricValues::Any, options)
-                    .unwrap()
-                    .pairs[0];
-                found.p < 0.05 && found.difference > 0.0
-            })
-        };
-        let cells = [20, 50, 100].map(cell);
-        println!(
-            "{:28} {}",
-            format!("{systems}, {difference}"),
-            cells.map(|cell| format!("{cell:>11}")).join(" ")
-        );
-    }
-}
-
 /// A measure of the agreement of two raters.
 #[derive(Debug, Clone, Copy)]
 enum Measure {
@@ -500,6 +476,7 @@ fn main() {
         "families",
         "power",
         "agreement",
+        "tables",
         "powered",
         "looks",
     ]
@@ -531,6 +508,9 @@ fn main() {
     }
     if all || is_named("agreement") {
         agreement(repetitions);
+    }
+    if all || is_named("tables") {
+        tables(repetitions);
     }
     if all || is_named("powered") {
         powered(repetitions);

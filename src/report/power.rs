@@ -100,6 +100,7 @@ fn notes(plan: &PowerPlan) -> Vec<Note> {
     // The numbers of questions range like the variance, the standard deviation like its root.
     let low = 100.0 * (plan.range.low.sqrt() - 1.0);
     let high = 100.0 * (plan.range.high.sqrt() - 1.0);
+    notes.push(Note::info(planned_by(plan)));
     notes.push(Note::warning(format!(
         "The ranges are what the pilot leaves open: it measures the standard deviation of differences, {}, only to within \
          {low:+.0}% to {high:+.0}% ({} interval for normal differences).",
@@ -107,6 +108,18 @@ fn notes(plan: &PowerPlan) -> Vec<Note> {
         percent(plan.level),
     )));
     notes
+}
+
+/// The standard deviation behind the numbers of questions.
+fn planned_by(plan: &PowerPlan) -> String {
+    if plan.systems > 2 {
+        let [first, second] = &plan.pair;
+        return format!("Planned by {first} and {second}, the pair whose differences vary most.");
+    }
+    format!(
+        "Planned for a standard deviation of {}, below which the true one lies with a probability of 60%.",
+        points(plan.upper_sd, plan.metric.unit)
+    )
 }
 
 #[cfg(test)]
@@ -139,7 +152,9 @@ mod tests {
             systems: 2,
             questions: 24,
             left_out: 0,
+            pair: ["a", "b"].map(str::to_owned),
             sd: 0.1,
+            upper_sd: 0.11,
             range: Interval {
                 low: 0.6,
                 high: 1.9,

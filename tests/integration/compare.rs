@@ -310,8 +310,8 @@ fn several_samples_plan_a_study() {
         "{plan}"
     );
     assert!(
-        // Other samples need as many questions, the fewest there can be.
-        plan.contains(" ask about 20 questions. ") && plan.contains("difference samples questions"),
+        // Other samples need as many questions.
+        plan.contains(" ask about 24 questions. ") && plan.contains("difference samples questions"),
         "{plan}"
     );
 }

@@ -6,7 +6,7 @@ use super::samples::sample_factors;
 use super::shared::{SharedCases, slices};
 use super::{ComparisonOptions, MetricId, Observations};
 use crate::domain::Unit;
-use crate::stats::{Interval, PilotSpread, quantile};
+use crate::stats::{Interval, PilotSpread};
 
 /// Version of the JSON form of a plan.
 const SCHEMA_VERSION: u32 = 1;
@@ -29,8 +29,13 @@ pub struct PowerPlan {
     pub questions: usize,
     /// Cases of the pilot that are left out, since a system has no value.
     pub left_out: usize,
-    /// Standard deviation of a pair's differences between questions: the median over the pairs.
+    /// The pair of systems that the studies are planned by: the one whose differences vary most.
+    pub pair: [String; 2],
+    /// Standard deviation of its differences between questions.
     pub sd: f64,
+    /// The standard deviation that the studies are planned by: of two systems the limit below which the true one lies with
+    /// probability 60%, if differences are normal; of more systems `sd`.
+    pub upper_sd: f64,
     /// The factors of a variance, and of a number of questions, that the pilot leaves open at this level.
     pub range: Interval,
     /// The studies, by difference and samples.
@@ -44,7 +49,7 @@ pub struct PlannedStudy {
     pub difference: f64,
     /// Samples of each judge; `None` if the pilot has no repeated samples.
     pub samples: Option<usize>,
-    /// Questions for a typical pair: by the median variance.
+    /// Questions for the pair whose differences vary most.
     pub questions: usize,
     /// The fewest and the most, if the pilot's standard deviation is too large or too small by chance.
     pub interval: Interval,
@@ -61,15 +66,17 @@ pub fn plan_power(
 ) -> Option<PowerPlan> {
     let table = all.metrics.get(metric)?;
     let shared = SharedCases::of(all, table, options);
-    let differences = shared.differences(&shared.pairs());
-    let mut pilot = PilotSpread::new(
+    let pairs = shared.pairs();
+    let differences = shared.differences(&pairs);
+    let pilot = PilotSpread::new(
         &slices(&differences),
         Some(&shared.questions),
+        table.metric.values(),
         shared.bootstrap(),
     )?;
-    pilot.variances.sort_unstable_by(f64::total_cmp);
-    // The median pair: two systems that are nearly the same would make any study look cheap.
-    let typical = quantile(&pilot.variances, 0.5)?;
+    // The pair that will differ is not known, and one that differs varies more than two that are nearly the same.
+    let (at, largest) = largest(&pilot.variances)?;
+    let (first, second) = pairs[at];
     // The differences are those of a share; grades span 4 points and counts have no span, so they
     // get larger ones that are as usual there.
     let unit = match table.metric.unit {
@@ -85,11 +92,11 @@ pub fn plan_power(
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
         let [low, high] =
-            [pilot.range.low, pilot.range.high].map(|own| questions(own * typical) as f64);
+            [pilot.range.low, pilot.range.high].map(|own| questions(own * largest) as f64);
         PlannedStudy {
             difference,
             samples,
-            questions: questions(typical),
+            questions: questions(pilot.upper * largest),
             interval: Interval { low, high },
         }
     };
@@ -100,13 +107,21 @@ pub fn plan_power(
         systems: shared.participants,
         questions: shared.distinct_questions(),
         left_out: shared.cases_in_all() - shared.cases.len(),
-        sd: typical.sqrt(),
+        pair: [first, second].map(|rank| shared.label(rank).to_owned()),
+        sd: largest.sqrt(),
+        upper_sd: (pilot.upper * largest).sqrt(),
         range: pilot.range,
         studies: wanted
             .iter()
             .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
             .collect(),
     })
+}
+
+/// The largest of these values, with its index.
+fn largest(values: &[f64]) -> Option<(usize, f64)> {
+    let values = values.iter().copied().enumerate();
+    values.reduce(|best, own| if own.1 > best.1 { own } else { best })
 }
 
 #[cfg(test)]
@@ -129,8 +144,10 @@ mod tests {
     fn a_pilot_plans_by_the_spread_of_its_pairs_and_not_by_their_differences() {
         let plan = plan_power(&pilot(), 0, None, &quick()).unwrap();
         // Differences of a and b, and of b and c, are 0.05 from their mean, those of a and c 0.1: times sqrt(24 / 23).
-        let once = 0.05 * (24.0_f64 / 23.0).sqrt();
-        assert_close(plan.sd, once, 1e-12, "typical");
+        let twice = 0.1 * (24.0_f64 / 23.0).sqrt();
+        assert_close(plan.sd, twice, 1e-12, "the most variable");
+        assert_eq!(plan.pair, ["a", "c"]);
+        assert_eq!(plan.upper_sd, plan.sd);
         assert_eq!(
             (plan.systems, plan.questions, plan.studies[0].samples),
             (3, 24, None)

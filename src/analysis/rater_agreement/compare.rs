@@ -288,9 +288,9 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     }
     let options = &agreement.options;
     notes.push(Note::info(format!(
-        "Intervals: {:.0}%, questions with all their units; of coefficients by jackknife, of shares Wilson's, of orders of \
-         systems by BCa bootstrap over questions, {} resamples, seed {}; of prediction-powered means Wilson's, of their differences and without a scale by \
-         bootstrap-t.",
+        "Intervals: {:.0}%, questions with all their units; of coefficients by jackknife or, over few units, from the table \
+         of ratings, of shares Wilson's, of orders of systems by BCa bootstrap over questions, {} resamples, seed {}; of \
+         prediction-powered means Wilson's, of their differences and without a scale by bootstrap-t.",
         100.0 * options.confidence,
         options.resamples,
         options.seed
