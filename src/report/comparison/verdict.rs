@@ -14,7 +14,7 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     let mut same = Vec::new();
     for metric in &comparison.metrics {
-        if metric.pairs.is_empty() {
+        if tested(metric).is_empty() {
             continue;
         }
         let name = metric_name(comparison, metric);
@@ -39,19 +39,20 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
+/// The pairs with a test. A run that was looked at before its end has one only of the pairs that it was to decide.
+fn tested(metric: &MetricComparison) -> Vec<&PairComparison> {
+    let pairs = metric.pairs.iter();
+    pairs
+        .filter(|pair| !pair.is_at_look || pair.interval.is_some())
+        .collect()
+}
+
 /// Which systems differ significantly. Empty for one system.
 pub(super) fn verdict(metric: &MetricComparison) -> String {
-    if metric
-        .pairs
-        .iter()
-        .any(|pair| pair.is_at_look && pair.interval.is_none())
-    {
-        return "No verdict: the run was looked at before its end, and not for these pairs."
-            .to_owned();
-    }
+    let tested = tested(metric);
     let significant: Vec<&PairComparison> =
-        metric.pairs.iter().filter(|pair| pair.differs).collect();
-    match (&significant[..], &metric.pairs[..]) {
+        tested.iter().copied().filter(|pair| pair.differs).collect();
+    match (&significant[..], &tested[..]) {
         (_, []) => String::new(),
         ([], [only]) => {
             let [first, second] = labels(metric, only);
@@ -59,12 +60,12 @@ pub(super) fn verdict(metric: &MetricComparison) -> String {
             format!("{first} and {second} do not differ significantly ({evidence}).")
         }
         ([], _) => "No pair differs significantly.".to_owned(),
-        (significant, _) => differences(metric, significant),
+        (significant, tested) => differences(metric, significant, tested.len()),
     }
 }
 
 /// The first significant pairs, and what is to say of the others.
-fn differences(metric: &MetricComparison, significant: &[&PairComparison]) -> String {
+fn differences(metric: &MetricComparison, significant: &[&PairComparison], all: usize) -> String {
     let scores = if metric.metric.higher_is_better {
         "scores higher than"
     } else {
@@ -77,7 +78,6 @@ fn differences(metric: &MetricComparison, significant: &[&PairComparison]) -> St
         let evidence = evidence(metric, pair);
         named.push(format!("{first} {scores} {second} ({evidence})"));
     }
-    let all = metric.pairs.len();
     let others = all - significant.len();
     let rest = match (significant.len() - named.len(), others) {
         (0, 0) => String::new(),
