@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ModelEnd;
+
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
@@ -58,6 +60,9 @@ pub struct JudgeReply {
     /// The tokens with their probabilities, if requested and sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Vec<TokenLogprob>>,
+    /// When the service ends the model, if it says so with the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ModelEnd>,
     /// Token counts.
     pub usage: Usage,
     /// Milliseconds from request to complete body; of the original call if cached.

@@ -3,7 +3,7 @@
 //! Options become identities (servers are asked what they serve), identities become keys of the
 //! cache, and only then are the layers built that ask.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, judge_settings};
 use super::spending::Spending;
 use super::{JudgeTerms, Member, Panel, Panels};
-use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
+use crate::domain::{EndingModel, EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
 use crate::judge::forms::ServiceTier;
@@ -161,6 +161,7 @@ impl NamedJudge {
             merge: self.merge,
             settings,
             answered_by: Vec::new(),
+            end: None,
         }
     }
 
@@ -387,6 +388,24 @@ impl Judges {
             named.judge.judge_id() == judge_id
                 && server.is_some_and(|server| server.cannot_be_asked().is_some())
         })
+    }
+
+    /// What services state about the end of these judges' models, by the judge's identity.
+    pub(super) async fn endings(
+        &self,
+        judge_ids: &BTreeSet<&str>,
+    ) -> BTreeMap<String, EndingModel> {
+        let mut endings = BTreeMap::new();
+        for named in self.by_name.values() {
+            let id = named.judge.judge_id();
+            if let Some(server) = named.judge.server()
+                && judge_ids.contains(id)
+                && let Some(ending) = server.ending().await
+            {
+                endings.insert(id.to_owned(), ending);
+            }
+        }
+        endings
     }
 
     /// The first address of the judge with this identity.

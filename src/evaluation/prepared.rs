@@ -14,7 +14,7 @@ use super::options::EvaluationOptions;
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::analysis::comparison::{Look, LookRule};
-use crate::domain::{BatchSize, RubricProfile, Severity};
+use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::Notify;
 use crate::judge::answering::Answering;
@@ -252,6 +252,18 @@ impl Prepared {
             costs.push((BatchSize(size), self.cost(&planned)));
         }
         Ok(costs)
+    }
+
+    /// What services state about the end of the models that the plan asks, by the judge's identity. A service at its own
+    /// address is asked by one short request; none if nothing is left to ask.
+    pub async fn endings(&self, planned: &PlanOutcome) -> BTreeMap<String, EndingModel> {
+        if planned.is_done() {
+            return BTreeMap::new();
+        }
+        let groups = planned.groups.iter();
+        let asked = groups.filter(|group| group.at_most.calls > 0);
+        let judges = asked.map(|group| &*group.judge).collect();
+        self.judges.endings(&judges).await
     }
 
     /// The cost of planned calls.

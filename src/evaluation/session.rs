@@ -1,6 +1,6 @@
 //! A run in its directory: it scores what cached replies suffice for, makes the calls that are left, and records both.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,12 @@ use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
 use crate::analysis::comparison::{Decision, RunLooks};
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::domain::{
-    CaseId, JudgeReply, Role, ScoredAnswer, Severity, SystemName, UnscoredKind, UnscoredReason,
+    CaseId, EndingModel, JudgeReply, Role, ScoredAnswer, Severity, SystemName, UnscoredKind,
+    UnscoredReason,
 };
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
+use crate::judge::refuse_ended;
 use crate::record::{
     EventSink, Manifest, NoEvents, RecordedReplies, RunDir, RunEvent, RunRecord, RunStatus, remedy,
 };
@@ -45,14 +47,15 @@ impl Prepared {
             // Equal limits need no second look-up of each call.
             earlier_limits.clear();
         }
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             earlier_limits,
-            // A run that is continued keeps its start and the servers it used, so that its record
-            // describes all of it.
-            started_at: before.started_at,
-            endpoints: before.endpoints,
             ..self.manifest.clone()
         };
+        manifest.keep_ends(&before);
+        // A run that is continued keeps its start and the servers it used, so that its record
+        // describes all of it.
+        manifest.started_at = before.started_at;
+        manifest.endpoints = before.endpoints;
         let record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
         // Those of an earlier session are written again: they may be damaged.
         let inputs_path = path.join("inputs.jsonl");
@@ -71,6 +74,7 @@ impl Prepared {
             planned: PlanOutcome::default(),
             scored: Vec::new(),
             results: CallResults::default(),
+            endings: BTreeMap::new(),
         };
         run.plan().await?;
         if run.prepared.settle(&run.jobs, &run.planned).await? {
@@ -78,6 +82,8 @@ impl Prepared {
         }
         run.prepared.note_models(&run.jobs);
         run.plan_looks()?;
+        run.endings = run.prepared.endings(&run.planned).await;
+        run.record.note_ends(&run.endings);
         Ok(run)
     }
 }
@@ -115,6 +121,8 @@ pub struct Run {
     results: CallResults,
     /// The looks at it; `None` for a run that asks everything.
     looks: Option<LookedRun>,
+    /// What services state about the end of the models that are asked, by the judge's identity.
+    pub(crate) endings: BTreeMap<String, EndingModel>,
 }
 
 impl Run {
@@ -393,8 +401,12 @@ impl Run {
     /// Checks that the judges are available for the planned calls.
     ///
     /// # Errors
-    /// [`Error::JudgeUnavailable`] when a judge has no reachable server, or its key is missing.
+    /// [`Error::JudgeUnavailable`] when a judge has no reachable server, its key is missing, or its service states that
+    /// the model is retired.
     pub fn check_judges(&self) -> Result<()> {
+        for ending in self.endings.values() {
+            refuse_ended(ending)?;
+        }
         let mut roles: Vec<Role> = Vec::new();
         for (job, pending) in self.jobs.iter().zip(&self.planned.pending) {
             if !pending.is_empty() {

@@ -31,7 +31,7 @@ use super::refusals::{Refusals, ReplyLimits};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::{Judge, Notify};
-use crate::domain::{JudgeReply, TestCase};
+use crate::domain::{EndingModel, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
 use crate::question::{KINDS, Kind, KindInfo};
@@ -430,6 +430,13 @@ impl ServedModel {
             let (service, variable) = self.servers.endpoints().find_map(no_key)?;
             Some(format!("{variable} is not set, and {service} asks for a key; export it, or name another variable with --api-key-env"))
         })
+    }
+
+    /// What the model's service states about its end; at most one short request.
+    pub async fn ending(&self) -> Option<EndingModel> {
+        let end = self.servers.stated_end().await?;
+        let model = self.request.model.clone();
+        Some(EndingModel { model, end })
     }
 
     /// What the scores' readers must know of the parameters that its servers refuse; `None` for nothing.

@@ -316,6 +316,12 @@ impl Endpoint {
         format!("{}{}", self.base_url, self.protocol.models_route())
     }
 
+    /// The address of the entry of `model` in that list, if such entries state when a model ends.
+    pub(crate) fn model_url(&self, model: &str) -> Option<String> {
+        let route = self.protocol.model_route(model)?;
+        Some(format!("{}{route}", self.base_url))
+    }
+
     /// True if the host is this machine, for which proxies must not be used.
     pub fn is_loopback(&self) -> bool {
         let host = self.host().unwrap_or_default();

@@ -16,6 +16,7 @@ use super::chat::transport::{PROBE_LIMIT, Transport, TransportFault};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
 use super::protocol::ListedModel;
+use crate::domain::ModelEnd;
 use crate::error::{Error, Result};
 
 /// Time between two probes of a server that is loading: the first, and the longest.
@@ -66,6 +67,8 @@ pub struct ServerReport {
     pub identity: ServerIdentity,
     /// The maximum prompt length; `None` if the server does not report it.
     pub capacity: Option<Capacity>,
+    /// What its list of models states about the model's end.
+    pub end: Option<ModelEnd>,
 }
 
 /// The judge's identity, part of every cache key: `cache_id` if the user gives one, else the model's name and the
@@ -207,10 +210,23 @@ fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport 
     };
     let capacity = listed.and_then(|listed| listed.capacity);
     ServerReport {
-        model,
         identity,
         capacity: Capacity::reported(capacity, props),
+        end: listed.and_then(|listed| listed.end),
+        model,
     }
+}
+
+/// What the service at its own address states about the end of the model, by one request. A service that does not answer
+/// in time, or something else, states nothing: the date is not worth an error.
+pub async fn stated_end(endpoint: &Endpoint, model: &str) -> Option<ModelEnd> {
+    let url = endpoint.model_url(model)?;
+    let transport = Transport::new(Arc::new(endpoint.clone())).ok()?;
+    let entry = transport.get_json(&url, 1).await.ok()?;
+    let listed = endpoint.protocol.models(&entry);
+    // The entry of an alias has the name of the model behind it.
+    let own = listed.iter().find(|listed| listed.id == model);
+    own.or(listed.first().filter(|_| listed.len() == 1))?.end
 }
 
 fn only_model(models: &[ListedModel], endpoint: &Endpoint) -> Result<String> {
@@ -392,7 +408,7 @@ mod tests {
                 ServerReport {
                     model: "m".into(),
                     identity,
-                    capacity: None,
+                    ..ServerReport::default()
                 },
             )
         };

@@ -58,9 +58,10 @@ pub use builder::JudgeBuilder;
 use parameter::Parameter;
 
 use crate::domain::{
-    CaseId, Fingerprint, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason,
+    CaseId, EndingModel, Fingerprint, JudgeReply, Severity, SystemName, UnscoredKind,
+    UnscoredReason, today,
 };
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::question::JudgeCall;
 
 /// One call on its way to a judge.
@@ -238,6 +239,23 @@ impl AskError {
 /// The judge cannot be used: the run must stop.
 fn fatal(message: String) -> AskError {
     AskError::Fatal(Error::JudgeUnavailable(message))
+}
+
+/// What a user can do about a model that has ended.
+const AFTER_THE_END: &str = "name another one with --model; for numbers that compare, let it score the answers of \
+     earlier runs again: scholareval score OLD_RUN --model NEW --out NEW_RUN";
+
+/// # Errors
+/// [`Error::JudgeUnavailable`] for a model that has ended by what its service states: another one may answer in its place.
+pub(crate) fn refuse_ended(ending: &EndingModel) -> Result<()> {
+    let today = today();
+    if !ending.end.is_over(today) {
+        return Ok(());
+    }
+    Err(Error::JudgeUnavailable(format!(
+        "{}, as its service states; {AFTER_THE_END}",
+        ending.sentence(today)
+    )))
 }
 
 /// What [`Judge::ask`] gives.

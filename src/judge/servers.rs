@@ -15,14 +15,15 @@ use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
 use super::identity::{
-    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server,
+    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, stated_end,
+    wait_for_server,
 };
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
 use super::layers::rate_limited::RateLimited;
 use super::meters::Meters;
 use super::options::{JudgeOptions, LimitOptions, Streaming};
-use crate::domain::Severity;
+use crate::domain::{ModelEnd, Severity};
 use crate::error::{Error, Result};
 
 /// A judge on all of its servers, each within its own limits.
@@ -136,6 +137,19 @@ impl Servers {
             Some((report.capacity?, &server.endpoint))
         });
         reported.min_by_key(|(capacity, _)| capacity.context_tokens)
+    }
+
+    /// What the model's service states about its end. Lists that were read already say it; a service at its own address
+    /// is asked now, so that only a run with calls to make asks; without a key it would not answer.
+    pub(super) async fn stated_end(&self) -> Option<ModelEnd> {
+        let reports = self.each.iter().map(|server| server.report.as_ref());
+        if let Some(end) = reports.flatten().find_map(|report| report.end) {
+            return Some(end);
+        }
+        let service = self
+            .endpoints()
+            .find(|endpoint| endpoint.service().is_some() && endpoint.api_key.is_some())?;
+        stated_end(service, &self.model).await
     }
 
     /// A judge on all servers. Unreachable ones are probed again during the run.

@@ -8,7 +8,7 @@ use super::answered::{AnsweredJudge, AnsweringModel};
 use super::lines::LineReader;
 use super::manifest::Manifest;
 use super::role::JudgeEntry;
-use crate::domain::Role;
+use crate::domain::{ModelEnd, Role};
 use crate::error::Result;
 
 /// Longest name that is recorded, in characters: names come from servers.
@@ -26,6 +26,9 @@ struct AnsweredCall {
 struct ReplyIdentity {
     model: Option<String>,
     system_fingerprint: Option<String>,
+    end: Option<ModelEnd>,
+    #[serde(default)]
+    cached: bool,
 }
 
 impl Manifest {
@@ -55,6 +58,10 @@ impl Manifest {
             if let Some(judge) = judges.find(|judge| judge.id == call.judge) {
                 let counted = model_among(&mut judge.answered_by, recorded_name(reply.model));
                 counted.calls += 1;
+                // A cached reply has what was stated when it came.
+                if !reply.cached && reply.end.is_some() {
+                    judge.end = reply.end;
+                }
                 if let Some(fingerprint) = recorded_name(reply.system_fingerprint) {
                     counted.add_fingerprint(fingerprint, 1);
                 }

@@ -15,7 +15,7 @@ use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
-use crate::domain::{EndpointUse, Mode, RubricParts, RubricProfile, Unit};
+use crate::domain::{EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
 use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
@@ -332,6 +332,37 @@ impl Manifest {
             return label.clone();
         }
         directory_name(dir).unwrap_or_else(|| dir.display().to_string())
+    }
+
+    /// The models of its judges whose services stated when they end, each once.
+    pub fn ending_models(&self) -> Vec<EndingModel> {
+        let mut models: Vec<EndingModel> = Vec::new();
+        for judge in self.roles.values().flat_map(|role| &role.judges) {
+            if let Some(ending) = judge.ending()
+                && !models.contains(&ending)
+            {
+                models.push(ending);
+            }
+        }
+        models
+    }
+
+    /// Records what a service states about the end of a judge's model, in each of its roles.
+    pub(crate) fn note_end(&mut self, judge_id: &str, end: ModelEnd) {
+        for judge in self.roles.values_mut().flat_map(|role| &mut role.judges) {
+            if judge.id == judge_id {
+                judge.end = Some(end);
+            }
+        }
+    }
+
+    /// Takes over the ends that an earlier session of the run recorded.
+    pub(crate) fn keep_ends(&mut self, earlier: &Self) {
+        for judge in earlier.roles.values().flat_map(|role| &role.judges) {
+            if let Some(end) = judge.end {
+                self.note_end(&judge.id, end);
+            }
+        }
     }
 
     /// The systems whose answers are inputs.

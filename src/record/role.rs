@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answered::{self, AnsweringModel};
-use crate::domain::{Fingerprint, GradeMerge};
+use crate::domain::{EndingModel, Fingerprint, GradeMerge, ModelEnd};
 use crate::judge::refusals::ReplyLimits;
 use crate::question::KindInfo;
 
@@ -90,9 +90,19 @@ pub struct JudgeEntry {
     /// The models that its recorded replies name; counted when the run ends, and not part of its identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered_by: Vec<AnsweringModel>,
+    /// What its service stated about the model's end when calls were made; not part of its identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ModelEnd>,
 }
 
 impl JudgeEntry {
+    /// The model with its stated end.
+    pub(super) fn ending(&self) -> Option<EndingModel> {
+        let model = self.model.clone()?;
+        let end = self.end?;
+        Some(EndingModel { model, end })
+    }
+
     /// Its reply limits by kind of question.
     pub(super) fn limits(&self) -> ReplyLimits {
         let mut limits = ReplyLimits::new();

@@ -4,7 +4,7 @@
 //! new ones are appended as events come, and the end replaces what later lines made void and writes
 //! the manifest last.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
 use super::stamp::FileStamp;
 use crate::analysis::comparison::{Observations, RunAnswers, RunLooks, observe};
-use crate::domain::{CallId, EndpointUse, Fingerprint, ScoredAnswer};
+use crate::domain::{CallId, EndingModel, EndpointUse, Fingerprint, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{lock_directory, write_bytes, write_json, write_whole};
 
@@ -301,6 +301,13 @@ impl RunRecord {
     pub fn note_endpoints(&mut self, endpoints: Vec<EndpointUse>) {
         if !endpoints.is_empty() {
             self.manifest.endpoints = endpoints;
+        }
+    }
+
+    /// Records what services state about the end of the judges' models, by the judge's identity.
+    pub fn note_ends(&mut self, endings: &BTreeMap<String, EndingModel>) {
+        for (judge, ending) in endings {
+            self.manifest.note_end(judge, ending.end);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chrono::NaiveDate;
 use serde::Serialize;
 
 use super::directories::runs_in;
@@ -24,6 +25,8 @@ pub struct ListedRun {
     pub systems: Vec<String>,
     /// The cases in use.
     pub cases: usize,
+    /// The first day on which one of its judges ends, as its service stated; null if none did.
+    pub judge_ends: Option<NaiveDate>,
     /// How unscored answers count in its scores.
     pub on_unscored: OnUnscored,
     /// The score of a complete run.
@@ -75,7 +78,9 @@ fn listed(run: PathBuf) -> ListedRun {
         }
     });
     let names = distinct(labels);
+    let ends = manifest.ending_models().into_iter();
     ListedRun {
+        judge_ends: ends.filter_map(|ending| ending.end.date).min(),
         status: match manifest.status {
             RunStatus::Complete if manifest.asked_cases().is_some() => "decided",
             RunStatus::Complete => "complete",

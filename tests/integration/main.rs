@@ -54,6 +54,7 @@ mod real_data;
 mod reports;
 #[cfg(unix)]
 mod resume;
+mod retirement;
 mod rubric_golden;
 mod rubric_reading;
 mod runs;

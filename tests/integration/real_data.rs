@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use scholareval::dataset::{PairOptions, load_answers, load_test_cases, pair};
-use scholareval::domain::{JudgeReply, Mode, RubricParts, Usage};
+use scholareval::domain::{JudgeReply, Mode, RubricParts};
 use scholareval::scorer::rubric::RubricScorer;
 use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use serde_json::Value;
@@ -164,18 +164,7 @@ fn pure_scores(
 }
 
 fn plain_reply(content: &str) -> JudgeReply {
-    JudgeReply {
-        content: content.to_owned(),
-        reasoning: None,
-        finish_reason: Some("stop".to_owned()),
-        model: None,
-        system_fingerprint: None,
-        logprobs: None,
-        usage: Usage::default(),
-        latency_ms: 0,
-        note: None,
-        cached: false,
-    }
+    JudgeReply::of_text(content)
 }
 
 #[test]

@@ -6,9 +6,11 @@ use super::CommandContext;
 use super::score::evaluation;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
+use crate::domain::today;
 use crate::error::{Error, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::{LoadedInputs, NamedJudge};
+use crate::judge::refuse_ended;
 use crate::prompt::PromptFamily;
 use crate::text::names::counted;
 
@@ -74,13 +76,26 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
         lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n");
         return Ok((lines, None));
     };
+    if let Some(ending) = server.ending().await {
+        lines.push_str(&format!("model: {}\n", ending.sentence(today())));
+        // A call would be answered by an error, or by another model.
+        if let Err(error) = refuse_ended(&ending) {
+            return Ok((lines, Some(error)));
+        }
+    }
     let mut failed = None;
     for (url, answer) in server.ping().await? {
         match answer {
-            Ok(reply) => lines.push_str(&format!(
-                "endpoint: {url} answers in {} ms ({} prompt tokens, {} reply tokens)\n",
-                reply.latency_ms, reply.usage.prompt_tokens, reply.usage.completion_tokens
-            )),
+            Ok(reply) => {
+                lines.push_str(&format!(
+                    "endpoint: {url} answers in {} ms ({} prompt tokens, {} reply tokens)\n",
+                    reply.latency_ms, reply.usage.prompt_tokens, reply.usage.completion_tokens
+                ));
+                if let Some(end) = reply.end {
+                    let sentence = end.sentence(&server.request.model, today());
+                    lines.push_str(&format!("model: {sentence}\n"));
+                }
+            }
             Err(error) => {
                 lines.push_str(&format!("endpoint: {url} does not answer\n"));
                 // The first one decides the exit code; all of them are in the lines above it.

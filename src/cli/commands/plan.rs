@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{about, cost_range, grouped, of_day};
-use crate::domain::BatchSize;
+use crate::domain::{BatchSize, EndingModel, today};
 use crate::error::Result;
 use crate::evaluation::{Cost, PlanEstimate, PlanLine, Prepared};
 use crate::judge::layers::budgeted::Price;
@@ -24,7 +24,9 @@ pub(super) async fn show_plan(
     format: OutputFormat,
     context: &CommandContext<'_>,
 ) -> Result<()> {
-    let estimate = prepared.cost(&prepared.plan().await?);
+    let planned = prepared.plan().await?;
+    let endings: Vec<EndingModel> = prepared.endings(&planned).await.into_values().collect();
+    let estimate = prepared.cost(&planned);
     let batches = prepared.batch_costs().await?;
     let mut looks = Vec::new();
     for (look, estimate) in prepared.look_costs().await? {
@@ -44,12 +46,16 @@ pub(super) async fn show_plan(
         estimate: &estimate,
         criteria_per_call,
         looks,
+        ending_models: &endings,
     };
     context.show(
         format,
         &value,
         &[],
-        |style| Ok(text(&estimate, &batches, style) + &looks_line(&value.looks)),
+        |style| {
+            let text = text(&estimate, &batches, style);
+            Ok(text + &looks_line(&value.looks) + &ending_lines(&endings))
+        },
         || table(&estimate, str::to_owned),
     )
 }
@@ -64,6 +70,8 @@ struct WithBatches<'a> {
     /// What is asked at most until each look.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     looks: Vec<LookCost>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    ending_models: &'a [EndingModel],
 }
 
 #[derive(Serialize)]
@@ -96,6 +104,17 @@ struct SizedCost {
     size: BatchSize,
     #[serde(flatten)]
     cost: Cost,
+}
+
+/// What services state about the end of the models, a line each.
+fn ending_lines(endings: &[EndingModel]) -> String {
+    let today = today();
+    let mut lines = String::new();
+    for ending in endings {
+        lines.push_str(&escape_controls(&ending.sentence(today)));
+        lines.push('\n');
+    }
+    lines
 }
 
 /// Calls and cost of the criteria by how many are asked in a call.

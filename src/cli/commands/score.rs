@@ -20,7 +20,7 @@ use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
 use crate::cli::terminal::{self, grouped};
-use crate::domain::{EndpointUse, Severity, SystemName};
+use crate::domain::{EndingModel, EndpointUse, Severity, SystemName, today};
 use crate::error::Result;
 use crate::evaluation::{Evaluation, Prepared, Preset, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
@@ -131,6 +131,10 @@ async fn score(
     if !is_lexical {
         context.note(&plan_line(&estimate));
     }
+    // Nothing of judges that are not asked: a run from the cache can be repeated for ever.
+    let known: Vec<EndingModel> = run.endings.values().cloned().collect();
+    note_ends(&known, context);
+    let recorded = run.manifest().ending_models();
     let cache = settings.options.cache.path();
     let asked = ask(&mut run, estimate.prices_of, cache, context).await;
     let name = run.name();
@@ -147,6 +151,9 @@ async fn score(
     // Before anything is shown: what a person reads is also in the files.
     report.write(run.record().dir())?;
     let code = show_report(&report, &run, settings, context)?;
+    let mut stated_by_replies = run.manifest().ending_models();
+    stated_by_replies.retain(|ending| !known.contains(ending) && !recorded.contains(ending));
+    note_ends(&stated_by_replies, context);
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
     context.note(&match settings.options.input.slice {
@@ -154,6 +161,14 @@ async fn score(
         None => next_steps(&run),
     });
     Ok(code)
+}
+
+/// Shows what services state about the end of the judges' models.
+fn note_ends(endings: &[EndingModel], context: &CommandContext<'_>) {
+    let today = today();
+    for ending in endings {
+        context.note(&escape_controls(&ending.sentence(today)));
+    }
 }
 
 /// Checks before the first call that the results file can be written, and is none of the inputs.

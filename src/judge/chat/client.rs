@@ -12,7 +12,7 @@ use tokio::time::Instant as TokioInstant;
 
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
 use super::transport::{PROBE_LIMIT, ResponseBody, Transport, TransportFault, not_json};
-use crate::domain::{JudgeReply, UnscoredKind};
+use crate::domain::{EndingModel, JudgeReply, ModelEnd, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
@@ -22,7 +22,9 @@ use crate::judge::protocol::BodyFault;
 use crate::judge::protocol::completion::{decode, with_plausible_usage};
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked};
+use crate::judge::{
+    AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked, refuse_ended,
+};
 use crate::prompt::Messages;
 use crate::question::PROPERTY;
 
@@ -131,6 +133,11 @@ impl Chat {
         let reply = with_plausible_usage(reply, call);
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
+        // By the service's own words the text is not by this model.
+        if let Some(end) = reply.end.filter(ModelEnd::is_retired) {
+            let model = call.model.clone();
+            refuse_ended(&EndingModel { model, end }).map_err(AskError::Fatal)?;
+        }
         Ok(reply)
     }
 
@@ -229,14 +236,14 @@ impl Chat {
                 message: error.message(),
             };
         }
-        let is_unknown_model = error.is_unknown_model();
+        let is_missing_model = error.is_missing_model();
         let error = error.classify(&self.endpoint);
         let AskError::Fatal(Error::JudgeUnavailable(message)) = error else {
             return error;
         };
         let mut others = String::new();
         let models = self.endpoint.models_url();
-        if is_unknown_model && let Ok(list) = self.transport.get(&models, PROBE_LIMIT).await {
+        if is_missing_model && let Ok(list) = self.transport.get(&models, PROBE_LIMIT).await {
             let list: Value = serde_json::from_slice(&list).unwrap_or_default();
             others = other_models(&call.model, &protocol.models(&list));
         }

@@ -11,7 +11,7 @@ use crate::domain::UnscoredKind;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::parameter::Parameter;
 use crate::judge::protocol::{ListedModel, Protocol};
-use crate::judge::{AskError, fatal};
+use crate::judge::{AFTER_THE_END, AskError, fatal};
 use crate::text::names::nearest;
 
 /// Longest quotation of a server in a message, in characters.
@@ -76,6 +76,34 @@ const INVALID_MODEL: Sign = (
         "no such model",
     ],
 );
+/// The model has ended, by the name of the error (Groq), which no text of an answer can bring about.
+const NAMED_RETIRED: Sign = (&["model_decommissioned", "model_retired"], &[]);
+/// The model has ended, by statuses of errors that do not quote the request.
+const RETIRED: Sign = (
+    &[],
+    &[
+        "been retired",
+        "is retired",
+        "was retired",
+        "been decommissioned",
+        "been discontinued",
+        "been sunset",
+        "model is no longer available",
+    ],
+);
+/// The same where the status says that something is missing; elsewhere the words may be about a parameter.
+const MISSING_AND_RETIRED: Sign = (
+    &[],
+    &[
+        "deprecated",
+        "discontinued",
+        "no longer available",
+        "no longer supported",
+        "been shut down",
+        "end of life",
+        "end-of-life",
+    ],
+);
 /// A parameter that is refused whatever its value, or but for one value; not a value out of range.
 const UNSUPPORTED: Sign = (
     &[
@@ -132,6 +160,7 @@ enum Stop {
     QuotaPerDay,
     NotServed,
     Model,
+    Retired,
     Https,
     Key,
     Route,
@@ -142,7 +171,7 @@ enum Stop {
 type ErrorRule = (&'static [(u16, u16)], Option<Sign>, Scope);
 
 /// What errors mean, for all protocols: the first line that fits counts.
-const RULES: [ErrorRule; 17] = [
+const RULES: [ErrorRule; 20] = [
     (&[(402, 402)], None, Scope::Judge(Stop::Quota)),
     (
         &[(429, 429)],
@@ -162,6 +191,22 @@ const RULES: [ErrorRule; 17] = [
         &[(400, 401), (403, 403), (422, 422)],
         Some(MODERATION),
         Scope::Answer(UnscoredKind::Moderated),
+    ),
+    (
+        &[(400, 499)],
+        Some(NAMED_RETIRED),
+        Scope::Judge(Stop::Retired),
+    ),
+    (
+        // Also as 429: retried, each call would wait out all its attempts.
+        &[(403, 404), (410, 410), (429, 429)],
+        Some(RETIRED),
+        Scope::Judge(Stop::Retired),
+    ),
+    (
+        &[(404, 404), (410, 410)],
+        Some(MISSING_AND_RETIRED),
+        Scope::Judge(Stop::Retired),
     ),
     (
         &[(404, 405)],
@@ -355,7 +400,7 @@ impl ServerError {
         if !is_refusal
             || self.is(CONTEXT_OVERFLOW)
             || self.is(MODERATION)
-            || self.is_unknown_model()
+            || self.is_missing_model()
         {
             return None;
         }
@@ -386,9 +431,9 @@ impl ServerError {
             .to_owned()
     }
 
-    /// True if the server does not have the model.
-    pub(super) fn is_unknown_model(&self) -> bool {
-        self.scope() == Scope::Judge(Stop::Model)
+    /// True if the server does not have the model, or has it no more.
+    pub(super) fn is_missing_model(&self) -> bool {
+        matches!(self.scope(), Scope::Judge(Stop::Model | Stop::Retired))
     }
 
     /// Whom it concerns.
@@ -458,6 +503,9 @@ impl Stop {
             Self::Model => {
                 format!("the judge at {url} does not serve the model ({quoted}); check --model")
             }
+            Self::Retired => format!(
+                "the judge at {url} states that the model has ended ({quoted}); {AFTER_THE_END}"
+            ),
             Self::Https => {
                 let https = url.replacen("http:", "https:", 1);
                 format!("the server at {url} speaks https, not http: use --base-url {https}")

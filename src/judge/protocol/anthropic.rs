@@ -10,7 +10,7 @@
 use serde_json::{Value, json};
 
 use super::{BodyFault, Members, ParameterForm, Protocol, ServiceAddress, WireRequest, completion};
-use crate::domain::JudgeReply;
+use crate::domain::{JudgeReply, ModelEnd};
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
 use crate::prompt::Messages;
@@ -59,6 +59,11 @@ impl Protocol for AnthropicProtocol {
 
     fn path(&self) -> &'static str {
         "/messages"
+    }
+
+    /// By default a page of the list has 20 models.
+    fn models_route(&self) -> &'static str {
+        "/models?limit=1000"
     }
 
     fn key_route(&self) -> Value {
@@ -123,6 +128,10 @@ impl Protocol for AnthropicProtocol {
 
     fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
         completion::read(&completion(body), latency_ms)
+    }
+
+    fn end(&self, entry: &Value) -> Option<ModelEnd> {
+        ModelEnd::stated(&entry["retires_at"], &entry["lifecycle"])
     }
 
     fn batch_route(&self) -> Result<&'static str, &'static str> {

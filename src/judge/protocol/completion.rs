@@ -147,6 +147,7 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
         system_fingerprint: owned(&body["system_fingerprint"]),
         reasoning: reasoning_of(message),
         logprobs: token_logprobs(&choice["logprobs"]),
+        end: None,
         usage: usage_of(body),
         latency_ms,
         note: (body[MENDED] == true).then(|| MENDED_NOTE.to_owned()),

@@ -15,7 +15,6 @@
 //! members of `details` are google.rpc's `ErrorInfo`, `QuotaFailure` and `RetryInfo` (googleapis, `error_details.proto`).
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,9 +24,9 @@ use super::completion::{self, MENDED};
 use super::events::StreamReader;
 use super::{
     BodyFault, ErrorFacts, ListedModel, Members, ParameterForm, Protocol, ServiceAddress,
-    WireRequest,
+    WireRequest, in_path,
 };
-use crate::domain::JudgeReply;
+use crate::domain::{JudgeReply, ModelEnd};
 use crate::judge::capacity::Capacity;
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
@@ -121,7 +120,7 @@ impl Protocol for GeminiProtocol {
     fn route(&self, model: &str, is_streaming: bool) -> Cow<'static, str> {
         // The list of models writes the prefix, other places do not; both are names that users
         // copy.
-        let model = escaped(model.strip_prefix("models/").unwrap_or(model));
+        let model = in_path(model.strip_prefix("models/").unwrap_or(model));
         // A tuned model has a collection of its own.
         let collection = if model.starts_with("tunedModels/") {
             ""
@@ -143,6 +142,11 @@ impl Protocol for GeminiProtocol {
     /// By default a page of the list has 50 models.
     fn models_route(&self) -> &'static str {
         "/models?pageSize=1000"
+    }
+
+    /// Its replies say when a model ends, the list does not.
+    fn model_route(&self, _model: &str) -> Option<String> {
+        None
     }
 
     fn key_route(&self) -> Value {
@@ -199,7 +203,10 @@ impl Protocol for GeminiProtocol {
     }
 
     fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
-        completion::read(&completion(body), latency_ms)
+        let status = &body["modelStatus"];
+        let end = ModelEnd::stated(&status["retirementTime"], &status["modelStage"]);
+        let reply = completion::read(&completion(body), latency_ms)?;
+        Ok(JudgeReply { end, ..reply })
     }
 
     /// The address asks for the stream.
@@ -267,20 +274,6 @@ fn thinking(effort: Effort) -> Value {
     json!({"thinkingBudget": effort.tokens().min(LARGEST_BUDGET)})
 }
 
-/// A model's name as a part of a path, slashes kept.
-fn escaped(model: &str) -> String {
-    let mut path = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/@".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(path, "%{byte:02X}");
-        }
-    }
-    path
-}
-
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
@@ -303,6 +296,7 @@ fn listed(entry: &Value) -> Option<ListedModel> {
         id: name.strip_prefix("models/").unwrap_or(name).to_owned(),
         root: None,
         capacity: Capacity::of(&entry["inputTokenLimit"], false),
+        end: None,
     })
 }
 
@@ -438,6 +432,7 @@ impl StreamReader for GeminiStream {
         for name in [
             "usageMetadata",
             "modelVersion",
+            "modelStatus",
             "promptFeedback",
             "error",
             MENDED,

@@ -24,6 +24,7 @@ pub(super) mod events;
 mod gemini;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -40,7 +41,7 @@ use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
 use super::parameter::Parameter;
 use super::tokens::estimate_messages;
-use crate::domain::JudgeReply;
+use crate::domain::{JudgeReply, ModelEnd};
 use crate::prompt::Messages;
 use crate::question::KindInfo;
 use completion_stream::CompletionStream;
@@ -162,6 +163,8 @@ pub(crate) struct ListedModel {
     pub root: Option<String>,
     /// The longest prompt it takes.
     pub capacity: Option<Capacity>,
+    /// What the service states about its end.
+    pub end: Option<ModelEnd>,
 }
 
 /// One wire form.
@@ -195,6 +198,11 @@ pub(crate) trait Protocol: Send + Sync {
     /// Path and query of the list of models below the base URL.
     fn models_route(&self) -> &'static str {
         "/models"
+    }
+
+    /// The path of the entry of one model below the base URL; `None` if no entry states when a model ends.
+    fn model_route(&self, model: &str) -> Option<String> {
+        Some(format!("/models/{}", in_path(model)))
     }
 
     /// What a user may need to know if the server does not have the route.
@@ -304,10 +312,26 @@ pub(crate) trait Protocol: Send + Sync {
         }
     }
 
-    /// The models in a server's list of them; entries without a name are left out.
+    /// The models in a server's list of them, or the one whose entry it is; entries without a name are left out.
     fn models(&self, list: &Value) -> Vec<ListedModel> {
-        let entries = list["data"].as_array().map_or(&[][..], Vec::as_slice);
-        entries.iter().filter_map(listed_by_openai).collect()
+        let entries = list["data"].as_array();
+        let entries = entries.map_or(std::slice::from_ref(list), Vec::as_slice);
+        let mut models = Vec::new();
+        for entry in entries {
+            if let Some(model) = listed_by_openai(entry) {
+                let end = self.end(entry);
+                models.push(ListedModel { end, ..model });
+            }
+        }
+        models
+    }
+
+    /// What the entry of a model states about its end (`shutdown_date`: OpenAI; `expiration_date`: `OpenRouter`).
+    fn end(&self, entry: &Value) -> Option<ModelEnd> {
+        let dates = ["shutdown_date", "expiration_date"];
+        dates
+            .into_iter()
+            .find_map(|name| ModelEnd::stated(&entry[name], &Value::Null))
     }
 
     /// The route in files of a batch service; else why there are none.
@@ -321,5 +345,20 @@ fn listed_by_openai(entry: &Value) -> Option<ListedModel> {
         id: text("id")?.to_owned(),
         root: text("root").map(str::to_owned),
         capacity: Capacity::listed(entry),
+        end: None,
     })
+}
+
+/// A model's name as a part of a path, slashes kept.
+fn in_path(model: &str) -> String {
+    let mut path = String::with_capacity(model.len());
+    for byte in model.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/@".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(path, "%{byte:02X}");
+        }
+    }
+    path
 }

@@ -186,6 +186,8 @@ impl Workspace {
         command
             .env_clear()
             .env("HOME", self.folder.path())
+            // Services at their own addresses are not reached from tests.
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
             .env("OPENAI_API_KEY", KEY);
         command
             .current_dir(self.folder.path())
