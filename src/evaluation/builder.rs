@@ -14,6 +14,7 @@ use super::looks::observed_systems;
 use super::options::EvaluationOptions;
 use super::prepared::Prepared;
 use super::preset::Preset;
+use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
 use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
@@ -83,7 +84,8 @@ impl Evaluation {
         self
     }
 
-    /// A JSONL file of answers, or a directory of such files; may be called several times.
+    /// A JSONL file of answers, or a directory of such files; may be called several times. The directory of a run stands
+    /// for the answers, test cases and settings that it holds; then only the judge is chosen.
     #[must_use]
     pub fn answers(mut self, path: impl Into<PathBuf>) -> Self {
         self.options.input.answers.push(path.into());
@@ -160,6 +162,13 @@ impl Evaluation {
             notify,
         } = self;
         options.check()?;
+        if let Some(recorded) = RecordedEvaluation::among(&options)? {
+            if preset.is_some() || !perturbations.is_empty() || !own_scorers.is_empty() {
+                let what = "the answers of a run are scored again as they were scored there; give the files of answers";
+                return Err(Error::Usage(what.to_owned()));
+            }
+            return prepare_recorded(&recorded, options, own_judge.as_ref(), notify).await;
+        }
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
         if options.scoring.compat {
             // Some references repeat an unreadable reply more often than we do; with fewer
@@ -220,7 +229,7 @@ impl Evaluation {
         settings.extend(inputs.settings.clone());
         let of_citations = report_prompts.and_then(|set| set.family(&CITATION_GROUP));
         if let Some(family) = of_citations {
-            settings.insert("scorer.criteria.prompts".to_owned(), family.label().into());
+            settings.insert(CITATION_PROMPTS.to_owned(), family.label().into());
         }
         if let Some(preset) = &preset {
             settings.insert("bench".to_owned(), preset.name.into());
@@ -281,6 +290,33 @@ fn look_rule(
         return Err(Error::Usage(what.to_owned()));
     }
     Ok(Some(rule))
+}
+
+/// Prepares what an earlier run holds for another judge.
+async fn prepare_recorded(
+    recorded: &RecordedEvaluation,
+    options: EvaluationOptions,
+    own_judge: Option<&Arc<dyn Judge>>,
+    notify: Arc<Notify>,
+) -> Result<Prepared> {
+    let options = recorded.with_its_settings(options)?;
+    let inputs = recorded.inputs(&options)?;
+    let choice = recorded.choice();
+    tell_of_inputs(&inputs, &choice, &*notify);
+    let roles = roles_of(&recorded.scorers()?);
+    let judges = Judges::identify(&options, own_judge, &roles, &*notify).await?;
+    let (manifest, scorers) = recorded.manifest(&options, &judges)?;
+    let rule = look_rule(&options, None, &inputs)?;
+    Ok(Prepared {
+        options,
+        inputs,
+        choice,
+        judges,
+        manifest,
+        scorers,
+        rule,
+        notify,
+    })
 }
 
 /// What the scorers of an evaluation are made of, besides the profile.

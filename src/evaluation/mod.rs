@@ -26,6 +26,7 @@ pub(crate) mod options;
 mod panel;
 mod prepared;
 mod preset;
+mod recorded;
 pub(crate) mod roles;
 mod run;
 mod scorers;

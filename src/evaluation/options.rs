@@ -109,7 +109,7 @@ pub struct JudgeNames(#[serde(deserialize_with = "one_or_more")] pub Vec<String>
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Input")]
 pub struct InputOptions {
-    /// Files of answers, one per system, or directories of them
+    /// Files of answers, one per system, or directories of them; or a run, whose answers another judge scores
     #[arg(value_name = "ANSWERS", help_heading = None::<&'static str>)]
     pub answers: Vec<PathBuf>,
     /// Test cases with their rubrics (JSON)

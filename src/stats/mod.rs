@@ -29,6 +29,7 @@ mod agreement;
 mod binary_pairs;
 mod bootstrap;
 mod correlation;
+mod deviation;
 mod distributions;
 mod effect;
 mod f1_of_means;
@@ -55,6 +56,7 @@ pub use bootstrap::{
     BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd,
 };
 pub use correlation::{Correlation, intraclass_correlation};
+pub use deviation::Deviation;
 pub use distributions::normal_quantile;
 pub use effect::{cliffs_delta, cohens_dz};
 pub use f1_of_means::f1_of_means;

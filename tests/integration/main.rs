@@ -63,6 +63,7 @@ mod scifact_cli;
 mod scifact_golden;
 mod score_run;
 mod scorecard;
+mod scored_again;
 mod stats_golden;
 mod support;
 mod table;

@@ -6,7 +6,7 @@ use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::analysis::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use crate::domain::{Rater, RaterKind, Rating, SystemName};
-use crate::stats::{Interval, MetricValues, PairedTest, mean, paired_family};
+use crate::stats::{Deviation, Interval, MetricValues, PairedTest, mean, paired_family};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,8 +24,14 @@ pub struct JudgeChange {
     /// The shift over systems and cases.
     #[serde(flatten)]
     pub whole: Shift,
+    /// Whether every case shifts by the same, so that the shift has no interval.
+    #[serde(skip)]
+    pub is_constant: bool,
     /// The systems, best by the old judge first.
     pub systems: Vec<SystemShift>,
+    /// How the shift differs between systems: the standard deviation of their shifts, for three systems or more. It
+    /// includes their own errors, and may be much more than these.
+    pub between_systems: Option<Deviation>,
     /// Pairs of systems that the two judges order differently, the better one by the old judge first.
     pub swapped: Vec<SwappedPair>,
     /// Agreement of the two judges on these cases, the old one first.
@@ -201,10 +207,17 @@ fn judge_change(
         cases: shared.cases.len(),
         questions: shared.distinct_questions(),
         whole: Shift::of(&whole, alpha),
+        is_constant: by_case.iter().all(|own| (own - by_case[0]).abs() < SAME),
+        between_systems: between_systems(&systems, options.level),
         systems,
         swapped: swapped_pairs(&shared, &ranks),
         agreement: agreement_of_judges(&shared, &ranks, runs.map(|(_, name)| name)),
     })
+}
+
+fn between_systems(systems: &[SystemShift], level: f64) -> Option<Deviation> {
+    let shifts: Vec<f64> = systems.iter().map(|own| own.shift.shift).collect();
+    Deviation::of(&shifts, level)
 }
 
 /// The pairs of systems in another order by the new judge. The tests of a judge are one family over all pairs.

@@ -6,6 +6,7 @@ use crate::domain::Unit;
 use crate::report::layout::{counted, listed};
 use crate::report::numbers::{COEFFICIENT, percent, points, shown_difference, unit_name};
 use crate::report::table::{Cell, Column, Format, Table};
+use crate::stats::{Interval, mean};
 
 /// The sentences in the order in which a reader needs them.
 pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
@@ -15,6 +16,7 @@ pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
     }
     let statements = statements.join("; ");
     let mut sentences = vec![format!("{}: {statements}.", change.metric.name)];
+    sentences.extend(between_systems(change));
     sentences.extend(agreement(change));
     sentences
 }
@@ -33,6 +35,28 @@ fn shift(change: &JudgeChange) -> String {
     let side = if whole.shift > 0.0 { "higher" } else { "lower" };
     let size = points(whole.shift.abs(), unit);
     format!("{new} scores {size} {side} than {old} on average ({average})")
+}
+
+/// `The shift differs between systems: standard deviation 7.9 points [6.2, 10.9] (27 systems, whose own intervals are
+/// 1.6 wide to each side)`
+fn between_systems(change: &JudgeChange) -> Option<String> {
+    let between = change.between_systems?;
+    let unit = change.metric.unit;
+    let format = Format::of_mean(unit);
+    let sd = points(between.sd, unit);
+    let interval = format.show_interval(between.interval);
+    let intervals = change.systems.iter().filter_map(|own| own.shift.interval);
+    let widths: Vec<f64> = intervals.map(Interval::half_width).collect();
+    let own = mean(&widths).map_or_else(String::new, |width| {
+        format!(
+            ", whose own intervals are {} wide to each side on average",
+            format.show(width)
+        )
+    });
+    Some(format!(
+        "The shift differs between systems with a standard deviation of {sd} {interval} ({}{own}).",
+        counted(change.systems.len(), "system")
+    ))
 }
 
 /// Which systems change places; pairs that differ significantly by neither judge are only counted.
