@@ -8,9 +8,11 @@
 //! incomplete run meets no gate.
 
 mod condition;
+mod drift;
 mod result;
 
 pub use condition::Gate;
+pub use drift::drift_gates;
 pub use result::{GateOutcome, GateResult, gate_results};
 
 use clap::Args;
@@ -28,7 +30,18 @@ pub struct GateOptions {
     /// be repeated; exit 6 if one is missed, 8 if one is undecided
     #[arg(long, value_name = "CONDITION")]
     pub require: Vec<String>,
+    /// With --across judges: require that the mean shift by the first metric lies within -M and M, in the unit of files; exit 6 if its
+    /// interval lies outside, 8 if it is undecided
+    #[arg(long, value_name = "M", value_parser = positive, requires = "across")]
+    pub margin: Option<f64>,
     /// Check gates by the reported numbers, whatever is missing
     #[arg(long)]
     pub tolerate_missing: bool,
+}
+
+/// Parses a margin.
+fn positive(text: &str) -> Result<f64, String> {
+    let margin = text.parse::<f64>().ok();
+    let positive = margin.filter(|margin| margin.is_finite() && *margin > 0.0);
+    positive.ok_or_else(|| "not a number above 0, such as 0.03".to_owned())
 }

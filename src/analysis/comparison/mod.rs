@@ -21,7 +21,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, gate_results};
+pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use looks::{
     Decision, Look, LookRule, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs,

@@ -29,7 +29,9 @@ Examples:
   Two runs of one judge on other systems, every metric, against one of them:
     scholareval compare runs/1 runs/2 --metric all --baseline gpt
   Before a judge is replaced: the same answers by both, the old one first:
-    scholareval compare runs/gpt-4o runs/gpt-5 --across judges
+    scholareval compare runs/old runs/new --across judges
+  Whether the judge is still the same: answers that it scored before, scored anew:
+    scholareval compare runs/october runs/november --across judges --margin 0.03
   What changed since October: the same systems in two runs, the earlier one first:
     scholareval compare runs/october runs/november --across runs
   A gate for CI:

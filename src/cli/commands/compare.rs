@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::CommandContext;
 use crate::analysis::comparison::{
     ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
-    gate_results, pair_count,
+    drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs, OnUndecided};
@@ -36,6 +36,10 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
         Some(Across::Runs) => RunSet::open_across_runs(&directories, args.anyway)?,
         None => RunSet::open(&directories, args.anyway)?,
     };
+    if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
+        let what = "--margin is about the shift between judges: give --across judges";
+        return Err(Error::Usage(what.to_owned()));
+    }
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared")
@@ -61,7 +65,13 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     }
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
-        Some(Across::Judges) => runs.compare_judges(observations, &options)?,
+        Some(Across::Judges) => {
+            let mut comparison = runs.compare_judges(observations, &options)?;
+            if let Some(margin) = args.gates.margin {
+                comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level);
+            }
+            comparison
+        }
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => {
             let mut comparison = runs.compare(&observations, &options);

@@ -86,6 +86,70 @@ fn old_and_new_judge() -> (Workspace, FakeServer) {
     (work, other)
 }
 
+/// The gate on the shift from `old` to `new` by this margin.
+fn margin(work: &Workspace, margin: &str) -> Finished {
+    compare(
+        work,
+        &["old", "new", "--across", "judges", "--margin", margin],
+    )
+}
+
+#[test]
+fn a_margin_is_met_missed_or_undecided_by_the_interval_of_the_shift() {
+    // The same judge, the same scores: a shift of exactly 0.
+    let work = Workspace::new(&["alpha", "beta"], 8);
+    let server = FakeServer::start(partial_judge());
+    for (out, cache) in [("old", "one.sqlite"), ("new", "two.sqlite")] {
+        work.score(&server, &["--out", out, "--cache", cache])
+            .exits_with(0);
+    }
+    let met = margin(&work, "0.001").exits_with(0);
+    assert!(
+        met.stdout
+            .contains("met        score shifts by at most 0.001: "),
+        "{met:?}"
+    );
+    margin(&work, "0").exits_with(2);
+    compare(
+        &work,
+        &["old", "new", "--across", "runs", "--margin", "0.1"],
+    )
+    .exits_with(2)
+    .says(&["give --across judges"]);
+    compare(&work, &["old", "--margin", "0.1"]).exits_with(2);
+
+    // In two of three cases the new judge gives two points more.
+    let work = Workspace::new(&["beta"], 9);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--out", "old"]).exits_with(0);
+    let kinder = FakeServer::start(partial_judge().deciding(|request| {
+        let is_moved = !["c1", "c4", "c7"]
+            .iter()
+            .any(|case| answer_of(request).contains(&format!("answer to {case},")));
+        let is_points = matches!(kind_of(request), "property" | "expertise");
+        (is_moved && is_points).then(|| Act::Content(json!({"score": 10}).to_string()))
+    }));
+    work.score(&kinder, &["--out", "new", "--cache", "two.sqlite"])
+        .exits_with(0);
+    let told = as_json(&compare(
+        &work,
+        &[
+            "old", "new", "--across", "judges", "--margin", "0.9", "--format", "json",
+        ],
+    ));
+    let interval = &told["judge_changes"][0]["interval"];
+    let [low, high] = ["low", "high"].map(|end| interval[end].as_f64().unwrap());
+    assert!(0.0 < low && low < high, "{told}");
+    assert_eq!(told["gates"][0]["outcome"], "met");
+    margin(&work, &(high + 0.001).to_string()).exits_with(0);
+    margin(&work, &(low - 0.001).to_string())
+        .exits_with(6)
+        .says(&["error: not met: score shifts by at most"]);
+    margin(&work, &f64::midpoint(low, high).to_string())
+        .exits_with(8)
+        .says(&["undecided: score shifts by at most"]);
+}
+
 #[test]
 fn a_change_of_judge_shows_shifts_ranks_and_agreement() {
     let (work, _server) = old_and_new_judge();
