@@ -1,6 +1,7 @@
 //! Scores a directory of answers with an OpenAI-compatible judge, a reply cache and limits.
 //!
-//! It needs a key in OPENAI_API_KEY; OPENAI_BASE_URL may name another server. Run with `cargo run --example score_one`.
+//! It asks the server that OPENAI_BASE_URL names, else one of your own, with the key in OPENAI_API_KEY. Run with `cargo run
+//! --example score_one`.
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use scholareval::{Evaluation, JudgeBuilder, Result};
@@ -8,8 +9,8 @@ use scholareval::{Evaluation, JudgeBuilder, Result};
 #[tokio::main]
 async fn main() -> Result<()> {
     let key = std::env::var("OPENAI_API_KEY").unwrap_or_default();
-    let url = std::env::var("OPENAI_BASE_URL").unwrap_or("https://api.openai.com/v1".into());
-    let judge = JudgeBuilder::openai("gpt-4o")
+    let url = std::env::var("OPENAI_BASE_URL").unwrap_or("http://localhost:8000/v1".into());
+    let judge = JudgeBuilder::openai("openai/gpt-oss-120b")
         .base_url(url)
         .api_key(key)
         .concurrency(8)

@@ -5,10 +5,10 @@ that it writes (described in docs/formats.md)::
 
     import scholareval
 
-    run = scholareval.score("answers", tests="tests.json", model="gpt-4o", out="runs/mine")
+    run = scholareval.score("answers", tests="tests.json", model="NAME", out="runs/mine")
     run.scores, run.items, run.calls, run.summary  # data frames
     scholareval.compare(run)
-    scholareval.reward("Why is the sky blue?", "Air scatters ..", ["Names Rayleigh scattering"], model="gpt-4o")
+    scholareval.reward("Why is the sky blue?", "Air scatters ..", ["Names Rayleigh scattering"], model="NAME")
 
 Every option of the command line is a keyword argument: ``budget_usd=5`` is ``--budget-usd 5``, ``strict=True`` is
 ``--strict``, a list repeats an option, a mapping is passed as JSON. API keys come from the environment.

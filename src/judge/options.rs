@@ -122,7 +122,7 @@ pub(crate) fn defaults<T: Args>() -> T {
 #[derive(Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Judge")]
 pub struct JudgeOptions {
-    /// Model that judges, such as gpt-4o [default: the built-in lexical baseline, no LLM]
+    /// Model that judges, such as gpt-oss-120b [default: the built-in lexical baseline, no LLM]
     #[arg(long, short, value_name = "NAME", env = "SCHOLAREVAL_MODEL")]
     pub model: Option<String>,
     /// OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
@@ -320,7 +320,7 @@ impl JudgeOptions {
             .as_ref()
             .is_some_and(|name| name.trim().is_empty() || name.chars().any(char::is_control))
         {
-            let what = "not a model's name; write one such as gpt-4o";
+            let what = "not a model's name; write one such as gpt-oss-120b";
             return Err(OptionFault::new("judge.model", what));
         }
         if !(0.0..=2.0).contains(&self.temperature) {

@@ -45,7 +45,8 @@ fn example(name: &str, dir: &Path, variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_example_with_a_server_scores_a_directory_and_pays_nothing_twice() {
-    let server = FakeServer::start(constant_judge().serving("gpt-4o", "/models/gpt-4o"));
+    let server =
+        FakeServer::start(constant_judge().serving("openai/gpt-oss-120b", "/models/gpt-oss-120b"));
     let (dir, url) = (tempfile::tempdir().unwrap(), server.base_url());
     let variables = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "k")];
     let scored = example("score_one", dir.path(), &variables);

@@ -190,6 +190,7 @@ fn run_in_shell(dir: &Path, line: &str, server: &FakeServer) -> String {
             ("PATH", path),
             ("OPENAI_BASE_URL", server.base_url()),
             ("OPENAI_API_KEY", "sk-guide-0123".to_owned()),
+            ("JUDGE", "the-judge-of-the-page".to_owned()),
         ])
         .current_dir(dir)
         .args(["-c", &line])

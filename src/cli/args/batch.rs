@@ -14,7 +14,7 @@ pub enum BatchCommand {
     /// Write the calls that score would make now as request files (takes the same options as score)
     #[command(after_long_help = "\
 Examples:
-  scholareval batch export answers/ --tests tests.json --model gpt-4.1 --out batches/one
+  scholareval batch export answers/ --tests tests.json --model NAME --out batches/one
   scholareval batch export answers/ --tests tests.json --model my-judge --max-bytes 100000000 --out batches/one
 
 Then submit it, or run the files by hand; import the results; export again: new questions depend on them.")]

@@ -38,7 +38,7 @@ Examples:
   Offline, with the built-in lexical baseline:
     scholareval score answers/ --tests test_cases.json
   By an OpenAI model, at most 500 requests a minute (key in OPENAI_API_KEY):
-    scholareval score answers/ --tests test_cases.json --model gpt-4o --rpm 500
+    scholareval score answers/ --tests test_cases.json --model NAME --rpm 500
   By a local server (vLLM, llama.cpp) that is still loading, two systems only:
     scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b
 

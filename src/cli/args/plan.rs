@@ -11,7 +11,7 @@ use crate::domain::parse_inner_share;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   What score would ask and cost (all its options):
-    scholareval plan answers/ --tests test_cases.json --model gpt-4o
+    scholareval plan answers/ --tests test_cases.json --model NAME
   How many questions find a difference, from a run over a few of them:
     scholareval plan --power runs/pilot
   A difference of three points by another metric:

@@ -67,10 +67,10 @@ pub struct DisplayOptions {
 pub(super) const PROBE_EXAMPLES: &str = "\
 Examples:
   What 20 questions cost, then the probe (the same command continues where it stopped):
-    scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe --dry-run
-    scholareval probe answers.jsonl --tests tests.json --model gpt-4o -n 20 --out runs/probe
+    scholareval probe answers.jsonl --tests tests.json --model NAME -n 20 --out runs/probe --dry-run
+    scholareval probe answers.jsonl --tests tests.json --model NAME -n 20 --out runs/probe
   Filler and a planted verdict only:
-    scholareval probe answers.jsonl --tests tests.json --model gpt-4o --perturb padded,injected
+    scholareval probe answers.jsonl --tests tests.json --model NAME --perturb padded,injected
   One system after another, from the record:
     scholareval compare runs/probe --baseline answers --metric all";
 

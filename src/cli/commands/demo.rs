@@ -49,7 +49,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
     report::run(&page, context)?;
     context.note(&format!(
         "Open the page in a browser. By a real judge (plan in place of score shows what it costs):\n  \
-         export OPENAI_API_KEY=..\n  scholareval score {} --tests {} --model gpt-4o",
+         export OPENAI_API_KEY=..\n  scholareval score {} --tests {} --model NAME",
         score::shell_text(&answers),
         score::shell_text(&tests)
     ));
