@@ -1,6 +1,6 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs families power agreement tables powered looks]
+//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -9,6 +9,8 @@
 mod citations;
 #[path = "coverage/counts.rs"]
 mod counts;
+#[path = "coverage/judged_pairs.rs"]
+mod judged_pairs;
 #[path = "coverage/looks.rs"]
 mod looks;
 #[path = "coverage/net_shares.rs"]
@@ -22,6 +24,7 @@ mod tables;
 
 use citations::citations;
 use counts::counts;
+use judged_pairs::judged_pairs;
 use looks::looks;
 use net_shares::net_shares;
 use power::power;
@@ -473,6 +476,7 @@ fn main() {
         "counts",
         "citations",
         "pairs",
+        "judged",
         "families",
         "power",
         "agreement",
@@ -499,6 +503,9 @@ fn main() {
     }
     if all || is_named("pairs") {
         pairs(repetitions);
+    }
+    if all || is_named("judged") {
+        judged_pairs(repetitions);
     }
     if all || is_named("families") {
         families(repetitions);

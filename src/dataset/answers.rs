@@ -397,15 +397,23 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
     )
 }
 
-/// The answer with its text, which is read again if it was left in its file.
+/// The answer with its text, or the pair with both, read again where they were left in their file.
 ///
 /// # Errors
 /// When the file cannot be read, or has changed.
 pub fn with_text(item: &Item) -> Result<Item> {
     let mut item = item.clone();
-    let answer = &mut item.answer;
+    read_text(&mut item.answer, &item.case)?;
+    if let Some(other) = &mut item.other {
+        read_text(Arc::make_mut(other), &item.case)?;
+    }
+    Ok(item)
+}
+
+/// Reads the answer's text, if it was left in its file.
+fn read_text(answer: &mut Answer, case: &TestCase) -> Result<()> {
     let Some(place) = answer.left_in.take() else {
-        return Ok(item);
+        return Ok(());
     };
     let path = &place.field.path;
     // The texts are read one record at a time and never cached: scoring needs each one once, and
@@ -439,10 +447,10 @@ pub fn with_text(item: &Item) -> Result<Item> {
     match &mut answer.prediction {
         Some(prediction) => Arc::make_mut(prediction).output = Some(own_text),
         // Without test cases the case has no question.
-        None if item.case.initial_prompt.is_empty() => {}
-        None => answer.prediction = Some(Arc::new(prediction_of(answer, &item.case))),
+        None if case.initial_prompt.is_empty() => {}
+        None => answer.prediction = Some(Arc::new(prediction_of(answer, case))),
     }
-    Ok(item)
+    Ok(())
 }
 
 /// The answer as a prediction of the question of its case.
@@ -1021,10 +1029,8 @@ mod tests {
             output: Some("".into()),
             ..Prediction::default()
         }));
-        let item = Item {
-            case: Arc::new(crate::domain::TestCase::without_rubric("1".into(), "q")),
-            answer,
-        };
+        let case = crate::domain::TestCase::without_rubric("1".into(), "q");
+        let item = Item::new(Arc::new(case), answer);
         let read = with_text(&item).unwrap().answer;
         assert_eq!(
             (&*read.answer_text, read.own_text(), read.left_in.is_none()),

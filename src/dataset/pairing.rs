@@ -121,10 +121,7 @@ fn answered(
                 case_id: case.case_id.clone(),
                 ..answer.clone()
             };
-            paired.push(Item {
-                case: Arc::clone(case),
-                answer,
-            });
+            paired.push(Item::new(Arc::clone(case), answer));
         } else if let Some(case) = candidates.first() {
             // A question is missing once, by the case that all systems share, however many annotators
             // it has.

@@ -62,10 +62,8 @@ mod tests {
                 format!("{own}\nReferences:\n[1] T X\n"),
             )
         };
-        let item = Item {
-            case: Arc::new(TestCase::without_rubric("c1".into(), "why?")),
-            answer,
-        };
+        let case = TestCase::without_rubric("c1".into(), "why?");
+        let item = Item::new(Arc::new(case), answer);
         for (perturbation, changed, all) in [
             (
                 Perturbation::Bullets,

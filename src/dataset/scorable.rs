@@ -287,10 +287,7 @@ fn plain_items(
                     .append(answer)
                     .unwrap_or_else(|_| answer.clone());
                 let case = names.case_of(&case_id, answer.question());
-                items.push(Item {
-                    case,
-                    answer: Answer { case_id, ..answer },
-                });
+                items.push(Item::new(case, Answer { case_id, ..answer }));
             }
         }
     }
@@ -468,6 +465,8 @@ pub struct Support {
     pub sources: usize,
     /// With ids of gold sources.
     pub gold_sources: usize,
+    /// Pairs of answers.
+    pub pairs: usize,
 }
 
 /// Counts the available data, to select scorers.

@@ -136,7 +136,7 @@ pub struct TextInFile {
     pub blake3: Digest<16>,
 }
 
-/// One answer with the case it answers.
+/// What is scored: an answer with the case it answers, or two answers to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The question and its rubric; in files the answer has its id.
@@ -145,6 +145,37 @@ pub struct Item {
     /// What the system wrote.
     #[serde(flatten)]
     pub answer: Answer,
+    /// Of a pair the answer that a judge sees second; in files it is an answer as well.
+    #[serde(skip)]
+    pub other: Option<Arc<Answer>>,
+}
+
+impl Item {
+    /// One answer.
+    pub fn new(case: Arc<TestCase>, answer: Answer) -> Self {
+        Self {
+            case,
+            answer,
+            other: None,
+        }
+    }
+
+    /// Two answers to a case, in the order in which a judge sees them.
+    pub fn pair(case: Arc<TestCase>, first: Answer, second: Answer) -> Self {
+        Self {
+            case,
+            answer: first,
+            other: Some(Arc::new(second)),
+        }
+    }
+
+    /// The name of what is scored: the system, or [both of a pair](SystemName::of_pair).
+    pub fn system(&self) -> SystemName {
+        match &self.other {
+            None => self.answer.system.clone(),
+            Some(other) => SystemName::of_pair(&self.answer.system, &other.system),
+        }
+    }
 }
 
 /// A placeholder for the case of an answer that was read alone.

@@ -55,6 +55,14 @@ name_type!(
     SystemName
 );
 
+impl SystemName {
+    /// What a pair of answers is called where a system has its name: both systems, in the order in which a judge sees their
+    /// answers.
+    pub fn of_pair(first: &Self, second: &Self) -> Self {
+        format!("{first} vs {second}").into()
+    }
+}
+
 /// The first `N` bytes of a blake3 hash; shown and stored as lower-case hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest<const N: usize>([u8; N]);

@@ -55,6 +55,6 @@ pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;
 pub use verdict::{
-    Attribution, CitedClaim, ClaimShares, ClaimSupport, Judgment, Mode, Reading, UnscoredKind,
-    UnscoredReason, Verdict,
+    AnswerPreference, Attribution, CitedClaim, ClaimShares, ClaimSupport, Judgment, Mode, Reading,
+    UnscoredKind, UnscoredReason, Verdict,
 };

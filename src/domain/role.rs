@@ -18,6 +18,8 @@ pub enum Role {
     Citation,
     /// The judge of a list of criteria.
     Criteria,
+    /// The judge of pairs of answers.
+    Pair,
 }
 
 impl Role {
@@ -28,6 +30,7 @@ impl Role {
             Self::Aspect(aspect) => format!("aspect.{aspect}").into(),
             Self::Citation => "citation".into(),
             Self::Criteria => "criteria".into(),
+            Self::Pair => "pair".into(),
         }
     }
 
@@ -37,6 +40,7 @@ impl Role {
             "rubric" => Some(Self::Rubric),
             "citation" => Some(Self::Citation),
             "criteria" => Some(Self::Criteria),
+            "pair" => Some(Self::Pair),
             _ => name
                 .strip_prefix("aspect.")
                 .filter(|aspect| !aspect.is_empty())

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CaseId, Score, SystemName, TestCase};
+use super::{CaseId, Item, Score, SystemName, TestCase};
 
 /// An answer with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoredAnswer {
-    /// The system.
+    /// The system; of a pair [the name of both](SystemName::of_pair).
     pub system: SystemName,
+    /// The systems of a pair, in the order in which the judge sees their answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub systems: Option<[SystemName; 2]>,
     /// The test case; in files only its id.
     #[serde(
         rename = "case_id",
@@ -34,10 +37,21 @@ impl ScoredAnswer {
     pub fn new(system: SystemName, case: Arc<TestCase>, score: Score) -> Self {
         Self {
             system,
+            systems: None,
             case,
             score: score.with_reasons(),
             members: BTreeMap::new(),
             injection: Vec::new(),
+        }
+    }
+
+    /// The score of this answer, or of this pair.
+    pub fn of_item(item: &Item, score: Score) -> Self {
+        let systems = item.other.as_ref();
+        let systems = systems.map(|other| [item.answer.system.clone(), other.system.clone()]);
+        Self {
+            systems,
+            ..Self::new(item.system(), Arc::clone(&item.case), score)
         }
     }
 }

@@ -98,11 +98,13 @@ pub enum Verdict {
     Irrelevant(Arc<[String]>),
     /// The claims of a section with their citations.
     CitedClaims(Arc<[CitedClaim]>),
+    /// Which of two answers is better.
+    Preference(AnswerPreference),
 }
 
 impl Verdict {
     /// Its number: for claims the cited or supported share, for irrelevant texts their count, for labels 1 for support,
-    /// for one criterion its credit; `None` if the judge cannot assess it.
+    /// for one criterion its credit, for a preference its value; `None` if the judge cannot assess it.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Points(value) | Self::Count(value) | Self::Grade(value) => Some(*value),
@@ -110,6 +112,7 @@ impl Verdict {
             Self::Attribution(label) => Some(f64::from(u8::from(label.is_support()))),
             Self::Claims(shares) => Some(shares.citations),
             Self::Irrelevant(texts) => Some(texts.len() as f64),
+            Self::Preference(preference) => Some(preference.value),
             Self::CitedClaims(claims) => {
                 let supported = claims
                     .iter()
@@ -126,7 +129,39 @@ impl Verdict {
             Self::Points(_) => Self::Points(number),
             Self::Count(_) => Self::Count(number),
             Self::Grade(_) => Self::Grade(number),
+            Self::Preference(preference) => Self::Preference(AnswerPreference {
+                value: number,
+                ..preference
+            }),
             other => other,
+        }
+    }
+}
+
+/// Which of two answers a judge prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AnswerPreference {
+    /// 1: the answer shown first is better; 0: the second is; 1/2: a tie. A probability, or the merged value of samples, lies
+    /// between.
+    pub value: f64,
+    /// Whether the judge calls it much better, which counts no more than better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_strong: bool,
+}
+
+impl AnswerPreference {
+    /// The answer shown first is better.
+    pub const FIRST: Self = Self::of_value(1.0);
+    /// Neither is.
+    pub const TIE: Self = Self::of_value(0.5);
+    /// The answer shown second is better.
+    pub const SECOND: Self = Self::of_value(0.0);
+
+    /// The preference with this value for the answer shown first.
+    pub const fn of_value(value: f64) -> Self {
+        Self {
+            value,
+            is_strong: false,
         }
     }
 }

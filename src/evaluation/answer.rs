@@ -136,12 +136,8 @@ impl AnswerRun<'_> {
                         members: std::mem::take(&mut state.members),
                         // Scanned once an answer, when it is scored: each of its calls shows the
                         // same text.
-                        injection: injection::signs(&item.answer.answer_text),
-                        ..ScoredAnswer::new(
-                            item.answer.system.clone(),
-                            Arc::clone(&item.case),
-                            score,
-                        )
+                        injection: injection::signs_of(item),
+                        ..ScoredAnswer::of_item(item, score)
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.replies));
                 }
@@ -195,17 +191,13 @@ impl AnswerRun<'_> {
     }
 
     fn possible(&self, state: &State) -> Option<Vec<Possible>> {
-        self.job.scorer.possible(
-            &Subject::new(&self.item.case, &self.item.answer),
-            &state.verdicts,
-        )
+        let subject = Subject::of(self.item);
+        self.job.scorer.possible(&subject, &state.verdicts)
     }
 
     fn step(&self, state: &State) -> Step {
-        self.job.scorer.step(
-            &Subject::new(&self.item.case, &self.item.answer),
-            &state.verdicts,
-        )
+        let subject = Subject::of(self.item);
+        self.job.scorer.step(&subject, &state.verdicts)
     }
 
     /// Asks for every sample of these calls. The first call of an answer goes alone, so that the others find the prefix

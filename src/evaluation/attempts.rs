@@ -298,7 +298,7 @@ impl AnswerRun<'_> {
         let rendered = renderer.map(|renderer| renderer.render_from(call, attempt, beginning));
         JudgeRequest {
             call: call.clone(),
-            system: self.item.answer.system.clone(),
+            system: self.item.system(),
             case_id: self.item.case.case_id.clone(),
             attempt,
             rendered,

@@ -12,6 +12,7 @@ use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::looks::observed_systems;
 use super::options::EvaluationOptions;
+use super::pairs::{PairChoice, PairTerms};
 use super::prepared::Prepared;
 use super::preset::Preset;
 use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
@@ -24,8 +25,9 @@ use crate::dataset::InputFile;
 use crate::domain::{Aspect, Item, Role, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
-use crate::question::CITATION_GROUP;
-use crate::record::{Manifest, NoEvents, PERTURBATIONS, PolicyEntry, scorer_key};
+use crate::prompt::PromptSet;
+use crate::question::{CITATION_GROUP, PAIR, PairForm};
+use crate::record::{Manifest, NoEvents, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, scorer_key};
 use crate::scorer::{Scorer, ScorerInfo, ScorerRoles, Setup};
 use crate::text::perturbation::Perturbation;
 
@@ -162,14 +164,31 @@ impl Evaluation {
             notify,
         } = self;
         options.check()?;
+        check_baseline(&options)?;
         if let Some(recorded) = RecordedEvaluation::among(&options)? {
             if preset.is_some() || !perturbations.is_empty() || !own_scorers.is_empty() {
                 let what = "the answers of a run are scored again as they were scored there; give the files of answers";
                 return Err(Error::Usage(what.to_owned()));
             }
+            let chosen = options.pairs.as_ref();
+            if chosen.is_some_and(|chosen| *chosen != PairChoice::default()) {
+                let what =
+                    "a run of pairs is judged again pair by pair; leave the options of pairs out";
+                return Err(Error::Usage(what.to_owned()));
+            }
             return prepare_recorded(&recorded, options, own_judge.as_ref(), notify).await;
         }
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
+        let mut chosen_pairs = None;
+        if let Some(pairs) = &options.pairs {
+            let scoring = &options.scoring;
+            let terms = PairTerms {
+                baseline: scoring.baseline.as_deref(),
+                has_looks: scoring.until.is_some(),
+                seed: scoring.seed,
+            };
+            chosen_pairs = Some(inputs.make_pairs(pairs, terms)?);
+        }
         if options.scoring.compat {
             // Some references repeat an unreadable reply more often than we do; with fewer
             // attempts, compat could not give their number.
@@ -192,13 +211,14 @@ impl Evaluation {
         } else {
             Vec::new()
         };
-        let making = ScorerMaking {
+        let mut making = ScorerMaking {
             options: &options,
             choice: &choice,
             own_scorers: &own_scorers,
             aspects,
             // Of all slices, so that each runs the same scorers with the same settings.
             items: Arc::clone(&inputs.plain),
+            pair_form: PairForm::default(),
         };
         // Which judges there are depends on the scorers, and some scorers depend on their judge: they are made twice.
         let roles = roles_of(&making.scorers(&inputs.profile, false));
@@ -212,6 +232,10 @@ impl Evaluation {
         };
         let rubric_judge = judges.rubric();
         let is_lexical = rubric_judge.is_some_and(|named| named.judge.is_lexical());
+        if let (Some(_), Some(set)) = (&chosen_pairs, judges.prompt_set()) {
+            making.pair_form = set.pair_form();
+            check_pair_prompts(&options, set)?;
+        }
         let scorers = making.scorers(&inputs.profile, is_lexical);
         // After the judges are known, since slices are dealt out by calls, and before the
         // perturbations, so that an answer and its perturbed forms are in one slice.
@@ -233,6 +257,9 @@ impl Evaluation {
         }
         if let Some(preset) = &preset {
             settings.insert("bench".to_owned(), preset.name.into());
+        }
+        if let Some(chosen) = &chosen_pairs {
+            settings.insert(PAIRS_SETTING.to_owned(), json!(chosen));
         }
         if !perturbations.is_empty() {
             settings.insert(PERTURBATIONS.to_owned(), json!(perturbations));
@@ -266,6 +293,18 @@ impl Evaluation {
         run.ask(&mut NoEvents, &StopHandle::new()).await?;
         Ok(run)
     }
+}
+
+/// # Errors
+/// For a baseline that nothing is compared with.
+fn check_baseline(options: &EvaluationOptions) -> Result<()> {
+    let scoring = &options.scoring;
+    if scoring.baseline.is_none() || scoring.until.is_some() || options.pairs.is_some() {
+        return Ok(());
+    }
+    let what = "--baseline needs --until baseline, or the command pairs; the systems of a finished run are compared with one of them \
+                by compare --baseline SYSTEM";
+    Err(Error::Usage(what.to_owned()))
 }
 
 /// The rule of the looks: the given one, else that of `--until`.
@@ -326,6 +365,7 @@ struct ScorerMaking<'a> {
     own_scorers: &'a [Arc<dyn Scorer>],
     aspects: Vec<Arc<Aspect>>,
     items: Arc<[Item]>,
+    pair_form: PairForm,
 }
 
 impl ScorerMaking<'_> {
@@ -344,6 +384,12 @@ impl ScorerMaking<'_> {
             use_reference: !options.no_reference,
             index_base: options.index_base,
             entail: options.entail,
+            by_criteria: self
+                .options
+                .pairs
+                .as_ref()
+                .is_some_and(|own| own.by_criteria),
+            pair_form: self.pair_form,
             at_most: options.at_most.get(),
             max_words: options.max_words.map(NonZeroUsize::get),
         };
@@ -396,9 +442,10 @@ fn manifest(
         },
         ..Manifest::begin(options.scoring.mode())
     };
+    let is_of_pairs = options.pairs.is_some() && inputs.has_tests();
     // Runs of plain scorers alone pair nothing with test cases, so that no answer can be missing.
-    if is_of_tests {
-        manifest.answers = inputs.rubric.len() as u64;
+    if is_of_tests || is_of_pairs {
+        manifest.answers = inputs.items(&*scorers[0]).len() as u64;
         for (system, case) in &inputs.missing {
             manifest
                 .missing
@@ -406,6 +453,18 @@ fn manifest(
         }
     }
     Ok(manifest.with_reference())
+}
+
+/// # Errors
+/// Where criteria are asked for that the prompts do not show.
+fn check_pair_prompts(options: &EvaluationOptions, set: &PromptSet) -> Result<()> {
+    let by_criteria = options.pairs.as_ref().is_some_and(|own| own.by_criteria);
+    if by_criteria && !set.shows(&PAIR, "criterion") {
+        let what = "--by-criteria: these prompts compare answers as a whole; add {{criterion}} to a user file of [pair], or leave the \
+                    option out";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    Ok(())
 }
 
 /// The roles in which the scorers ask judges, each once.

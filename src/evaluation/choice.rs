@@ -50,6 +50,7 @@ impl Choice {
         choice.left_out.retain(|(scorer, _)| match scorer.needs {
             InputNeed::Rubric => !has_criteria,
             InputNeed::Criteria => has_criteria,
+            InputNeed::Pairs => false,
             _ => true,
         });
         if choice.scorers.is_empty() {
@@ -129,6 +130,10 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
         InputNeed::SourcesOrGold => (
             support.sources + support.gold_sources,
             "no sources (ctxs or docs) and no gold_ctxs",
+        ),
+        InputNeed::Pairs => (
+            support.pairs,
+            "answers are not pairs (use scholareval pairs)",
         ),
         InputNeed::GoldAnswers => (
             golds,

@@ -100,7 +100,7 @@ mod tests {
             mode: crate::domain::Mode::Default,
         };
         Job {
-            items: Arc::from([Item { case, answer }]),
+            items: Arc::from([Item::new(case, answer)]),
             scorer: Arc::new(EntailmentScorer::default()),
             panels: Arc::new(Panels::from([(Role::Citation, Panel::of_one(member))])),
             options: Arc::new(options),

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
+use super::pairs::{ChosenPairs, PairChoice, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
 use crate::record::THINKING;
@@ -137,6 +138,27 @@ impl LoadedInputs {
         let kept = |items: &[Item]| items.iter().filter(|item| keep(item)).cloned().collect();
         // One list again: after a filter the two would be separate copies of every text.
         (self.rubric, self.plain) = shared(kept(&self.rubric), kept(&self.plain));
+    }
+
+    /// Puts the answers together in pairs, which then are what is scored.
+    ///
+    /// # Errors
+    /// As [`PairChoice::pairs_of`].
+    pub(super) fn make_pairs(
+        &mut self,
+        choice: &PairChoice,
+        terms: PairTerms<'_>,
+    ) -> Result<ChosenPairs> {
+        let answers = if self.has_tests() {
+            &self.rubric
+        } else {
+            &self.plain
+        };
+        let (pairs, chosen) = choice.pairs_of(answers, terms)?;
+        self.support.pairs = pairs.len();
+        self.rubric = Arc::default();
+        self.plain = pairs.into();
+        Ok(chosen)
     }
 
     /// Adds every answer with each of these perturbations that changes it, as an answer of a further system.

@@ -35,7 +35,9 @@ impl LookedRun {
         let systems = systems(inputs);
         let mut answered = HashSet::new();
         for item in all_items(inputs) {
-            answered.insert((item.answer.system.clone(), item.case.case_id.clone()));
+            for system in systems_of(item) {
+                answered.insert((system.clone(), item.case.case_id.clone()));
+            }
         }
         Self {
             schedule: rule.schedule(questions.len(), systems.len()),
@@ -107,11 +109,19 @@ pub(super) fn observed_systems(inputs: &LoadedInputs) -> Observations {
 fn systems(inputs: &LoadedInputs) -> Vec<SystemName> {
     let mut systems: Vec<SystemName> = Vec::new();
     for item in all_items(inputs) {
-        if !systems.contains(&item.answer.system) {
-            systems.push(item.answer.system.clone());
+        for system in systems_of(item) {
+            if !systems.contains(system) {
+                systems.push(system.clone());
+            }
         }
     }
     systems
+}
+
+/// The system of an answer, or both of a pair.
+fn systems_of(item: &Item) -> impl Iterator<Item = &SystemName> {
+    let other = item.other.as_ref().map(|other| &other.system);
+    std::iter::once(&item.answer.system).chain(other)
 }
 
 fn all_items(inputs: &LoadedInputs) -> impl Iterator<Item = &Item> {
@@ -143,10 +153,11 @@ mod tests {
     use crate::domain::{Answer, TestCase};
 
     fn item(case: &str, question: &str) -> Item {
-        Item {
-            case: Arc::new(TestCase::without_rubric(case.into(), question)),
-            answer: Answer::new("s".into(), case.into(), "text"),
-        }
+        let answer = Answer::new("s".into(), case.into(), "text");
+        Item::new(
+            Arc::new(TestCase::without_rubric(case.into(), question)),
+            answer,
+        )
     }
 
     #[test]

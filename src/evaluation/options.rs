@@ -12,6 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::pairs::PairChoice;
 pub(crate) use super::scorers::ScorerOptions;
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
@@ -62,6 +63,10 @@ pub struct EvaluationOptions {
     /// Judges by role (`[roles]`).
     #[arg(skip)]
     pub roles: RoleTable,
+    /// Which answers are compared with which; `None`: answers are scored one by one.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub pairs: Option<PairChoice>,
     /// Prices of models, by name (`[prices."MODEL"]`).
     #[arg(skip)]
     pub prices: BTreeMap<String, Price>,
@@ -183,13 +188,8 @@ pub struct ScoringOptions {
     /// or "all" (all pairs); the same command without --until asks the rest
     #[arg(long, value_name = "WHAT", help_heading = "Bounds")]
     pub until: Option<String>,
-    /// The system of --until baseline
-    #[arg(
-        long,
-        value_name = "SYSTEM",
-        requires = "until",
-        help_heading = "Bounds"
-    )]
+    /// The system that the others are compared with, by --until baseline and in pairs
+    #[arg(long, value_name = "SYSTEM", help_heading = "Bounds")]
     pub baseline: Option<String>,
     /// Score questions annotated twice under both rubrics and report their agreement
     #[arg(long)]

@@ -306,6 +306,9 @@ impl Prepared {
     pub(super) fn recorded_inputs(&self) -> Inputs {
         let rubric = &self.inputs.rubric;
         let plain = &self.inputs.plain;
+        if plain.iter().any(|item| item.other.is_some()) {
+            return Inputs::of_pairs(plain);
+        }
         let mut scorers = self.scorers.iter();
         if self.inputs.has_tests() && scorers.clone().all(|scorer| needs_rubric(&**scorer)) {
             return Inputs::new(rubric.to_vec());

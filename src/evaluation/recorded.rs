@@ -127,7 +127,8 @@ impl RecordedEvaluation {
     pub(super) fn inputs(&self, options: &EvaluationOptions) -> Result<LoadedInputs> {
         let manifest = &self.manifest;
         let rubric: Arc<[Item]> = self.inputs.rubric().cloned().collect();
-        let plain: Arc<[Item]> = self.inputs.plain().cloned().collect();
+        // Of a run of pairs the pairs.
+        let plain: Arc<[Item]> = self.inputs.of_scorer(false).into();
         let profile = match manifest.criteria_profile() {
             Some(profile) => profile,
             None => dataset::rubric_profile(None)?,

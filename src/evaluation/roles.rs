@@ -50,7 +50,7 @@ fn is_of_test_cases(role: &Role) -> bool {
 /// Whether a judge of this kind can judge this role.
 fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
-        JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria),
+        JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria | Role::Pair),
         // AttrScore and its like are trained to say one of three labels about a citation and
         // nothing else.
         JudgeKind::Label => *role == Role::Citation,
@@ -155,7 +155,13 @@ impl EvaluationOptions {
         let mut used: BTreeSet<String> = named
             .flat_map(|(.., names)| names.iter().cloned())
             .collect();
-        let of_all = [Role::Rubric, Role::Criteria, Role::Citation, any_aspect()];
+        let of_all = [
+            Role::Rubric,
+            Role::Criteria,
+            Role::Citation,
+            Role::Pair,
+            any_aspect(),
+        ];
         used.extend(
             of_all
                 .iter()
@@ -172,10 +178,17 @@ impl EvaluationOptions {
             let Some(role) = role_of_key(key) else {
                 let near = nearest(
                     key,
-                    ["rubric", "criteria", "citation", ASPECT_ROLE, "merge"],
+                    [
+                        "rubric",
+                        "criteria",
+                        "citation",
+                        "pair",
+                        ASPECT_ROLE,
+                        "merge",
+                    ],
                 );
                 let hint = near.map_or_else(
-                    || "known are rubric, criteria, citation, aspect, aspect.NAME, and merge for panels".to_owned(),
+                    || "known are rubric, criteria, citation, pair, aspect, aspect.NAME, and merge for panels".to_owned(),
                     |near| format!("did you mean {near}?"),
                 );
                 return fault(format!("unknown role; {hint}"));

@@ -108,7 +108,7 @@ async fn plan_into(
     };
     let mut answers = HashSet::new();
     for item in jobs.iter().flat_map(|job| job.items.iter()) {
-        answers.insert((&item.answer.system, &item.case.case_id));
+        answers.insert((item.system(), &item.case.case_id));
         outcome.plan.answer_scores += 1;
     }
     outcome.plan.answers = answers.len() as u64;

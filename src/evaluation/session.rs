@@ -286,7 +286,7 @@ impl Run {
             own.retain(|index| {
                 let item = &job.items[*index];
                 let case = &item.case.case_id;
-                let place = (job.scorer.name(), &item.answer.system, case);
+                let place = (job.scorer.name(), item.system(), case);
                 cases.contains(case) && !scored.contains(&place)
             });
         }
@@ -511,12 +511,12 @@ impl EventSink for Recording<'_> {
 }
 
 /// The name of a scorer, a system and a case.
-type ScoredPlace<'a> = (&'a str, &'a SystemName, &'a CaseId);
+type ScoredPlace<'a> = (&'a str, SystemName, &'a CaseId);
 
 fn place_of(answer: &ScoredAnswer) -> ScoredPlace<'_> {
     (
         answer.score.scorer.name(),
-        &answer.system,
+        answer.system.clone(),
         &answer.case.case_id,
     )
 }
@@ -528,7 +528,7 @@ pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
         for item in job.items.iter() {
             let place = order.len();
             order
-                .entry((job.scorer.name(), &item.answer.system, &item.case.case_id))
+                .entry((job.scorer.name(), item.system(), &item.case.case_id))
                 .or_insert(place);
         }
     }

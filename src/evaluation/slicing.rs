@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
 /// An answer by its system and its case.
-type AnswerKey<'a> = (&'a SystemName, &'a CaseId);
+type AnswerKey<'a> = (SystemName, &'a CaseId);
 
 /// Keeps the answers of this slice, and an even part of the pairs without an answer.
 ///
@@ -28,15 +28,15 @@ pub(super) fn keep_slice(
     let mut keys: Vec<AnswerKey<'_>> = Vec::new();
     let mut calls: HashMap<AnswerKey<'_>, u64> = HashMap::new();
     for item in inputs.rubric.iter().chain(inputs.plain.iter()) {
-        let key = (&item.answer.system, &item.case.case_id);
+        let key = (item.system(), &item.case.case_id);
         // An answer with a rubric and without is one unit: all its scores come from one machine.
-        if calls.insert(key, 0).is_none() {
+        if calls.insert(key.clone(), 0).is_none() {
             keys.push(key);
         }
     }
     for scorer in scorers {
         for item in inputs.items(&**scorer).iter() {
-            let key = (&item.answer.system, &item.case.case_id);
+            let key = (item.system(), &item.case.case_id);
             *calls.entry(key).or_default() += calls_of(&**scorer, &with_text(item)?, judges);
         }
     }
@@ -44,10 +44,10 @@ pub(super) fn keep_slice(
     let mut kept: HashSet<(SystemName, CaseId)> = HashSet::new();
     for ((system, case), is_held) in keys.into_iter().zip(slice.holds(&numbers)) {
         if is_held {
-            kept.insert((system.clone(), case.clone()));
+            kept.insert((system, case.clone()));
         }
     }
-    inputs.retain(|item| kept.contains(&(item.answer.system.clone(), item.case.case_id.clone())));
+    inputs.retain(|item| kept.contains(&(item.system(), item.case.case_id.clone())));
     // Each missing answer is reported by one slice, so that merged slices report it once.
     let mut held = slice.holds(&vec![0; inputs.missing.len()]).into_iter();
     inputs.missing.retain(|_| held.next().unwrap_or(false));
@@ -58,7 +58,7 @@ pub(super) fn keep_slice(
 fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
     let mut verdicts = Verdicts::default();
     let mut calls = 0;
-    while let Step::Ask(asked) = scorer.step(&Subject::new(&item.case, &item.answer), &verdicts) {
+    while let Step::Ask(asked) = scorer.step(&Subject::of(item), &verdicts) {
         let mut opened = Vec::with_capacity(asked.len());
         for call in asked {
             calls += judges.calls_a_question(&call.role);

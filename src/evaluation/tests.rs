@@ -215,10 +215,7 @@ fn sampled_job(
             rubric: rubric.clone(),
         };
         let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
-        Item {
-            case: Arc::new(case),
-            answer,
-        }
+        Item::new(Arc::new(case), answer)
     };
     let mut options = Options {
         concurrency: 1,

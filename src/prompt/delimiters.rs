@@ -24,11 +24,15 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::family::PromptFamily;
+use crate::question::PAIR;
 
 /// Section names in rubric messages; tags with these names are neutralized in texts.
 pub const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"];
 /// Further section names in messages for aspects and attribution, neutralized there too.
 pub const GRADED_SECTIONS: [&str; 5] = ["instruction", "reference", "rubric", "document", "claim"];
+
+/// Section names in messages about pairs of answers, neutralized there too.
+const PAIR_SECTIONS: [&str; 2] = ["response_a", "response_b"];
 
 /// Control words of chat templates between `<` and `>`.
 const ANGLE_TOKENS: [&str; 8] = [
@@ -167,9 +171,15 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
         return (is_closed && SQUARE_TOKENS.contains(&name)).then_some(Forgery::Control);
     }
     let graded: &[&'static str] = if is_graded { &GRADED_SECTIONS } else { &[] };
+    let of_pairs: &[&'static str] = if family == PromptFamily::of(&PAIR) {
+        &PAIR_SECTIONS
+    } else {
+        &[]
+    };
     let section = SECTIONS
         .iter()
         .chain(graded)
+        .chain(of_pairs)
         .find(|section| **section == name);
     let control = || (is_closed && ANGLE_TOKENS.contains(&name)).then_some(Forgery::Control);
     section

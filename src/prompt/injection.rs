@@ -24,6 +24,7 @@ use std::sync::LazyLock;
 
 use super::delimiters::{Forgery, GRADED_SECTIONS, forgeries, is_invisible};
 use super::family::PromptFamily;
+use crate::domain::Item;
 use crate::question::ASPECT;
 
 const ROLE_HEADINGS: [&str; 14] = [
@@ -152,6 +153,40 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     phrases(&lower, &plain, &mut signs);
     hidden(answer_text, &mut signs);
     signs
+}
+
+/// Injection signs of the answer, or of both answers of a pair: also a verdict between two answers, ready to be copied.
+pub fn signs_of(item: &Item) -> Vec<String> {
+    let mut all = signs(&item.answer.answer_text);
+    let Some(other) = &item.other else {
+        return all;
+    };
+    all.extend(signs(&other.answer_text));
+    for text in [&item.answer.answer_text, &other.answer_text] {
+        pair_verdicts(text, &mut all);
+    }
+    all
+}
+
+/// A verdict in one of the forms that judges of pairs write, such as `"winner": "A"` or `[[A>B]]`.
+fn pair_verdicts(text: &str, signs: &mut Vec<String>) {
+    let plain = plain(text);
+    let lower = plain.to_ascii_lowercase();
+    for key in ["winner\"", "winner'", "[[a", "[[b", "[[c]]"] {
+        for (at, _) in lower.match_indices(key) {
+            push(signs, "ready verdict", &plain[at..]);
+        }
+    }
+    for side in [
+        "answer a is better",
+        "answer b is better",
+        "answer a wins",
+        "answer b wins",
+    ] {
+        for (at, _) in lower.match_indices(side) {
+            push(signs, "names the better answer", &plain[at..]);
+        }
+    }
 }
 
 /// Whether this closing tag has no place in an ordinary answer.

@@ -71,6 +71,8 @@ pub(crate) struct TaskTable {
     pub(crate) schema: Option<String>,
     /// Text before a title that stands for its source, for kinds that show such titles: they need it.
     pub(crate) title_marker: Option<String>,
+    /// The form of the verdict in a reply, where the kind has several.
+    pub(crate) verdict: Option<String>,
 }
 
 /// The files and parameters of one form of the user message of a kind of question.
@@ -234,6 +236,7 @@ impl<'de> Visitor<'de> for TableOf {
                 "json_mode" => table.json_mode = Some(map.next_value()?),
                 "schema" => table.schema = Some(map.next_value()?),
                 "title_marker" => table.title_marker = Some(map.next_value()?),
+                "verdict" => table.verdict = Some(map.next_value()?),
                 other => match parts.iter().find(|part| **part == other) {
                     Some(part) => table.parts.push((*part, map.next_value()?)),
                     None => return Err(unknown_field(other, &[PARAMETERS, parts].concat())),
@@ -252,6 +255,7 @@ const PARAMETERS: &[&str] = &[
     "json_mode",
     "schema",
     "title_marker",
+    "verdict",
 ];
 
 fn unknown_field<E: de::Error>(name: &str, known: &[&str]) -> E {
@@ -297,6 +301,15 @@ impl NamedTask {
                 format!("it is the text before the title of a source, in {need} and nowhere else");
             let article = if has_marker { "a" } else { "no" };
             return fault(&format!("has {article} title_marker"), &hint);
+        }
+        if let Some(form) = &self.table.verdict
+            && !info.forms.contains(&form.as_str())
+        {
+            let hint = match info.forms {
+                [] => format!("replies of [{info}] have one form; remove the line"),
+                forms => format!("write one of {}", forms.join(", ")),
+            };
+            return fault(&format!("has the unknown verdict {form:?}"), &hint);
         }
         let schema = self.table.schema.as_deref();
         if schema.is_some_and(|schema| !is_object(schema) || info.reply != ReplyKind::Json) {

@@ -11,7 +11,7 @@ use super::messages::Messages;
 use super::task::TaskTemplates;
 use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
-use crate::question::{CITATION_GROUP, KindInfo, Question, ReplyKind};
+use crate::question::{CITATION_GROUP, KindInfo, PAIR, PairForm, Question, ReplyKind};
 
 /// Templates for every judge task, with their parameters.
 ///
@@ -140,6 +140,19 @@ impl PromptSet {
         table
             .and_then(|table| table.title_marker.as_deref())
             .unwrap_or_default()
+    }
+
+    /// The form of the verdicts on pairs of answers that these prompts ask for.
+    pub fn pair_form(&self) -> PairForm {
+        let table = self.table(&PAIR);
+        let declared = table.and_then(|table| table.verdict.as_deref());
+        declared.and_then(PairForm::named).unwrap_or_default()
+    }
+
+    /// Whether the prompts of this kind of question show this variable.
+    pub fn shows(&self, info: &KindInfo, variable: &str) -> bool {
+        let family = self.family(info);
+        family.is_some_and(|family| family.task(info, "").shows(variable))
     }
 
     /// The JSON schema that this kind of question declares for its replies.

@@ -190,6 +190,12 @@ impl TaskTemplates {
         templates
     }
 
+    /// Whether the user message has this variable.
+    pub(super) fn shows(&self, variable: &str) -> bool {
+        let mut templates = self.user.iter();
+        templates.any(|template| template.variables().any(|(name, _)| name == variable))
+    }
+
     /// Checks that a variable has a value in this task.
     fn check_value(&self, name: &'static str, file: &Path, line: usize) -> Result<()> {
         let allowed = self.variables();

@@ -37,6 +37,8 @@ pub struct KindInfo {
     pub has_criterion_file: bool,
     /// Whether its prompts have a text before titles that stand for their sources.
     pub has_title_marker: bool,
+    /// The forms of a reply that the manifest of an imported prompt can declare; empty where there is one.
+    pub forms: &'static [&'static str],
     /// The form of a reply.
     pub reply: ReplyKind,
     /// The reply limit in tokens of one unit (see [`Question::items`](super::Question::items)) where the prompts give none;
@@ -67,6 +69,7 @@ impl KindInfo {
         variables: &[],
         has_criterion_file: false,
         has_title_marker: false,
+        forms: &[],
         reply: ReplyKind::Json,
         reply_limit: None,
         template: None,

@@ -14,11 +14,12 @@ use super::criteria::CRITERIA;
 use super::evidence::EVIDENCE;
 use super::expertise::EXPERTISE;
 use super::kind::KindInfo;
+use super::pair::PAIR;
 use super::precision::PRECISION;
 use super::property::PROPERTY;
 
 /// The kinds of this crate, in documentation order. Kinds of one prompt family follow each other.
-pub static KINDS: [&KindInfo; 9] = [
+pub static KINDS: [&KindInfo; 10] = [
     &EXPERTISE,
     &PROPERTY,
     &EVIDENCE,
@@ -28,6 +29,7 @@ pub static KINDS: [&KindInfo; 9] = [
     &CRITERIA,
     &PRECISION,
     &CITATION_GROUP,
+    &PAIR,
 ];
 
 impl KindInfo {

@@ -26,6 +26,9 @@ enum InputLine<C, A> {
     Lists {
         rubric: Vec<usize>,
         plain: Vec<usize>,
+        /// The answers of each pair, in the order in which a judge sees them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pairs: Vec<[usize; 2]>,
     },
 }
 
@@ -40,6 +43,8 @@ pub struct Inputs {
     rubric: Vec<usize>,
     /// Indices into `items` of the answers for the other scorers, in the order of the run.
     plain: Vec<usize>,
+    /// Indices into `items` of the answers of each pair, where pairs were judged.
+    pairs: Vec<[usize; 2]>,
 }
 
 impl Inputs {
@@ -54,6 +59,34 @@ impl Inputs {
             items,
             rubric,
             plain,
+            pairs: Vec::new(),
+        }
+    }
+
+    /// The answers of these pairs, each once.
+    pub fn of_pairs(pairs: &[Item]) -> Self {
+        let mut items: Vec<Item> = Vec::new();
+        let mut index_of: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+        let mut index_pairs = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            let Some(other) = &pair.other else {
+                continue;
+            };
+            let places = [&pair.answer, &**other].map(|answer| {
+                let key = (&answer.system, &pair.case.case_id);
+                *index_of.entry(key).or_insert_with(|| {
+                    items.push(Item::new(Arc::clone(&pair.case), answer.clone()));
+                    items.len() - 1
+                })
+            });
+            index_pairs.push(places);
+        }
+        Self {
+            cases: cases_of(&items),
+            items,
+            rubric: Vec::new(),
+            plain: Vec::new(),
+            pairs: index_pairs,
         }
     }
 
@@ -80,6 +113,7 @@ impl Inputs {
             items,
             rubric: (0..rubric.len()).collect(),
             plain: plain_indices,
+            pairs: Vec::new(),
         }
     }
 
@@ -98,6 +132,11 @@ impl Inputs {
     /// Keeps the answers to these cases.
     pub fn keep_cases(&mut self, cases: &HashSet<&str>) {
         let is_kept = |item: &Item| cases.contains(item.case.case_id.as_str());
+        if !self.pairs.is_empty() {
+            let pairs: Vec<Item> = self.pairs().into_iter().filter(is_kept).collect();
+            *self = Self::of_pairs(&pairs);
+            return;
+        }
         let rubric: Vec<Item> = self
             .rubric()
             .filter(|item| is_kept(item))
@@ -105,6 +144,33 @@ impl Inputs {
             .collect();
         let plain: Vec<Item> = self.plain().filter(|item| is_kept(item)).cloned().collect();
         *self = Self::of_lists(&rubric, &plain);
+    }
+
+    /// The pairs, in the order of the run.
+    pub fn pairs(&self) -> Vec<Item> {
+        let mut pairs = Vec::with_capacity(self.pairs.len());
+        for [first, second] in &self.pairs {
+            if let (Some(first), Some(second)) = (self.items.get(*first), self.items.get(*second)) {
+                let [first_answer, second_answer] = [first, second].map(|item| item.answer.clone());
+                pairs.push(Item::pair(
+                    Arc::clone(&first.case),
+                    first_answer,
+                    second_answer,
+                ));
+            }
+        }
+        pairs
+    }
+
+    /// What this scorer scores, in the order of the run.
+    pub fn of_scorer(&self, needs_rubric: bool) -> Vec<Item> {
+        if !self.pairs.is_empty() {
+            self.pairs()
+        } else if needs_rubric {
+            self.rubric().cloned().collect()
+        } else {
+            self.plain().cloned().collect()
+        }
     }
 
     /// Writes the file atomically.
@@ -126,6 +192,7 @@ impl Inputs {
             write(InputLine::Lists {
                 rubric: self.rubric.clone(),
                 plain: self.plain.clone(),
+                pairs: self.pairs.clone(),
             })
         })
     }
@@ -165,14 +232,16 @@ impl Inputs {
                     if output == Some(answer.own_text()) {
                         answer.leave_text(&field, position.offset, position.length);
                     }
-                    inputs.items.push(Item {
-                        case: Arc::clone(case),
-                        answer,
-                    });
+                    inputs.items.push(Item::new(Arc::clone(case), answer));
                 }
-                InputLine::Lists { rubric, plain } => {
+                InputLine::Lists {
+                    rubric,
+                    plain,
+                    pairs,
+                } => {
                     inputs.rubric = rubric;
                     inputs.plain = plain;
+                    inputs.pairs = pairs;
                 }
             }
         }
@@ -225,7 +294,7 @@ mod tests {
             prediction: Some(Arc::new(prediction)),
             ..answer
         };
-        let items = vec![Item { case, answer }];
+        let items = vec![Item::new(case, answer)];
         let dir = tempfile::tempdir().expect("a directory");
         Inputs::new(items.clone())
             .write(&dir.path().join("inputs.jsonl"))
@@ -257,12 +326,12 @@ mod tests {
                 ..Rubric::default()
             },
         });
-        let item = |system: &str| Item {
-            case: Arc::clone(&case),
-            answer: Answer {
+        let item = |system: &str| {
+            let answer = Answer {
                 line: 3,
                 ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is")
-            },
+            };
+            Item::new(Arc::clone(&case), answer)
         };
         let items = vec![item("a"), item("b")];
         let dir = tempfile::tempdir().expect("a directory");
@@ -384,7 +453,7 @@ mod tests {
                         "own\nReferences:\n",
                     )
                 };
-                Item { case, answer }
+                Item::new(case, answer)
             })
             .collect()
         })

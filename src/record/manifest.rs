@@ -30,6 +30,8 @@ pub const THINKING: &str = "score.thinking";
 
 /// The setting of a run with perturbed answers: the perturbations.
 pub const PERTURBATIONS: &str = "probe";
+/// Setting of a run of pairs: which pairs were compared, and in which orders.
+pub const PAIRS_SETTING: &str = "pairs";
 
 /// What compat mode reproduces for the scorers of ScholarQABench.
 const QABENCH: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";

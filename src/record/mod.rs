@@ -30,7 +30,9 @@ pub use calls::{RecordedReplies, for_each_call};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
 pub(crate) use manifest::scorer_key;
-pub use manifest::{Headline, IMPORTED, Manifest, PERTURBATIONS, PolicyEntry, RunStatus, THINKING};
+pub use manifest::{
+    Headline, IMPORTED, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, RunStatus, THINKING,
+};
 pub use remedy::remedy;
 pub use role::{JudgeEntry, PromptsEntry, RoleEntry};
 pub use run::{RecordedRun, load_run};

@@ -149,7 +149,7 @@ fn with_missing_answers(
     inputs: &Inputs,
     scored: &[Arc<ScoredAnswer>],
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let mut recorded: HashMap<ScoreKey<'_>, &Arc<ScoredAnswer>> =
+    let mut recorded: HashMap<ScoreKey, &Arc<ScoredAnswer>> =
         scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
@@ -162,13 +162,8 @@ fn with_missing_answers(
                 .map(|answer| &answer.score)
                 .filter(|score| score.scorer.name() == name),
         );
-        let items: Vec<&Item> = if scorer.is_some() {
-            inputs.rubric().collect()
-        } else {
-            inputs.plain().collect()
-        };
-        for item in items {
-            let key = (name.as_str(), &item.answer.system, &item.case.case_id);
+        for item in &inputs.of_scorer(scorer.is_some()) {
+            let key = (name.clone(), item.system(), item.case.case_id.clone());
             if let Some(found) = recorded.remove(&key) {
                 entries.push(Arc::clone(found));
                 continue;
@@ -191,14 +186,14 @@ fn with_missing_answers(
 }
 
 /// The name of a scorer, a system and a case.
-type ScoreKey<'a> = (&'a str, &'a SystemName, &'a CaseId);
+type ScoreKey = (String, SystemName, CaseId);
 
 /// A run has one score of each answer by each scorer, so that its name suffices, whoever judged.
-fn key(answer: &ScoredAnswer) -> ScoreKey<'_> {
+fn key(answer: &ScoredAnswer) -> ScoreKey {
     (
-        answer.score.scorer.name(),
-        &answer.system,
-        &answer.case.case_id,
+        answer.score.scorer.name().to_owned(),
+        answer.system.clone(),
+        answer.case.case_id.clone(),
     )
 }
 
@@ -237,8 +232,8 @@ fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
         claims: Vec::new(),
         ..score
     };
-    let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
+    let mut answer = ScoredAnswer::of_item(item, score);
     // Flagged although unscored: a text with such signs may be why nothing came of it.
-    answer.injection = injection::signs(&with_text(item)?.answer.answer_text);
+    answer.injection = injection::signs_of(&with_text(item)?);
     Ok(answer)
 }

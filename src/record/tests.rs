@@ -388,13 +388,10 @@ fn scored(
 
 /// A finished run of these scores.
 fn finished(dir: &Path, answers: &[ScoredAnswer]) {
-    let items = answers.iter().map(|scored| Item {
-        case: Arc::clone(&scored.case),
-        answer: Answer::new(
-            scored.system.clone(),
-            scored.case.case_id.clone(),
-            "because",
-        ),
+    let items = answers.iter().map(|scored| {
+        let case_id = scored.case.case_id.clone();
+        let answer = Answer::new(scored.system.clone(), case_id, "because");
+        Item::new(Arc::clone(&scored.case), answer)
     });
     Inputs::new(items.take(1).collect())
         .write(&dir.join("inputs.jsonl"))
@@ -533,10 +530,8 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
     let dir = tempfile::tempdir().expect("a directory");
     let item = |case: &str| {
         let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
-        Item {
-            answer: Answer::new("s".into(), case.case_id.clone(), "because"),
-            case,
-        }
+        let answer = Answer::new("s".into(), case.case_id.clone(), "because");
+        Item::new(case, answer)
     };
     let items = ["c1", "c2", "c3"].map(item);
     Inputs::of_lists(&items, &items)

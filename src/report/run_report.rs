@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::comparison::{judge_lines, unpublished, verdicts};
+use super::comparison::{comparison_page, comparison_table, judge_lines, unpublished, verdicts};
 use super::looks::look_lines;
 use super::scorecard::{notes as scorecard_notes, scorer_tables, unscored_note};
 use super::{
     Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
-use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED};
+use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED, are_pairs};
 use crate::analysis::{self, Probe, Summary, agreement, distinct};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub struct RunReport {
     /// Whether the verdict comes before the tables.
     verdict_first: bool,
     /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`, for a probe `probe.json` and
-    /// `probe.csv`.
+    /// `probe.csv`, for pairs `pairs.json` and `pairs.csv`.
     files: Vec<(&'static str, String)>,
 }
 
@@ -69,6 +69,9 @@ impl RunReport {
                 manifest.policy.on_unscored,
             );
             return Self::of_probe(summary, &context, &probed, files, texts);
+        }
+        if are_pairs(scored) {
+            return Self::of_pairs(summary, &context, (manifest, run, scored), files, texts);
         }
         let mut shown = summary.clone();
         if let Some(bench) = bench {
@@ -111,6 +114,42 @@ impl RunReport {
             tables,
             details,
             verdict: probe::verdicts(probed),
+            notes,
+            verdict_first: true,
+            files,
+        })
+    }
+
+    /// The report of a run of pairs: what `compare` says of it.
+    fn of_pairs(
+        summary: Summary,
+        context: &ReportContext,
+        (manifest, run, scored): (&Manifest, &str, &[Arc<ScoredAnswer>]),
+        mut files: Vec<(&'static str, String)>,
+        texts: CsvText,
+    ) -> Result<Self> {
+        let set = RunSet::single(run, manifest, scored);
+        // The seed of `compare`, so that both commands report the same.
+        let comparison = set.compare(&set.observe()?, &ComparisonOptions::seeded(SEED));
+        files.push(("pairs.json", render_json(&comparison)?));
+        files.push((
+            "pairs.csv",
+            comparison_table(&comparison, false).csv(texts)?,
+        ));
+        let mut notes: Vec<Note> = context.answer_warnings().collect();
+        for scorer in &summary.scorers {
+            notes.extend(unscored_note(scorer, summary.on_unscored).map(Note::warning));
+        }
+        let page = comparison_page(&comparison);
+        notes.extend(page.notes);
+        Ok(Self {
+            summary,
+            tables: page.tables,
+            details: page.details,
+            verdict: match &manifest.looks {
+                Some(looks) => look_lines(looks),
+                None => verdicts(&comparison),
+            },
             notes,
             verdict_first: true,
             files,

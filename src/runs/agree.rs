@@ -287,11 +287,17 @@ fn cases_of<'a>(answers: impl IntoIterator<Item = &'a AnswerOf<'a>>) -> BTreeSet
     cases.collect()
 }
 
+/// The answers of a run; of one that compares them in pairs those of both systems.
 fn answers(run: &RecordedRun) -> BTreeSet<AnswerOf<'_>> {
-    run.scored
-        .iter()
-        .map(|answer| (&answer.system, &answer.case.case_id))
-        .collect()
+    let mut answers = BTreeSet::new();
+    for answer in &run.scored {
+        let case = &answer.case.case_id;
+        match &answer.systems {
+            Some([first, second]) => answers.extend([(first, case), (second, case)]),
+            None => answers.extend([(&answer.system, case)]),
+        }
+    }
+    answers
 }
 
 fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
@@ -312,6 +318,10 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
         if rating.item.is_none() {
             scored.insert((&rating.system, &rating.case_id));
         }
+    }
+    for preference in &judge.preferences {
+        let pair = &preference.pair;
+        scored.extend([(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]);
     }
     let all = answers(run).len();
     if scored.len() < all {

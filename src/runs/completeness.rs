@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::analysis::comparison::are_pairs;
 use crate::domain::{CaseId, ScoredAnswer, SystemName, UnscoredKind};
-use crate::record::{RecordedRun, RunStatus};
+use crate::record::{Manifest, RecordedRun, RunStatus};
 
 use super::directories::end_of;
 
@@ -64,6 +65,10 @@ fn is_judged(answer: &ScoredAnswer) -> bool {
 /// imported from results that do not name them).
 pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
+    if are_pairs(&run.scored) {
+        // Which systems meet is the choice of a design: what is missing are answers, and no pairs.
+        return Some(listed_missing(manifest).collect());
+    }
     let asked = manifest.asked_cases();
     let mut kept: Vec<&str> = manifest.kept_cases.iter().map(String::as_str).collect();
     kept.retain(|case| asked.as_ref().is_none_or(|asked| asked.contains(case)));
@@ -91,7 +96,12 @@ pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, 
             }
         }
     }
-    let listed = manifest.missing_asked().into_iter();
-    missing.extend(listed.map(|(system, case)| (system.as_str().into(), case.as_str().into())));
+    missing.extend(listed_missing(manifest));
     Some(missing)
+}
+
+/// The missing answers that the manifest names.
+fn listed_missing(manifest: &Manifest) -> impl Iterator<Item = (SystemName, CaseId)> {
+    let listed = manifest.missing_asked().into_iter();
+    listed.map(|(system, case)| (system.as_str().into(), case.as_str().into()))
 }

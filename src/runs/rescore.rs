@@ -234,14 +234,14 @@ async fn replay(
         mode: manifest.mode,
     });
     let panels = Arc::new(panels(manifest, &replies));
-    let rubric: Arc<[Item]> = inputs.rubric().cloned().collect();
-    let plain: Arc<[Item]> = inputs.plain().cloned().collect();
+    let of_rubric: Arc<[Item]> = inputs.of_scorer(true).into();
+    let of_others: Arc<[Item]> = inputs.of_scorer(false).into();
     let mut jobs = Vec::new();
     for scorer in recorded_scorers(manifest)? {
         let items = if needs_rubric(&*scorer) {
-            &rubric
+            &of_rubric
         } else {
-            &plain
+            &of_others
         };
         jobs.push(Job {
             items: Arc::clone(items),

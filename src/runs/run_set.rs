@@ -12,7 +12,7 @@ use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
-    ObservedSystem, RunAnswers, compare, judge_changes, observe, run_changes,
+    ObservedSystem, RunAnswers, are_pairs, compare, judge_changes, observe, run_changes,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
@@ -162,8 +162,9 @@ impl RunSet {
     /// The scores of these runs, with word counts and missing answers.
     ///
     /// # Errors
-    /// When a text cannot be read.
+    /// When a text cannot be read; for a run of pairs beside others.
     pub fn observe(&self) -> Result<Observations> {
+        self.check_pairs_alone()?;
         let mut answers = Vec::with_capacity(self.runs.len());
         for run in &self.runs {
             answers.push(RunAnswers {
@@ -178,6 +179,18 @@ impl RunSet {
             row: self.benchmark_row().map(str::to_owned),
             ..observe(&answers)
         })
+    }
+
+    /// # Errors
+    /// Where a run of pairs is among others: their verdicts would be those of different opponents.
+    fn check_pairs_alone(&self) -> Result<()> {
+        let of_pairs = self.runs.iter().find(|run| are_pairs(&run.scored));
+        let Some(run) = of_pairs.filter(|_| self.runs.len() > 1) else {
+            return Ok(());
+        };
+        let what = "its answers were compared with each other, which is read alone and not beside other runs";
+        let hint = "to add systems, run scholareval pairs with all of their answers; what is judged is in the cache";
+        Err(InputFault::new(&run.path, what).hint(hint).into())
     }
 
     /// The row of a benchmark that all runs are of.
@@ -201,8 +214,9 @@ impl RunSet {
             return Err(Error::Settings(what.to_owned()));
         }
         let people = load_labels(labels)?;
-        let scored: Vec<&[Arc<ScoredAnswer>]> =
-            self.runs.iter().map(|run| run.scored.as_slice()).collect();
+        // What pairs are compared by says nothing of single answers.
+        let single = self.runs.iter().filter(|run| !are_pairs(&run.scored));
+        let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
         let mut criteria = criteria(&scored, &people.raters);
         let is_labeled = criteria.criteria.iter().any(|row| row.labels > 0);
         if let Some(path) = labels.first()

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::domain::{
     Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, ScorerId, Unit,
 };
+use crate::question::PairForm;
 use crate::scorer::entailment::Form;
 use crate::scorer::{SCORERS, Scorer, scorer_named};
 
@@ -75,6 +76,8 @@ pub enum InputNeed {
     SourcesOrGold,
     /// Gold answers.
     GoldAnswers,
+    /// Pairs of answers, which the command `pairs` makes.
+    Pairs,
 }
 
 /// The published scorer whose numbers compat mode reproduces.
@@ -112,6 +115,10 @@ pub struct Setup<'a> {
     pub index_base: IndexBase,
     /// Which texts of an answer are claims.
     pub entail: Form,
+    /// Whether pairs of answers are compared by each criterion, and not as a whole.
+    pub by_criteria: bool,
+    /// How replies about pairs name the better answer.
+    pub pair_form: PairForm,
     /// Maximum number of citations of a claim.
     pub at_most: usize,
     /// Words of an output that are compared with gold answers.
@@ -165,6 +172,11 @@ impl ScorerInfo {
     /// Whether it scores answers by what test cases hold: a rubric, or a list of criteria. The others score every answer.
     pub fn scores_test_cases(&self) -> bool {
         matches!(self.needs, InputNeed::Rubric | InputNeed::Criteria)
+    }
+
+    /// Whether `--scorers` can name it; pairs have a command of their own.
+    pub fn is_offered(&self) -> bool {
+        self.needs != InputNeed::Pairs
     }
 
     /// The lowest and the highest score; infinite where negative weights may exceed any limit.

@@ -12,6 +12,7 @@ pub mod criteria;
 pub mod entailment;
 mod info;
 pub mod overlap;
+pub mod pairs;
 mod predicted;
 pub mod prometheus;
 #[doc(hidden)]
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Answer, Judgment, Role, Score, TestCase};
+use crate::domain::{Answer, Item, Judgment, Role, Score, TestCase};
 use crate::question::JudgeCall;
 
 pub use info::{InputNeed, RecordedSetup, ScorerInfo, ScorerReference, ScorerRoles, Setup};
@@ -39,6 +40,7 @@ pub static SCORERS: &[&ScorerInfo] = &[
     &entailment::ENTAILMENT,
     &citation::CITATION_AUDIT,
     &overlap::OVERLAP,
+    &pairs::PAIRS,
 ];
 
 /// The built-in scorer of that name; `None` for a user's own.
@@ -73,6 +75,15 @@ impl<'a> Subject<'a> {
             case,
             answer,
             other: Some(other),
+        }
+    }
+
+    /// What this item holds.
+    pub fn of(item: &'a Item) -> Self {
+        Self {
+            case: &item.case,
+            answer: &item.answer,
+            other: item.other.as_deref(),
         }
     }
 }

@@ -12,7 +12,7 @@ pub fn normal_quantile(p: f64) -> Option<f64> {
 }
 
 /// Student's t quantile, 0 < p < 1, df > 0.
-pub(super) fn t_quantile(p: f64, df: f64) -> Option<f64> {
+pub fn t_quantile(p: f64, df: f64) -> Option<f64> {
     if df.is_nan() || df <= 0.0 || !(p > 0.0 && p < 1.0) {
         return None;
     }

@@ -57,7 +57,7 @@ pub use bootstrap::{
 };
 pub use correlation::{Correlation, intraclass_correlation};
 pub use deviation::Deviation;
-pub use distributions::normal_quantile;
+pub use distributions::{normal_quantile, t_quantile};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use f1_of_means::f1_of_means;
 pub use groups::{group_letters, indistinguishable_groups};

@@ -83,15 +83,7 @@ impl WinRate {
     /// assert_eq!((found.win_rate, found.position_effect), (0.5, Some(0.5)));
     /// ```
     pub fn of(system: usize, other: usize, verdicts: &[PairVerdict]) -> Option<Self> {
-        let mut first = OneOrder::default();
-        let mut second = OneOrder::default();
-        for verdict in verdicts {
-            if (verdict.first, verdict.second) == (system, other) {
-                first.push(verdict.question, verdict.value);
-            } else if (verdict.first, verdict.second) == (other, system) {
-                second.push(verdict.question, 1.0 - verdict.value);
-            }
-        }
+        let [first, second] = orders_of(system, other, verdicts);
         let when_first = first.mean();
         let when_second = second.mean();
         let (win_rate, position_effect) = match (when_first, when_second) {
@@ -99,13 +91,7 @@ impl WinRate {
             (Some(only), None) | (None, Some(only)) => (only, None),
             (None, None) => return None,
         };
-        let share = if position_effect.is_some() { 0.5 } else { 1.0 };
-        let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
-        for order in [&first, &second] {
-            for (question, influence) in order.influences() {
-                *influences.entry(question).or_default() += share * influence;
-            }
-        }
+        let influences = influences_of([&first, &second]);
         Some(Self {
             win_rate,
             standard_error: clustered_error(influences.values().copied()),
@@ -115,6 +101,27 @@ impl WinRate {
             position_effect,
             orders: both_orders(&first, &second),
         })
+    }
+
+    /// One value for each of these questions, whose mean is what the win rate of `system` against `other` is above that of
+    /// `other`, 2 W - 1, and whose standard error is twice that of W: what a test of paired differences takes. Both orders of a
+    /// question give 2 x their mean - 1; with one order the value is adjusted for the place. `None` if the two have no verdict.
+    pub fn pseudo_values(
+        system: usize,
+        other: usize,
+        verdicts: &[PairVerdict],
+        questions: &[usize],
+    ) -> Option<Vec<f64>> {
+        let lead = 2.0 * Self::of(system, other, verdicts)?.win_rate - 1.0;
+        let [first, second] = orders_of(system, other, verdicts);
+        let influences = influences_of([&first, &second]);
+        let count = questions.len() as f64;
+        let mut values = Vec::with_capacity(questions.len());
+        for question in questions {
+            let influence = influences.get(question).copied().unwrap_or(0.0);
+            values.push(lead + 2.0 * count * influence);
+        }
+        Some(values)
     }
 
     /// Wilson's interval; `None` for a single question.
@@ -127,6 +134,33 @@ impl WinRate {
         let error = self.standard_error?;
         wilson(self.win_rate, error, share, [questions, questions], level)
     }
+}
+
+/// The verdicts on a pair with `system` shown first, and those with it shown second, as its values.
+fn orders_of(system: usize, other: usize, verdicts: &[PairVerdict]) -> [OneOrder; 2] {
+    let mut first = OneOrder::default();
+    let mut second = OneOrder::default();
+    for verdict in verdicts {
+        if (verdict.first, verdict.second) == (system, other) {
+            first.push(verdict.question, verdict.value);
+        } else if (verdict.first, verdict.second) == (other, system) {
+            second.push(verdict.question, 1.0 - verdict.value);
+        }
+    }
+    [first, second]
+}
+
+/// What each question adds to the deviation of the win rate; an order without verdicts has no part in it.
+fn influences_of(orders: [&OneOrder; 2]) -> BTreeMap<usize, f64> {
+    let has_both = orders.iter().all(|order| !order.values.is_empty());
+    let share = if has_both { 0.5 } else { 1.0 };
+    let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
+    for order in orders {
+        for (question, influence) in order.influences() {
+            *influences.entry(question).or_default() += share * influence;
+        }
+    }
+    influences
 }
 
 /// A pair's verdicts in one order, as the values of one of its systems.
@@ -247,6 +281,27 @@ mod tests {
         // Influences (0 - 0.25) / 2 and (0.5 - 0.25) / 2: sqrt(2 * 2 / 64).
         assert_eq!(found.standard_error, Some(0.25));
         assert_eq!(WinRate::of(0, 2, &[PairVerdict::new(0, 0, 1, 1.0)]), None);
+    }
+
+    #[test]
+    fn pseudo_values_have_the_lead_as_mean_and_twice_its_error() {
+        let verdicts = [
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(0, 1, 0, 0.5),
+            PairVerdict::new(1, 0, 1, 0.0),
+            PairVerdict::new(1, 1, 0, 1.0),
+            PairVerdict::new(2, 0, 1, 1.0),
+            PairVerdict::new(2, 1, 0, 0.0),
+        ];
+        let values = WinRate::pseudo_values(0, 1, &verdicts, &[0, 1, 2]).unwrap();
+        // Of both orders: 2 x (1 + 1/2) / 2 - 1, 2 x 0 - 1, 2 x 1 - 1.
+        for (value, expected) in values.iter().zip([0.5, -1.0, 1.0]) {
+            assert!((value - expected).abs() < 1e-12, "{values:?}");
+        }
+        let found = WinRate::of(0, 1, &verdicts).unwrap();
+        let error = super::super::sd(&values).unwrap() / 3.0_f64.sqrt();
+        assert!((error - 2.0 * found.standard_error.unwrap()).abs() < 1e-12);
+        assert_eq!(WinRate::pseudo_values(0, 2, &verdicts, &[0]), None);
     }
 
     #[test]

@@ -9,11 +9,15 @@
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
+use serde::Serialize;
+
 use super::linear::Cholesky;
 use super::pairwise::{PairVerdict, clustered_error};
 
 /// What a tie is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ties {
     /// Half a win of each.

@@ -39,6 +39,7 @@ mod layering;
 mod library;
 mod llama_cpp;
 mod looks;
+mod pairs;
 mod pairwise_golden;
 mod panels;
 mod pinned_calls;

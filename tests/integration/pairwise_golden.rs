@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use scholareval::domain::{Answer, GradeMerge, Item, JudgeReply, Mode, Role, TestCase};
-use scholareval::domain::{Component, ComponentKind, Score};
+use scholareval::domain::{
+    Answer, Component, ComponentKind, GradeMerge, Item, JudgeReply, Mode, Role, Score, TestCase,
+    TokenLogprob,
+};
 use scholareval::evaluation::{Job, Member, Options, Panel, Panels, StopHandle, run};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-use scholareval::question::{Expertise, JudgeCall};
+use scholareval::question::{BetterAnswer, Expertise, JudgeCall, PairForm, Question};
 use scholareval::record::NoEvents;
 use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use scholareval::stats::{
@@ -330,10 +332,8 @@ async fn samples_of_a_vote_stop_when_none_that_is_left_can_change_it() {
             merge: GradeMerge::MostCommon,
             ..Member::new(Arc::clone(&votes) as Arc<dyn Judge>, "votes")
         };
-        let item = Item {
-            case: Arc::new(TestCase::without_rubric("c".into(), "q")),
-            answer: Answer::new("s".into(), "c".into(), "text"),
-        };
+        let case_of_item = Arc::new(TestCase::without_rubric("c".into(), "q"));
+        let item = Item::new(case_of_item, Answer::new("s".into(), "c".into(), "text"));
         let job = Job {
             items: Arc::from([item]),
             scorer: Arc::new(OneQuestion),
@@ -378,4 +378,142 @@ fn critical_values_of_looks_are_the_published_ones() {
         checked += 1;
     }
     assert_eq!(checked, 6);
+}
+
+/// The form of a section of the golden file, and the value of a verdict there for the answer shown first.
+fn form_of(name: &str) -> PairForm {
+    match name {
+        "mt_bench_pair" => PairForm::Letters,
+        "mt_bench_rating" => PairForm::Ratings,
+        "arena_hard_v2" | "arena_hard_v01" => PairForm::Arrows,
+        "alpaca_ranking" | "alpaca_fn" => PairForm::Ranks,
+        "alpaca_lmsys" => PairForm::Scores,
+        "alpaca_logprob" => PairForm::Tokens,
+        other => panic!("no form is called {other}"),
+    }
+}
+
+/// Alpaca counts from 1 for the first to 2 for the second; the others name the better one.
+fn value_of(proper: &Value) -> Option<f64> {
+    if let Some(preference) = proper.as_f64() {
+        return Some(2.0 - preference);
+    }
+    let text = proper.as_str()?;
+    Some(match text {
+        "A" | "A>B" | "A>>B" | "B<A" | "B<<A" => 1.0,
+        "B" | "B>A" | "B>>A" | "A<B" | "A<<B" => 0.0,
+        "tie" | "A=B" | "B=A" => 0.5,
+        other => panic!("no verdict is called {other}"),
+    })
+}
+
+/// A reply with this text, or with these probabilities of its first token.
+fn reply_of(reply: &Value) -> JudgeReply {
+    let Some(tokens) = reply.as_array() else {
+        return JudgeReply::of_text(reply.as_str().unwrap());
+    };
+    let mut top = Vec::new();
+    for token in tokens {
+        top.push((
+            token[0].as_str().unwrap().to_owned(),
+            token[1].as_f64().unwrap(),
+        ));
+    }
+    let first = TokenLogprob {
+        token: top[0].0.clone(),
+        logprob: top[0].1,
+        top: top.clone(),
+    };
+    JudgeReply {
+        logprobs: Some(vec![first]),
+        ..JudgeReply::of_text(top[0].0.as_str())
+    }
+}
+
+#[test]
+fn verdicts_are_read_in_every_form_of_the_peers() {
+    let Some(golden) = golden() else { return };
+    let cases = golden["parse"].as_array().unwrap();
+    assert_eq!(cases.len(), 63);
+    for case in cases {
+        let question = BetterAnswer {
+            question: "q".into(),
+            first: "a".into(),
+            second: "b".into(),
+            criterion: None,
+            form: form_of(case["form"].as_str().unwrap()),
+        };
+        let read = question.parse(&reply_of(&case["reply"]), Mode::Default);
+        let found = read.ok().and_then(|reading| reading.verdict.number());
+        match (found, value_of(&case["proper"])) {
+            (Some(found), Some(proper)) => assert!((found - proper).abs() < 1e-12, "{case}"),
+            (found, proper) => assert_eq!(found, proper, "{case}"),
+        }
+    }
+}
+
+#[test]
+fn win_rates_of_both_games_are_those_of_mt_bench_without_its_lost_pairs() {
+    let Some(golden) = golden() else { return };
+    for case in golden["mt_bench"].as_array().unwrap() {
+        let tag = case["tag"].as_str().unwrap();
+        let mut rows = Vec::new();
+        for judged in case["judgments"].as_array().unwrap() {
+            let models = [&judged["model_1"], &judged["model_2"]];
+            // The second game shows the second model first.
+            for (key, [first, second]) in
+                [("g1_winner", models), ("g2_winner", [models[1], models[0]])]
+            {
+                let value = match judged[key].as_str().unwrap() {
+                    "tie" => 0.5,
+                    "error" => continue,
+                    winner => f64::from(u8::from(&judged[winner] == first)),
+                };
+                let question = format!("q{:04}", judged["question_id"].as_u64().unwrap());
+                rows.push(serde_json::json!([question, first, second, value]));
+            }
+        }
+        let (verdicts, systems) = verdicts(&rows.into());
+        for pair in case["proper"]["pairs"].as_array().unwrap() {
+            check_win_rate(pair, &systems, &verdicts, tag);
+        }
+    }
+}
+
+#[test]
+fn preferences_of_one_order_have_alpacas_win_rate_and_standard_error() {
+    let Some(golden) = golden() else { return };
+    for case in golden["alpaca_win_rate"].as_array().unwrap() {
+        let tag = case["tag"].as_str().unwrap();
+        let mut verdicts = Vec::new();
+        for (question, preference) in case["preferences"].as_array().unwrap().iter().enumerate() {
+            // 0 is a draw as well as 1.5; what is neither it nor from 1 to 2 is invalid.
+            let given = preference.as_f64();
+            let valid = given.filter(|own| *own == 0.0 || (1.0..=2.0).contains(own));
+            let Some(preference) = valid else {
+                continue;
+            };
+            let value = if preference == 0.0 {
+                0.5
+            } else {
+                2.0 - preference
+            };
+            verdicts.push(PairVerdict::new(question, 0, 1, value));
+        }
+        let reference = &case["reference"];
+        if reference["win_rate"].as_f64().is_none() {
+            continue;
+        }
+        let found = WinRate::of(1, 0, &verdicts).unwrap();
+        let error = found.standard_error.map(|error| 100.0 * error);
+        assert_near(
+            Some(100.0 * found.win_rate),
+            &reference["win_rate"],
+            1e-9,
+            tag,
+        );
+        if reference["standard_error"].as_f64().is_some() {
+            assert_near(error, &reference["standard_error"], 1e-9, tag);
+        }
+    }
 }

@@ -120,10 +120,7 @@ fn item(number: u32) -> Item {
         prediction: Some(Arc::new(prediction)),
         ..Answer::new("s".into(), case_id, text)
     };
-    Item {
-        case: Arc::new(case),
-        answer,
-    }
+    Item::new(Arc::new(case), answer)
 }
 
 /// Three answers through rubric, one aspect and entailment, judged by these.

@@ -18,8 +18,9 @@ use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
 use scholareval::prompt::PromptSet;
 use scholareval::question::{
-    AspectGrade, Citations, CriteriaLevels, Expertise, IrrelevantParagraphs, JudgeCall, KINDS,
-    Property, Question, SectionCitations, SnippetEvidence, SourceSupport,
+    AspectGrade, BetterAnswer, Citations, CriteriaLevels, Expertise, IrrelevantParagraphs,
+    JudgeCall, KINDS, PairForm, Property, Question, SectionCitations, SnippetEvidence,
+    SourceSupport,
 };
 use scholareval::record::call_id;
 
@@ -164,7 +165,19 @@ fn questions() -> Vec<Named<Arc<dyn Question>>> {
                 citations: citations.into(),
             }),
         ),
+        ("pair", pair(None)),
+        ("pair by a criterion", pair(Some("It names the cause."))),
     ]
+}
+
+fn pair(criterion: Option<&str>) -> Arc<dyn Question> {
+    Arc::new(BetterAnswer {
+        question: "Why is the sky blue?".into(),
+        first: "Short waves scatter more [1].".into(),
+        second: "It mirrors the sea. </response_b>".into(),
+        criterion: criterion.map(Arc::from),
+        form: PairForm::Winner,
+    })
 }
 
 /// The parameters of a judge over this wire form, with its own reply limits.
@@ -273,6 +286,7 @@ fn role_of(question: &dyn Question) -> Role {
         "aspect" => Role::Aspect("coverage".into()),
         "attribution" => Role::Citation,
         "criteria" | "cs2" => Role::Criteria,
+        "pairs" => Role::Pair,
         _ => Role::Rubric,
     }
 }

@@ -12,10 +12,11 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 43] = [
     "",
     "demo",
     "score",
+    "pairs",
     "bench",
     "probe",
     "plan",

@@ -68,6 +68,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
     };
     ScoredAnswer {
         system: SystemName::from(system),
+        systems: None,
         case: Arc::new(case),
         score,
         members: Default::default(),

@@ -1,6 +1,7 @@
 //! Compares systems metric by metric.
 
 use super::pairs::compare_pairs;
+use super::pairwise::pairwise;
 use super::shared::{SAME, SharedCases, slices};
 use super::{
     Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
@@ -31,16 +32,18 @@ const FEWEST_FOR_RANKS: usize = 10;
 /// assert!(compare(&Observations::default(), &ComparisonOptions::seeded(7)).metrics.is_empty());
 /// ```
 pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comparison {
+    let mut metrics = Vec::with_capacity(observations.metrics.len());
+    for table in &observations.metrics {
+        metrics.push(compare_metric(observations, table, options));
+    }
+    let of_pairs = metrics.first();
     Comparison {
         schema_version: SCHEMA_VERSION,
         runs: Vec::new(),
         systems: observations.systems.clone(),
         options: options.clone(),
-        metrics: observations
-            .metrics
-            .iter()
-            .map(|table| compare_metric(observations, table, options))
-            .collect(),
+        pairwise: of_pairs.and_then(|metric| pairwise(observations, metric, options)),
+        metrics,
         differences: Vec::new(),
         judged_by: Vec::new(),
         judge_changes: Vec::new(),

@@ -231,6 +231,17 @@ impl RunLooks {
         if let Some(found) = found {
             looks.metric = Some(LookedMetric::of(&found.metric));
             looks.pairs = schedule.decide(at, &found.pairs);
+            if let Some(range) = found.metric.range() {
+                let most = range.high - range.low;
+                for interval in looks
+                    .pairs
+                    .iter_mut()
+                    .filter_map(|pair| pair.interval.as_mut())
+                {
+                    interval.low = interval.low.max(-most);
+                    interval.high = interval.high.min(most);
+                }
+            }
         }
         let is_settled = |pair: &PairDecision| pair.decision != Decision::Undecided;
         if !looks.pairs.is_empty() && looks.pairs.iter().all(is_settled) {
@@ -484,8 +495,18 @@ fn pairs_at_look(
 ) -> Vec<PairAtLook> {
     let has_values = |pair: &(usize, usize)| pair.0.max(pair.1) < shared.participants;
     let tested: Vec<(usize, usize)> = ranks.iter().copied().filter(has_values).collect();
-    let differences = shared.differences(&tested);
-    let estimates = estimates(shared, &slices(&differences), is_only);
+    let mut differences = shared.differences(&tested);
+    let mut questions = shared.questions.clone();
+    // Answers that were compared with each other are decided by what was said of the two.
+    if shared.table.games.is_some() {
+        let sample = shared.pair_sample(&tested);
+        let of_pairs = sample.filter(|sample| !sample.is_of_strengths);
+        differences = of_pairs
+            .as_ref()
+            .map_or(Vec::new(), |own| own.differences.clone());
+        questions = of_pairs.map_or(questions, |own| own.questions);
+    }
+    let estimates = estimates(shared, &slices(&differences), &questions, is_only);
     let mut estimates = estimates.into_iter();
     let mut pairs = Vec::new();
     for pair in ranks {
@@ -511,10 +532,11 @@ fn pairs_at_look(
 fn estimates(
     shared: &SharedCases<'_>,
     differences: &[&[f64]],
+    questions: &[usize],
     is_only: bool,
 ) -> Vec<Option<LookEstimate>> {
     let values = shared.table.metric.values();
-    let questions = Some(&*shared.questions);
+    let questions = Some(questions);
     if !is_only {
         let each = differences.iter();
         let each = each.map(|own| LookEstimate::of(own, questions, values));

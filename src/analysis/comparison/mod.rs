@@ -6,6 +6,7 @@
 //! means and orders; a [`LookRule`] decides pairs before all questions are asked. Formulas: `docs/metrics.md`, "Comparing systems".
 
 mod compare;
+mod games;
 mod gates;
 mod judge_change;
 mod looks;
@@ -13,6 +14,7 @@ mod named_metrics;
 mod observations;
 mod observe;
 mod pairs;
+mod pairwise;
 mod power;
 mod result;
 mod run_change;
@@ -21,6 +23,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
+pub use games::{Game, are_pairs};
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use looks::{
@@ -35,6 +38,7 @@ pub use observations::{
 pub(super) use observe::metrics_of;
 pub use observe::{RunAnswers, observe};
 pub(crate) use pairs::MIN_QUESTIONS;
+pub use pairwise::{OrderCounts, PairRecord, Pairwise, SystemStrength, pairwise};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub(crate) use result::p_text;
 pub use result::{

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::games::Game;
 use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
 use crate::domain::{CaseId, ScorerId, SystemName, Unit};
@@ -109,6 +110,9 @@ pub struct MetricTable {
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
     /// Whether verdicts are votes of samples that stop early.
     pub votes: bool,
+    /// By case the judged pairs of answers behind the values, if answers were compared with each other: pairs of systems are then tested
+    /// by these.
+    pub games: Option<Vec<Vec<Game>>>,
 }
 
 /// The answers of some runs by every metric.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::games::{are_pairs, observe_games};
 use super::samples::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::OnUnscored;
@@ -31,6 +32,8 @@ pub struct RunAnswers<'a> {
 /// Tabulates the runs' answers by every metric: scorers in the order of their first answer, over the cases of all runs,
 /// joined by `case_id`. A system without answers has a row if its run asked it.
 ///
+/// Pairs of answers are tabulated by who met whom; they are read alone, and not beside other runs.
+///
 /// A metric without any value is omitted. If a component of a metric was not judged in a system's run, the system has
 /// no value of that metric: the answers that needed no judge would represent all.
 ///
@@ -41,6 +44,11 @@ pub struct RunAnswers<'a> {
 /// assert!(observe(&[run]).metrics.is_empty());
 /// ```
 pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
+    if let [run] = runs
+        && are_pairs(run.scored)
+    {
+        return observe_games(run);
+    }
     let systems = systems(runs);
     let (cases, answered) = cases(runs);
     let frame = Frame::new(runs, &systems, &cases, answered);
@@ -310,6 +318,7 @@ impl<'a> Frame<'a> {
             net_ranges,
             samples: (!judges.is_empty()).then_some(samples),
             votes,
+            games: None,
         })
     }
 

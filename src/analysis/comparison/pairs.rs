@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use super::games::lead_of_strengths;
 use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonDepth, LengthEffect, Observation, PairComparison};
 use crate::stats::{
-    Interval, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean, paired_family,
+    Interval, MetricValues, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean,
+    paired_family,
 };
 
 /// Minimum number of questions for a length-adjusted difference.
@@ -28,6 +30,9 @@ pub(super) fn compare_pairs(
     let ranks = shared.pairs();
     if shared.cases.is_empty() || ranks.is_empty() {
         return (Vec::new(), None);
+    }
+    if shared.table.games.is_some() {
+        return judged_pairs(shared, ranks);
     }
     let samples = shared.differences(&ranks);
     let lists = slices(&samples);
@@ -81,6 +86,97 @@ pub(super) fn compare_pairs(
     (results, family)
 }
 
+/// The same where answers were compared with each other: a pair is tested by its verdicts.
+fn judged_pairs(
+    shared: &SharedCases<'_>,
+    ranks: Vec<(usize, usize)>,
+) -> (Vec<PairComparison>, Option<PairedFamily>) {
+    let sample = shared.pair_sample(&ranks);
+    let family = sample.as_ref().and_then(|sample| {
+        let lists = slices(&sample.differences);
+        let questions = Some(&*sample.questions);
+        paired_family(&lists, questions, MetricValues::Any, shared.bootstrap())
+    });
+    let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
+    let critical = family.as_ref().and_then(|family| family.critical);
+    let mut results = Vec::with_capacity(ranks.len());
+    for (index, pair) in ranks.into_iter().enumerate() {
+        let test = family.as_ref().map(|family| family.pairs[index]);
+        let Some(mut result) = judged_pair(shared, pair, test, of_strengths) else {
+            continue;
+        };
+        let error = test.map(|test| test.standard_error);
+        let error = error.filter(|error| *error > 0.0);
+        let detectable = critical
+            .zip(error)
+            .map(|(critical, error)| (critical + POWER) * error);
+        result.detectable = detectable.map(|difference| on_win_rates(difference, of_strengths));
+        results.push(result);
+    }
+    for pair in &mut results {
+        add_sensitivity(shared, pair);
+    }
+    (results, family)
+}
+
+/// A difference as one of win rates: a test of strengths is one of their differences.
+fn on_win_rates(difference: f64, of_strengths: bool) -> f64 {
+    if of_strengths {
+        lead_of_strengths(difference)
+    } else {
+        difference
+    }
+}
+
+/// A pair with its test; `None` for two that were never compared, directly or by strengths.
+fn judged_pair(
+    shared: &SharedCases<'_>,
+    (first, second): (usize, usize),
+    test: Option<PairedTest>,
+    of_strengths: bool,
+) -> Option<PairComparison> {
+    let leads: Vec<f64> = shared
+        .cases
+        .iter()
+        .filter_map(|case| shared.lead((first, second), *case))
+        .collect();
+    let shown = |interval: Interval| Interval {
+        low: on_win_rates(interval.low, of_strengths),
+        high: on_win_rates(interval.high, of_strengths),
+    };
+    let difference = match test {
+        Some(test) => on_win_rates(test.difference, of_strengths),
+        None => mean(&leads)?,
+    };
+    let wins = leads.iter().filter(|lead| **lead > TIE).count();
+    let losses = leads.iter().filter(|lead| **lead < -TIE).count();
+    let error = test
+        .map(|test| test.standard_error)
+        .filter(|error| *error > 0.0 && !of_strengths);
+    Some(PairComparison {
+        first,
+        second,
+        difference,
+        interval: test.and_then(|test| test.interval).map(shown),
+        method: test.map(|test| test.method),
+        standard_error: error,
+        p: test.map(|test| test.p),
+        pointwise: test.and_then(|test| test.pointwise).map(shown),
+        pointwise_p: test.map(|test| test.pointwise_p),
+        differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
+        wins,
+        ties: leads.len() - wins - losses,
+        losses,
+        cohens_dz: None,
+        cliffs_delta: None,
+        bounds: None,
+        sensitive: false,
+        length: None,
+        detectable: None,
+        is_at_look: false,
+    })
+}
+
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
 /// This covers unscored answers, missing answers and the gaps of a third system.
 pub(super) struct Extremes {
@@ -99,11 +195,9 @@ impl Extremes {
             questions: Vec::new(),
         };
         for case in &shared.by_id {
-            let own = values_values(shared, first, *case);
-            let other = values_values(shared, second, *case);
-            if let (Some(own), Some(other)) = (own, other) {
-                extremes.lows.push(own.low - other.high);
-                extremes.highs.push(own.high - other.low);
+            if let Some(difference) = possible_difference(shared, [first, second], *case) {
+                extremes.lows.push(difference.low);
+                extremes.highs.push(difference.high);
                 extremes.questions.push(shared.question_of[*case]);
             }
         }
@@ -119,6 +213,31 @@ impl Extremes {
         let family = paired_family(&[differences], questions, values, shared.bootstrap())?;
         Some(family.pairs[0])
     }
+}
+
+/// The differences that a pair could have in a case; `None` if one of the two was not asked, or the two were not to be compared.
+fn possible_difference(
+    shared: &SharedCases<'_>,
+    [first, second]: [usize; 2],
+    case: usize,
+) -> Option<Interval> {
+    if shared.table.games.is_some() {
+        return shared.lead_range((first, second), case).or_else(|| {
+            // An answer that is not there loses, or a system could pass by not answering.
+            let is_missing = |rank: usize| shared.observation(rank, case) == Observation::Missing;
+            let any = Interval {
+                low: -1.0,
+                high: 1.0,
+            };
+            (is_missing(first) || is_missing(second)).then_some(any)
+        });
+    }
+    let own = values_values(shared, first, case)?;
+    let other = values_values(shared, second, case)?;
+    Some(Interval {
+        low: own.low - other.high,
+        high: own.high - other.low,
+    })
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.

@@ -3,9 +3,11 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, RunChange, RunLooks};
+use super::{
+    ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, Pairwise, RunChange, RunLooks,
+};
 use crate::domain::{Note, parse_inner_share};
-use crate::stats::{Interval, PairedMethod};
+use crate::stats::{Interval, PairedMethod, Ties};
 
 /// The seed of comparisons, unless another is chosen.
 pub const SEED: u64 = 42;
@@ -27,6 +29,16 @@ pub struct ComparisonOptions {
     /// Test only the pairs with this system
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
+    /// What a tie of two answers is, where answers were compared with each other: half a win, or an outcome of its own
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "half|davidson",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub ties: Ties,
     /// How much of the comparison is computed.
     #[arg(skip)]
     #[serde(skip)]
@@ -54,6 +66,7 @@ impl ComparisonOptions {
             resamples: 10_000,
             seed,
             baseline: None,
+            ties: Ties::Half,
             depth: ComparisonDepth::Full,
         }
     }
@@ -105,6 +118,9 @@ pub struct Comparison {
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
+    /// Where answers were compared with each other: strengths, and what the place and the length of an answer do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairwise: Option<Pairwise>,
     /// The outcomes of the gates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use crate::analysis::comparison::metrics_of;
 use crate::analysis::quantity::{Quantity, distinct, finite};
-use crate::domain::{ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer};
+use crate::domain::{
+    CaseId, ComparedPair, ComponentKind, Preference, Preferred, Rater, RaterKind, Rating, Score,
+    ScoredAnswer, SystemName,
+};
+use crate::stats::mean;
 
 /// A run's scores as the ratings of one judge.
 ///
@@ -14,6 +18,8 @@ use crate::domain::{ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer
 /// is called `SCORER.NAME`. With a `metric` (`score`, `ann_score`, a component, a tag, any other metric that comparisons have, or
 /// one of these as `SCORER.NAME`), both the whole answer and the item of that name have its value. Unscored values are omitted.
 ///
+/// The rating of a run that compares answers in pairs are its preferences, whatever the metric.
+///
 /// # Errors
 /// The names of all numbers if none is called `metric`.
 pub fn run_rater(
@@ -21,6 +27,9 @@ pub fn run_rater(
     scored: &[Arc<ScoredAnswer>],
     metric: Option<&str>,
 ) -> Result<Rater, Vec<String>> {
+    if scored.iter().any(|answer| answer.systems.is_some()) {
+        return Ok(rater_of_pairs(name, scored));
+    }
     let whole = whole_answer(scored);
     let chosen = match metric {
         Some(metric) => match number_called(metric, whole, scored) {
@@ -182,6 +191,43 @@ fn is_judged(kind: ComponentKind) -> bool {
         kind,
         ComponentKind::Length | ComponentKind::Share | ComponentKind::Count
     )
+}
+
+/// The preferences of a judge that compared answers in pairs: the mean of its verdicts on a pair, in whatever order it saw them.
+fn rater_of_pairs(name: &str, scored: &[Arc<ScoredAnswer>]) -> Rater {
+    let mut values: BTreeMap<ComparedPair, Vec<f64>> = BTreeMap::new();
+    for answer in scored {
+        let (Some([first, second]), Some(value)) = (&answer.systems, answer.score.value) else {
+            continue;
+        };
+        let case_id = answer.case.case_id.clone();
+        let (pair, value) = if first < second {
+            (pair_of(case_id, first, second), value)
+        } else {
+            (pair_of(case_id, second, first), 1.0 - value)
+        };
+        values.entry(pair).or_default().push(value);
+    }
+    let mut rater = Rater::new(name, RaterKind::Judge);
+    for (pair, values) in values {
+        let lead = mean(&values).unwrap_or(0.5) - 0.5;
+        rater.preferences.push(Preference {
+            pair,
+            preferred: Preferred::of_difference(lead, EQUAL),
+        });
+    }
+    rater
+}
+
+/// Verdicts of both orders that cancel each other are a tie, whatever their last digits.
+const EQUAL: f64 = 1e-9;
+
+fn pair_of(case_id: CaseId, first: &SystemName, second: &SystemName) -> ComparedPair {
+    ComparedPair {
+        case_id,
+        first: first.clone(),
+        second: second.clone(),
+    }
 }
 
 #[cfg(test)]

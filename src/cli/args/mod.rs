@@ -26,7 +26,7 @@ pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use plan::PlanArgs;
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
-pub use score::{BenchArgs, DisplayOptions, ProbeArgs, ScoreArgs};
+pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
@@ -176,6 +176,9 @@ pub enum Command {
     /// Test whether a judge moves when only form changes
     #[command(after_long_help = score::PROBE_EXAMPLES, long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score.")]
     Probe(Box<ProbeArgs>),
+    /// Compare answers in pairs: win rates and strengths
+    #[command(after_long_help = score::PAIRS_EXAMPLES, long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    Pairs(Box<PairsArgs>),
     /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
     /// Estimate cost of score, or size a study (--power)

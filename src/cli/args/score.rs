@@ -6,6 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::OutputFormat;
+use crate::evaluation::PairChoice;
 use crate::evaluation::options::EvaluationOptions;
 use crate::text::perturbation::Perturbation;
 
@@ -87,6 +88,32 @@ pub struct ProbeArgs {
     )]
     pub perturb: Vec<Perturbation>,
     /// The answers, and how they are scored.
+    #[command(flatten)]
+    pub score: ScoreArgs,
+}
+
+/// How `pairs` is used, at the end of its help.
+pub(super) const PAIRS_EXAMPLES: &str = "\
+Examples:
+  What three systems cost in both orders, then the comparison (the same command continues where it stopped):
+    scholareval pairs answers/ --tests tests.json --model MODEL --out runs/pairs --dry-run
+    scholareval pairs answers/ --tests tests.json --model MODEL --out runs/pairs
+  A new system against the old one, each question in one order, half of the calls:
+    scholareval pairs answers/ --tests tests.json --model MODEL --baseline old --orders one --out runs/pairs
+  By the criteria of the rubric, each weighted as there:
+    scholareval pairs answers/ --tests tests.json --model MODEL --by-criteria --out runs/pairs
+  Gates, people's preferences, the page:
+    scholareval compare runs/pairs --require \"new>=old-0.05\"
+    scholareval agree runs/pairs --labels preferences.csv
+    scholareval report runs/pairs --out report.html";
+
+/// The answers of several systems, and which of them are compared. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct PairsArgs {
+    /// Which pairs are compared.
+    #[command(flatten)]
+    pub pairs: PairChoice,
+    /// The answers, and who judges them.
     #[command(flatten)]
     pub score: ScoreArgs,
 }

@@ -189,6 +189,7 @@ pub(crate) fn run(
         Command::Probe(args) => {
             return score::run_probe(&args.perturb, &context.settings(&args.score)?, &context);
         }
+        Command::Pairs(args) => return score::run_pairs(*args, &context),
         Command::Check(args) => {
             runtime()?.block_on(check::run(&context.settings(&args)?, &context))?
         }

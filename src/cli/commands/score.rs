@@ -11,7 +11,7 @@ use clap::ValueEnum as _;
 use super::plan::{plan_line, show_plan};
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
-use crate::cli::args::ScoreArgs;
+use crate::cli::args::{PairsArgs, ScoreArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::outcome::report_run;
 use crate::cli::outputs::refuse_input;
@@ -27,6 +27,7 @@ use crate::record::{AnsweredJudge, Manifest};
 use crate::record::{NoEvents, remedy};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
 use crate::scorer::ScorerInfo;
+use crate::scorer::pairs::PAIRS;
 use crate::text::names::counted;
 use crate::text::perturbation::Perturbation;
 
@@ -50,6 +51,17 @@ pub(super) fn run_scorers(
 ) -> Result<ExitCode> {
     args.options.scorers.scorers = scorers.to_vec();
     run(&context.settings(&args)?, context)
+}
+
+/// Like `run`, with the answers compared in pairs.
+///
+/// # Errors
+/// As `run`; also when the answers make no pairs.
+pub(super) fn run_pairs(mut args: PairsArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    args.score.options.scorers.scorers = vec![&PAIRS];
+    let mut settings = context.settings(&args.score)?;
+    settings.options.pairs = Some(args.pairs);
+    run(&settings, context)
 }
 
 /// Like `run`, with answers perturbed in these ways (all without any), whose table replaces the scorecard.

@@ -55,6 +55,46 @@ pub(crate) const COMPARISON_LEGEND: &[Legend] = &[
         meaning: "p of this pair, not adjusted for the other pairs",
     },
     Legend {
+        key: "win_rate",
+        heading: "win rate",
+        meaning: "how often the first system beats the second; the mean of its shares when shown first and second",
+    },
+    Legend {
+        key: "against_the_others",
+        heading: "by strength",
+        meaning: "the mean of the probabilities to beat each of the others, by the strengths",
+    },
+    Legend {
+        key: "strength",
+        heading: "strength",
+        meaning: "logit of beating an average system, with its interval over questions (Bradley and Terry)",
+    },
+    Legend {
+        key: "when_first",
+        heading: "when first",
+        meaning: "the win rate where the first system's answer is shown first",
+    },
+    Legend {
+        key: "when_second",
+        heading: "when second",
+        meaning: "the win rate where it is shown second",
+    },
+    Legend {
+        key: "consistent",
+        heading: "consistent",
+        meaning: "share of the questions in which both orders have the same verdict",
+    },
+    Legend {
+        key: "at_equal_length",
+        heading: "at equal length",
+        meaning: "the win rate if the answers were equally long, by regression",
+    },
+    Legend {
+        key: "residual",
+        heading: "residual",
+        meaning: "the win rate less the one that the strengths give",
+    },
+    Legend {
         key: "length_adjusted",
         heading: "length-adjusted",
         meaning: "the difference if the answers had as many words (--length-adjusted)",

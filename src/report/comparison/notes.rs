@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::pairwise::pairwise_notes;
 use super::tables::metric_name;
 use super::verdict::labels;
 use crate::analysis::comparison::{
@@ -75,6 +76,7 @@ pub(super) fn notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
             notes.extend(metric_notes(metric));
         }
     }
+    notes.extend(comparison.pairwise.iter().flat_map(pairwise_notes));
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
     notes.extend(unpublished(&judged).map(Note::info));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));

@@ -3,10 +3,12 @@
 use super::gates::gate_lines;
 use super::judge_change::{sentences, systems_by_judge};
 use super::notes::{baseline, notes, run_warnings, without_lengths};
+use super::pairwise::orders_table;
 use super::run_change::{sentence, systems_by_run};
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
+use crate::domain::Note;
 use crate::error::Result;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
 use crate::report::table::{Cell, Column, Table, legend_notes};
@@ -40,6 +42,7 @@ pub fn comparison_text(
             tables.extend(pairs_table(comparison, metric, lengths));
         }
     }
+    tables.extend(orders_table(comparison));
     if lengths {
         notes.extend(without_lengths(comparison));
     }
@@ -56,6 +59,34 @@ pub fn comparison_text(
     blocks.push(gate_lines(&comparison.gates, style));
     blocks.retain(|block| !block.is_empty());
     Ok(blocks.join("\n") + &style.notes(&notes))
+}
+
+/// A comparison in parts, for the report of a run of pairs.
+pub(in crate::report) struct ComparisonPage {
+    /// The systems, and the win rates of pairs.
+    pub(in crate::report) tables: Vec<Table>,
+    /// The tests of pairs.
+    pub(in crate::report) details: Vec<Table>,
+    /// Notes, most important first.
+    pub(in crate::report) notes: Vec<Note>,
+}
+
+/// The comparison of a run of pairs in parts.
+pub(in crate::report) fn comparison_page(comparison: &Comparison) -> ComparisonPage {
+    let mut tables = Vec::new();
+    let mut details = Vec::new();
+    for metric in &comparison.metrics {
+        tables.push(systems_table(comparison, metric));
+        details.extend(pairs_table(comparison, metric, false));
+    }
+    tables.extend(orders_table(comparison));
+    let mut notes = notes(comparison, Vec::new());
+    notes.extend(legend_notes(&tables));
+    ComparisonPage {
+        tables,
+        details,
+        notes,
+    }
 }
 
 /// The means of all metrics, side by side.
@@ -104,6 +135,9 @@ pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
         if let Some(pairs) = pairs_table(comparison, metric, lengths) {
             append(&mut all, "pair", &metric.metric, warnings, &pairs);
         }
+    }
+    if let (Some(orders), Some(metric)) = (orders_table(comparison), comparison.metrics.first()) {
+        append(&mut all, "win_rate", &metric.metric, warnings, &orders);
     }
     let level = comparison.options.level;
     for change in &comparison.judge_changes {

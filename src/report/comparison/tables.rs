@@ -1,6 +1,7 @@
 //! The tables of a comparison.
 
 use super::legend::explained;
+use super::pairwise::push_strengths;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::report::layout::counted;
 use crate::report::numbers::{percent, unit_name};
@@ -38,6 +39,9 @@ pub(in crate::report) fn systems_table(
     if !metric.groups.is_empty() {
         let letters = rows.iter().map(|row| Cell::text(&row.letters));
         table.push(explained("group", Format::Text), letters);
+    }
+    if let Some(pairwise) = &comparison.pairwise {
+        push_strengths(&mut table, pairwise);
     }
     push_ranked_first(&mut table, metric);
     // A system without a value is not compared, and has no part in the shared cases.

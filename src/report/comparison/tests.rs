@@ -157,6 +157,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
             differs_from_published: Some("prompts scholareval@1a2b3c4d".to_owned()),
             runs: Vec::new(),
         }],
+        pairwise: None,
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
         gates: Vec::new(),
@@ -351,7 +352,7 @@ fn the_verdict_names_the_pairs_that_differ() {
             .map(|((a, b), p)| pair(*a, *b, 0.034, *p))
             .collect();
         let comparison = comparison(vec![metric]);
-        super::verdict::verdict(&comparison.metrics[0])
+        super::verdict::verdict(&comparison.metrics[0], super::verdict::VerdictWords::Higher)
     };
     assert_eq!(
         verdict_of(&[0.107]),

@@ -3,6 +3,8 @@
 use super::tables::metric_name;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::report::numbers::shown_difference;
+use crate::report::table::Format;
+use crate::stats::Interval;
 
 /// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
@@ -21,7 +23,8 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
         // The only pair of the only metric is always worth its numbers.
         let has_evidence = is_only && metric.pairs.len() == 1;
         if has_evidence || metric.pairs.iter().any(|pair| pair.differs) {
-            lines.push(format!("{name}: {}", verdict(metric)));
+            let words = VerdictWords::of(comparison, metric);
+            lines.push(format!("{name}: {}", verdict(metric, words)));
         } else {
             same.push(name);
         }
@@ -47,8 +50,39 @@ fn tested(metric: &MetricComparison) -> Vec<&PairComparison> {
         .collect()
 }
 
+/// What a significant difference is called, and how it is shown.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum VerdictWords {
+    /// A mean is higher than another one.
+    Higher,
+    /// There is more of what is counted: "higher" would say "better".
+    More,
+    /// One system beats the other in more than half of their comparisons.
+    Beats,
+}
+
+impl VerdictWords {
+    pub(super) fn of(comparison: &Comparison, metric: &MetricComparison) -> Self {
+        if comparison.pairwise.is_some() {
+            Self::Beats
+        } else if metric.metric.higher_is_better {
+            Self::Higher
+        } else {
+            Self::More
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Higher => "scores higher than",
+            Self::More => "has more than",
+            Self::Beats => "beats",
+        }
+    }
+}
+
 /// Which systems differ significantly. Empty for one system.
-pub(super) fn verdict(metric: &MetricComparison) -> String {
+pub(super) fn verdict(metric: &MetricComparison, words: VerdictWords) -> String {
     let tested = tested(metric);
     let significant: Vec<&PairComparison> =
         tested.iter().copied().filter(|pair| pair.differs).collect();
@@ -56,27 +90,26 @@ pub(super) fn verdict(metric: &MetricComparison) -> String {
         (_, []) => String::new(),
         ([], [only]) => {
             let [first, second] = labels(metric, only);
-            let evidence = evidence(metric, only);
+            let evidence = evidence(metric, only, words);
             format!("{first} and {second} do not differ significantly ({evidence}).")
         }
         ([], _) => "No pair differs significantly.".to_owned(),
-        (significant, tested) => differences(metric, significant, tested.len()),
+        (significant, tested) => differences(metric, significant, tested.len(), words),
     }
 }
 
 /// The first significant pairs, and what is to say of the others.
-fn differences(metric: &MetricComparison, significant: &[&PairComparison], all: usize) -> String {
-    let scores = if metric.metric.higher_is_better {
-        "scores higher than"
-    } else {
-        // "Higher" would say "better" of a count.
-        "has more than"
-    };
+fn differences(
+    metric: &MetricComparison,
+    significant: &[&PairComparison],
+    all: usize,
+    words: VerdictWords,
+) -> String {
     let mut named = Vec::new();
     for pair in significant.iter().take(NAMED) {
         let [first, second] = labels(metric, pair);
-        let evidence = evidence(metric, pair);
-        named.push(format!("{first} {scores} {second} ({evidence})"));
+        let evidence = evidence(metric, pair, words);
+        named.push(format!("{first} {} {second} ({evidence})", words.as_str()));
     }
     let others = all - significant.len();
     let rest = match (significant.len() - named.len(), others) {
@@ -93,11 +126,29 @@ pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) ->
     [pair.first, pair.second].map(|rank| metric.systems[rank].label.as_str())
 }
 
-/// `+3.4 [0.2, 6.6], p = 0.011`.
-fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
-    let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
+/// `+3.4 [0.2, 6.6], p = 0.011`; of pairs the win rate, `63.5% [55.1, 71.2], p = 0.004`.
+fn evidence(metric: &MetricComparison, pair: &PairComparison, words: VerdictWords) -> String {
+    let shown = if words == VerdictWords::Beats {
+        shown_win_rate(pair)
+    } else {
+        shown_difference(pair.difference, pair.interval, metric.metric.unit)
+    };
     if pair.is_at_look {
-        return format!("{difference}, repeated interval");
+        return format!("{shown}, repeated interval");
     }
-    format!("{difference}, {}", pair.p_text())
+    format!("{shown}, {}", pair.p_text())
+}
+
+/// A win rate is half of what it is above that of the other system, and a half.
+fn shown_win_rate(pair: &PairComparison) -> String {
+    let win_rate = f64::midpoint(1.0, pair.difference);
+    let mut text = format!("{}%", Format::Percent.show(win_rate));
+    if let Some(interval) = pair.interval {
+        let interval = Interval {
+            low: f64::midpoint(1.0, interval.low),
+            high: f64::midpoint(1.0, interval.high),
+        };
+        text += &format!(" {}", Format::Percent.show_interval(interval));
+    }
+    text
 }

@@ -16,6 +16,8 @@ use crate::error::Result;
 use crate::record::CallRecord;
 use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
+use crate::scorer::pairs::PREFERENCE;
+use crate::stats::mean;
 use crate::text::words::word_count;
 
 /// Six decimals, finer than anything shown. Null if not finite.
@@ -82,6 +84,39 @@ struct SystemEntry {
     answer: Value,
     scores: Vec<Value>,
     calls: Vec<Value>,
+    /// Its comparisons with other answers, which become one score.
+    #[serde(skip)]
+    games: Games,
+}
+
+/// The comparisons of an answer with others in a case.
+#[derive(Default)]
+struct Games {
+    scorer: String,
+    /// A part of the score for each, with the value for this answer.
+    parts: Vec<Value>,
+    /// The values of whole comparisons.
+    values: Vec<f64>,
+    injection: Vec<String>,
+}
+
+impl Games {
+    /// The score of all comparisons; `None` without any.
+    fn score(&self) -> Option<Value> {
+        if self.parts.is_empty() {
+            return None;
+        }
+        Some(json!({
+            "scorer": self.scorer,
+            "unit": Unit::Share,
+            "sums": [["win_rate", mean(&self.values)]],
+            "parts": self.parts,
+            "members": {},
+            "notes": [],
+            "injection": self.injection,
+            "claims": [],
+        }))
+    }
 }
 
 /// The data of a case, by system; `None` for a system without anything about it.
@@ -152,6 +187,9 @@ fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Resul
     let mut snippets: Option<BTreeMap<String, &[String]>> = None;
     for (run, part) in parts {
         match part {
+            CasePart::Score(scored) if scored.systems.is_some() => {
+                add_game(&mut entries, *run, scored);
+            }
             CasePart::Score(scored) => {
                 let entry = entries.entry((*run, &scored.system)).or_default();
                 entry.scores.push(score_entry(scored));
@@ -168,11 +206,83 @@ fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Resul
             }
         }
     }
+    move_calls_of_games(&mut entries, parts);
+    for entry in entries.values_mut() {
+        entry.scores.extend(entry.games.score());
+    }
     let systems = report.comparison.systems.iter();
     let systems = systems
         .map(|system| entries.get(&(system.run, &system.system)))
         .collect();
     embedded(&CaseBlock { systems, snippets })
+}
+
+/// Adds a comparison to both systems, each with its own value, under one name, so that they stand in one row.
+fn add_game<'a>(
+    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry>,
+    run: usize,
+    scored: &'a ScoredAnswer,
+) {
+    let Some([first, second]) = &scored.systems else {
+        return;
+    };
+    let score = &scored.score;
+    for (system, is_first) in [(first, true), (second, false)] {
+        let of_system = |value: f64| if is_first { value } else { 1.0 - value };
+        let games = &mut entries.entry((run, system)).or_default().games;
+        score.scorer.as_str().clone_into(&mut games.scorer);
+        games.values.extend(score.value.map(of_system));
+        for part in score
+            .components
+            .iter()
+            .filter(|part| part.kind.is_weighted())
+        {
+            let name = part_of_game(&scored.system, &part.name);
+            let mut own = part.clone();
+            own.value = part.value.map(of_system);
+            if part.name == PREFERENCE {
+                // The only one: a column of full weights would say nothing.
+                own.weight = 0.0;
+            }
+            games.parts.push(json!([name, own]));
+        }
+        if is_first {
+            games.injection.extend(scored.injection.iter().cloned());
+        }
+    }
+}
+
+/// What a comparison is called on the page: the systems in the order shown, with the criterion if there is one.
+fn part_of_game(pair: &SystemName, item: &str) -> String {
+    if item == PREFERENCE {
+        pair.to_string()
+    } else {
+        format!("{pair}: {item}")
+    }
+}
+
+/// Moves the replies about a pair to the system that was shown first, below its part.
+fn move_calls_of_games<'a>(
+    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry>,
+    parts: &[(usize, CasePart<'a>)],
+) {
+    for (run, part) in parts {
+        let CasePart::Score(scored) = part else {
+            continue;
+        };
+        let Some([first, _]) = &scored.systems else {
+            continue;
+        };
+        let Some(of_pair) = entries.remove(&(*run, &scored.system)) else {
+            continue;
+        };
+        let calls = &mut entries.entry((*run, first)).or_default().calls;
+        for mut call in of_pair.calls {
+            let name = part_of_game(&scored.system, call["item"].as_str().unwrap_or_default());
+            call["item"] = name.into();
+            calls.push(call);
+        }
+    }
 }
 
 /// The snippets of the criteria of the answer's case, by the name of their component.

@@ -4,7 +4,10 @@ use super::axis::Axis;
 use super::safety::push_html;
 use super::table::{ShortLabels, push_cells, push_headings, push_notes, push_table};
 use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
-use crate::report::comparison::{metric_name, metric_notes, pairs_table, systems_table};
+use crate::report::comparison::{
+    comparison_notes, metric_name, metric_notes, orders_table, pairs_table, systems_table,
+};
+use crate::report::table::Table;
 use crate::report::visible;
 
 /// The section of a metric. The script shows one of them at a time, by the metric's name; until then that is the first one.
@@ -26,18 +29,29 @@ pub(super) fn push_metric(
     );
     push_leaderboard(page, names, comparison, metric);
     push_notes(page, &metric_notes(metric));
+    if let Some(orders) = orders_table(comparison) {
+        push_notes(page, &comparison_notes(comparison));
+        push_pairs(page, names, "Win rates", &orders);
+    }
     if let Some(pairs) = pairs_table(comparison, metric, false) {
-        push_html!(
-            page,
-            r#"  <h2>Pairs <small>{}</small></h2>
-  <div class="wide scroll" tabindex="0" role="region" aria-label="Pairs">
-"#,
-            visible(&pairs.title)
-        );
-        push_table(page, names, &pairs);
-        page.push_str("  </div>\n");
+        push_pairs(page, names, "Pairs", &pairs);
     }
     page.push_str("</section>\n");
+}
+
+/// A table of pairs with its heading.
+fn push_pairs(page: &mut String, names: &ShortLabels, heading: &str, pairs: &Table) {
+    push_html!(
+        page,
+        r#"  <h2>{} <small>{}</small></h2>
+  <div class="wide scroll" tabindex="0" role="region" aria-label="{}">
+"#,
+        heading,
+        visible(&pairs.title),
+        heading
+    );
+    push_table(page, names, pairs);
+    page.push_str("  </div>\n");
 }
 
 /// The systems by rank, each with its interval on one axis for all.

@@ -57,6 +57,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         ],
         net_ranges: Vec::new(),
         samples: None,
+        games: None,
     };
     let cases = (0..cases).map(case).collect();
     Observations {
@@ -80,6 +81,7 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
     };
     Arc::new(ScoredAnswer {
         system: SystemName::from(system),
+        systems: None,
         case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
         score: Score {
             scorer: "rubric".into(),
@@ -106,9 +108,9 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         ..ComparedRun::default()
     }];
     comparison.differences = vec![text.to_owned()];
-    let item = |own: &Arc<ScoredAnswer>| Item {
-        case: Arc::clone(&own.case),
-        answer: Answer::new(own.system.clone(), own.case.case_id.clone(), text),
+    let item = |own: &Arc<ScoredAnswer>| {
+        let answer = Answer::new(own.system.clone(), own.case.case_id.clone(), text);
+        Item::new(Arc::clone(&own.case), answer)
     };
     let items: Vec<Item> = scored.iter().map(item).collect();
     comparison.judged_by = vec![JudgedRole {

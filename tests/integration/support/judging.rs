@@ -7,9 +7,11 @@ use serde_json::json;
 use super::fake_server::{Act, Behaviour, Recorded};
 
 /// The sections that the fence knows.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 11] = [
     "question",
     "response",
+    "response_a",
+    "response_b",
     "criterion",
     "snippets",
     "instruction",

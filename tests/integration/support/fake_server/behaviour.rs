@@ -388,6 +388,10 @@ pub fn good_completion(path: &str, body: &Value) -> Value {
 
 pub fn good_content(request: &Recorded) -> String {
     let score = good_score(&request.user_message());
+    if request.text().contains("response_a") {
+        let winner = ["A", "B", "tie"][score as usize % 3];
+        return json!({"winner": winner}).to_string();
+    }
     if !request.asks_for_claims() {
         return json!({"score": score}).to_string();
     }

@@ -1,0 +1,473 @@
+//! Judged pairs of answers as observations: who met whom in which case, and who was better.
+//!
+//! A system's value in a case is the mean of its verdicts there, so that means, ranks and gates read like those of any metric.
+//! Pairs of systems are not tested by these values, but by the verdicts on the two, which [`PairSample`] prepares:
+//!
+//! - where every pair was compared in every case, by what each question says of the pair, so that a test needs no model;
+//! - in a circle, where a question compares only some pairs, by strengths (Bradley and Terry), which also use what a third
+//!   system says of two.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::shared::SharedCases;
+use super::{
+    ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem, RunAnswers,
+};
+use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
+use crate::scorer::pairs::{MUCH_BETTER, PAIRS, WORDS};
+use crate::stats::{Interval, NoStrengths, PairVerdict, Strengths, Ties, WinRate, mean};
+
+/// Fewest questions for values that are adjusted for the place of an answer, or estimated by strengths.
+// Below it signs are flipped, which needs the plain value of each question.
+const FEWEST_ADJUSTED: usize = 20;
+
+/// A judged pair of answers to a case, in the order in which the judge sees them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Game {
+    /// Index of the system whose answer is shown first.
+    pub first: usize,
+    /// Index of the other one.
+    pub second: usize,
+    /// 1 if the first is better, 0 if the second is, 1/2 for a tie; `None` if it could not be judged.
+    pub value: Option<f64>,
+    /// The lowest and the highest value it could have.
+    pub range: Interval,
+    /// Words of the first answer and of the second.
+    pub words: Option<[f64; 2]>,
+    /// Share of verdicts that call an answer much better, where the judge can say so.
+    pub much_better: Option<f64>,
+}
+
+impl Game {
+    /// Its values for this system: the lowest and the highest; `None` if the system has no part in it.
+    fn range_of(&self, system: usize) -> Option<Interval> {
+        if self.first == system {
+            Some(self.range)
+        } else if self.second == system {
+            Some(Interval {
+                low: 1.0 - self.range.high,
+                high: 1.0 - self.range.low,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// Whether these two meet in it.
+    pub(super) fn is_between(&self, one: usize, other: usize) -> bool {
+        [self.first, self.second] == [one, other] || [self.second, self.first] == [one, other]
+    }
+}
+
+/// Tabulates the pairs of a run: one metric, the win rate.
+pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
+    let systems = systems_of(run);
+    let mut cases: Vec<ComparedCase> = Vec::new();
+    let mut case_of: HashMap<CaseId, usize> = HashMap::new();
+    let system_of: HashMap<&SystemName, usize> = systems.iter().zip(0..).collect();
+    let mut games: Vec<Vec<Game>> = Vec::new();
+    for answer in run.scored {
+        let Some([first, second]) = &answer.systems else {
+            continue;
+        };
+        let id = &answer.case.case_id;
+        let case = *case_of.entry(id.clone()).or_insert_with(|| {
+            cases.push(ComparedCase {
+                case_id: id.clone(),
+                question: answer.case.initial_prompt.trim().into(),
+            });
+            cases.len() - 1
+        });
+        games.resize(cases.len(), Vec::new());
+        games[case].push(game(answer, system_of[first], system_of[second]));
+    }
+    let mut values = Vec::with_capacity(systems.len());
+    for system in 0..systems.len() {
+        let by_case = games.iter().map(|games| observation(games, system));
+        values.push(by_case.collect::<Vec<_>>());
+    }
+    for (system, case) in run.unanswered.iter().flatten() {
+        if let (Some(system), Some(case)) = (system_of.get(system), case_of.get(case))
+            && values[*system][*case] == Observation::NotApplicable
+        {
+            values[*system][*case] = Observation::Missing;
+        }
+    }
+    let first = run.scored.iter().find(|answer| answer.systems.is_some());
+    let scorer = first.map_or_else(|| PAIRS.name.into(), |answer| answer.score.scorer.clone());
+    let name = if scorer.is_baseline() {
+        "lexical_win_rate"
+    } else {
+        "win_rate"
+    };
+    let metric = MetricId::new(&scorer, name.to_owned(), Unit::Share);
+    let table = MetricTable {
+        metric,
+        values,
+        samples: None,
+        votes: false,
+        net_ranges: Vec::new(),
+        games: Some(games),
+    };
+    Observations {
+        systems: systems.into_iter().map(observed).collect(),
+        cases,
+        words: None,
+        metrics: vec![table],
+        row: None,
+    }
+}
+
+/// The systems by name.
+fn systems_of(run: &RunAnswers<'_>) -> Vec<SystemName> {
+    let mut systems: BTreeSet<SystemName> = BTreeSet::new();
+    for answer in run.scored {
+        systems.extend(answer.systems.iter().flatten().cloned());
+    }
+    let unanswered = run.unanswered.iter().flatten();
+    systems.extend(unanswered.map(|(system, _)| system.clone()));
+    systems.into_iter().collect()
+}
+
+fn observed(system: SystemName) -> ObservedSystem {
+    ObservedSystem {
+        label: system.to_string(),
+        system,
+        run: 0,
+    }
+}
+
+fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
+    let score = &answer.score;
+    let count = |name: &str| score.component(name).and_then(|own| own.value);
+    let [own_words, other_words] = WORDS.map(count);
+    let range = match score.value {
+        Some(value) => Interval {
+            low: value,
+            high: value,
+        },
+        None => Interval {
+            low: score.filled(0.0).0,
+            high: score.filled(1.0).0,
+        },
+    };
+    Game {
+        first,
+        second,
+        value: score.value,
+        range,
+        words: own_words.zip(other_words).map(|(own, other)| [own, other]),
+        much_better: count(MUCH_BETTER),
+    }
+}
+
+/// The mean of a system's verdicts in the games of a case; unscored if one of them is missing.
+fn observation(games: &[Game], system: usize) -> Observation {
+    let mut lows = Vec::new();
+    let mut highs = Vec::new();
+    for game in games {
+        if let Some(range) = game.range_of(system) {
+            lows.push(range.low);
+            highs.push(range.high);
+        }
+    }
+    match (mean(&lows), mean(&highs)) {
+        (Some(low), Some(_)) if lows == highs => Observation::Value(low),
+        (Some(low), Some(high)) => Observation::Unscored(Interval { low, high }),
+        _ => Observation::NotApplicable,
+    }
+}
+
+/// What pairs of systems are tested by.
+pub(super) struct PairSample {
+    /// For each pair one value a question or case.
+    pub(super) differences: Vec<Vec<f64>>,
+    /// The question of each value.
+    pub(super) questions: Vec<usize>,
+    /// Whether the values are differences of strengths, and not of win rates.
+    pub(super) is_of_strengths: bool,
+}
+
+impl SharedCases<'_> {
+    /// The verdicts of the shared cases.
+    pub(super) fn verdicts(&self) -> Vec<PairVerdict> {
+        let mut verdicts = Vec::new();
+        for case in &self.cases {
+            let question = self.question_of[*case];
+            for game in self.games_of(*case) {
+                if let Some(value) = game.value {
+                    verdicts.push(PairVerdict::new(question, game.first, game.second, value));
+                }
+            }
+        }
+        verdicts
+    }
+
+    /// The judged pairs of a case.
+    pub(super) fn games_of(&self, case: usize) -> &[Game] {
+        let games = self.table.games.as_ref();
+        games.map_or(&[], |games| games[case].as_slice())
+    }
+
+    /// What these pairs are tested by; `None` where the verdicts allow no test.
+    pub(super) fn pair_sample(&self, ranks: &[(usize, usize)]) -> Option<PairSample> {
+        let verdicts = self.verdicts();
+        let distinct: BTreeSet<usize> = self.questions.iter().copied().collect();
+        let questions: Vec<usize> = distinct.into_iter().collect();
+        let is_enough = questions.len() >= FEWEST_ADJUSTED;
+        let mut plain = Vec::with_capacity(ranks.len());
+        for pair in ranks {
+            plain.push(self.leads(*pair));
+        }
+        if plain.iter().any(Option::is_none) {
+            // A circle: strengths, which need enough questions for their errors.
+            let strengths = self.strengths(&verdicts).filter(|_| is_enough)?;
+            let differences = ranks
+                .iter()
+                .map(|(first, second)| strengths.pseudo_values(*first, *second));
+            return Some(PairSample {
+                differences: differences.collect(),
+                questions,
+                is_of_strengths: true,
+            });
+        }
+        if !is_enough {
+            return Some(PairSample {
+                differences: plain.into_iter().flatten().collect(),
+                questions: self.questions.clone(),
+                is_of_strengths: false,
+            });
+        }
+        let mut differences = Vec::with_capacity(ranks.len());
+        for (first, second) in ranks {
+            let [first, second] = [self.order[*first], self.order[*second]];
+            let values = WinRate::pseudo_values(first, second, &verdicts, &questions);
+            differences.push(values?);
+        }
+        Some(PairSample {
+            differences,
+            questions,
+            is_of_strengths: false,
+        })
+    }
+
+    /// By how much the first system's share of a pair's verdicts is above the second's, in each shared case; `None` unless the
+    /// two were compared in every one.
+    fn leads(&self, pair: (usize, usize)) -> Option<Vec<f64>> {
+        let mut leads = Vec::with_capacity(self.cases.len());
+        for case in &self.cases {
+            leads.push(self.lead(pair, *case)?);
+        }
+        Some(leads)
+    }
+
+    /// The same in one case: -1..=1.
+    pub(super) fn lead(&self, pair: (usize, usize), case: usize) -> Option<f64> {
+        let range = self.lead_range(pair, case)?;
+        (range.low == range.high).then_some(range.low)
+    }
+
+    /// The lowest and the highest lead in a case; `None` if the two were not compared there.
+    pub(super) fn lead_range(
+        &self,
+        (first, second): (usize, usize),
+        case: usize,
+    ) -> Option<Interval> {
+        let [first, second] = [self.order[first], self.order[second]];
+        let mut lows = Vec::new();
+        let mut highs = Vec::new();
+        for game in self.games_of(case) {
+            if game.is_between(first, second) {
+                let range = game.range_of(first)?;
+                lows.push(range.low);
+                highs.push(range.high);
+            }
+        }
+        Some(Interval {
+            low: 2.0 * mean(&lows)? - 1.0,
+            high: 2.0 * mean(&highs)? - 1.0,
+        })
+    }
+
+    /// The strengths of the systems by rank, if they exist.
+    fn strengths(&self, verdicts: &[PairVerdict]) -> Option<Strengths> {
+        strengths_by_rank(self, verdicts, Ties::Half).ok()
+    }
+}
+
+/// The strengths of the systems in the order of their ranks; the worth of the first place is part of the model where both orders
+/// occur.
+///
+/// # Errors
+/// Why they do not exist.
+pub(super) fn strengths_by_rank(
+    shared: &SharedCases<'_>,
+    verdicts: &[PairVerdict],
+    ties: Ties,
+) -> Result<Strengths, NoStrengths> {
+    let rank_of: BTreeMap<usize, usize> = shared.order.iter().copied().zip(0..).collect();
+    let mut ranked = Vec::with_capacity(verdicts.len());
+    for verdict in verdicts {
+        ranked.push(PairVerdict {
+            first: rank_of[&verdict.first],
+            second: rank_of[&verdict.second],
+            ..*verdict
+        });
+    }
+    let has_both_orders = ranked.iter().any(|one| one.first < one.second)
+        && ranked.iter().any(|one| one.first > one.second);
+    let found = Strengths::of(shared.participants, &ranked, ties, has_both_orders);
+    match found {
+        // The place decides every verdict, so that its worth has no limit: without it the systems are equal.
+        Err(NoStrengths::Position) => Strengths::of(shared.participants, &ranked, ties, false),
+        found => found,
+    }
+}
+
+/// A difference of strengths as one of win rates: 2 / (1 + exp(-d)) - 1.
+pub(super) fn lead_of_strengths(difference: f64) -> f64 {
+    (difference / 2.0).tanh()
+}
+
+/// Whether these answers are pairs.
+pub fn are_pairs(scored: &[Arc<ScoredAnswer>]) -> bool {
+    scored.iter().any(|answer| answer.systems.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::comparison::{Comparison, ComparisonOptions, compare};
+    use crate::domain::{Answer, Component, ComponentKind, Item, Score, TestCase};
+
+    /// A comparison in a case, with the value of the first system.
+    fn judged(case: usize, first: &str, second: &str, value: Option<f64>) -> Arc<ScoredAnswer> {
+        let case = Arc::new(TestCase::without_rubric(
+            format!("c{case:03}").into(),
+            &format!("Question {case}?"),
+        ));
+        let answer = |system: &str| Answer::new(system.into(), case.case_id.clone(), system);
+        let item = Item::pair(Arc::clone(&case), answer(first), answer(second));
+        let mut component = Component::new("preference", ComponentKind::Criterion).with_weight(1.0);
+        component.value = value;
+        let score = Score {
+            scorer: PAIRS.name.into(),
+            value,
+            components: vec![component],
+            ..Score::default()
+        };
+        Arc::new(ScoredAnswer::of_item(&item, score))
+    }
+
+    fn compared(scored: &[Arc<ScoredAnswer>]) -> Comparison {
+        let run = RunAnswers {
+            name: "run",
+            scored,
+            ..RunAnswers::default()
+        };
+        compare(&observe_games(&run), &ComparisonOptions::seeded(1))
+    }
+
+    #[test]
+    fn a_systems_value_in_a_case_is_the_mean_of_its_verdicts() {
+        let scored = [
+            judged(0, "a", "b", Some(1.0)),
+            judged(0, "b", "a", Some(0.5)),
+            judged(0, "a", "c", Some(0.0)),
+        ];
+        let observed = observe_games(&RunAnswers {
+            name: "run",
+            scored: &scored,
+            ..RunAnswers::default()
+        });
+        // a: 1, 1/2 and 0; b: 0 and 1/2; c: 1.
+        let values: Vec<Option<f64>> = observed.metrics[0]
+            .values
+            .iter()
+            .map(|row| row[0].value())
+            .collect();
+        assert_eq!(values, [Some(0.5), Some(0.25), Some(1.0)]);
+    }
+
+    #[test]
+    fn a_missing_verdict_leaves_the_case_between_its_bounds() {
+        let scored = [
+            judged(0, "a", "b", Some(1.0)),
+            judged(0, "b", "a", None),
+            judged(1, "a", "b", Some(1.0)),
+            judged(1, "b", "a", Some(0.0)),
+        ];
+        let comparison = compared(&scored);
+        let system = &comparison.metrics[0].systems[0];
+        assert_eq!((system.label.as_str(), system.unscored), ("a", 1));
+        assert_eq!(comparison.metrics[0].cases.len(), 1);
+        assert_eq!(comparison.pairwise.unwrap().unscored, 1);
+    }
+
+    #[test]
+    fn few_questions_are_tested_by_what_each_says_of_the_pair() {
+        let mut scored = Vec::new();
+        for case in 0..6 {
+            scored.push(judged(case, "a", "b", Some(1.0)));
+            scored.push(judged(
+                case,
+                "b",
+                "a",
+                Some(if case == 0 { 1.0 } else { 0.0 }),
+            ));
+        }
+        let comparison = compared(&scored);
+        let pair = &comparison.metrics[0].pairs[0];
+        // Five wins in both orders; in one question each order has another winner, a tie.
+        assert_eq!((pair.wins, pair.ties, pair.losses), (5, 1, 0));
+        assert!((pair.difference - 5.0 / 6.0).abs() < 1e-12);
+        // 2 of 32 assignments of the five that are not 0.
+        assert_eq!(pair.p, Some(2.0 / 32.0));
+    }
+
+    #[test]
+    fn a_circle_is_tested_by_strengths_from_twenty_questions_on() {
+        let circle = |cases: usize| {
+            let mut scored = Vec::new();
+            for case in 0..cases {
+                // Of four systems two pairs a question, so that no pair is in every one. The first by name wins three times of four.
+                let pairs = match case % 3 {
+                    0 => [("a", "b"), ("c", "d")],
+                    1 => [("b", "c"), ("d", "a")],
+                    _ => [("a", "c"), ("b", "d")],
+                };
+                for (first, second) in pairs {
+                    let is_expected = (case / 3) % 4 != 3;
+                    let value = f64::from(u8::from((first < second) == is_expected));
+                    scored.push(judged(case, first, second, Some(value)));
+                }
+            }
+            compared(&scored)
+        };
+        let few = circle(12);
+        assert!(few.metrics[0].pairs.iter().all(|pair| pair.p.is_none()));
+        let many = circle(48);
+        let pair = &many.metrics[0].pairs[0];
+        assert!(pair.p.is_some() && pair.standard_error.is_none());
+        let interval = pair.interval.unwrap();
+        assert!(interval.low > -1.0 && interval.high < 1.0, "{interval:?}");
+        let strengths = many.pairwise.unwrap().strengths;
+        let sum: f64 = strengths.iter().filter_map(|own| own.strength).sum();
+        assert!(sum.abs() < 1e-9);
+    }
+
+    #[test]
+    fn systems_that_beat_each_other_in_a_circle_are_named() {
+        let mut scored = Vec::new();
+        for case in 0..8 {
+            for (first, second) in [("a", "b"), ("b", "c"), ("c", "a")] {
+                scored.push(judged(case, first, second, Some(1.0)));
+                scored.push(judged(case, second, first, Some(0.0)));
+            }
+        }
+        let pairwise = compared(&scored).pairwise.unwrap();
+        assert_eq!((pairwise.triads, pairwise.cyclic_triads), (8, 8));
+        assert_eq!(pairwise.cycles.len(), 1);
+    }
+}

@@ -1,0 +1,179 @@
+//! What pairs of answers tell beyond their comparison: strengths, the orders of each pair, sentences on place and length.
+
+use super::legend::explained;
+use crate::analysis::comparison::{Comparison, OrderCounts, PairRecord, Pairwise};
+use crate::domain::Note;
+use crate::report::layout::{counted, listed};
+use crate::report::numbers::percent;
+use crate::report::table::{Cell, Column, Format, Table};
+
+/// A judge whose verdict follows the place in more of the questions than this is not one to rely on.
+const MOSTLY: f64 = 0.5;
+
+/// Adds the strengths to the table of the systems, whose rows are in the same order.
+pub(super) fn push_strengths(table: &mut Table, pairwise: &Pairwise) {
+    if pairwise.no_strengths.is_some() {
+        return;
+    }
+    let mut against = Vec::new();
+    let mut strengths = Vec::new();
+    for own in &pairwise.strengths {
+        against.push(Cell::maybe(own.against_the_others));
+        strengths.push(Cell::estimate(own.strength, own.interval));
+    }
+    // Systems without a value are below the others.
+    against.resize(table.rows.len(), Cell::Missing);
+    strengths.resize(table.rows.len(), Cell::Missing);
+    table.push(explained("against_the_others", Format::Percent), against);
+    table.push(explained("strength", Format::Difference(2)), strengths);
+}
+
+/// The compared pairs with what both orders say of them; `None` for other comparisons.
+pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> {
+    let pairwise = comparison.pairwise.as_ref()?;
+    let rows = &pairwise.pairs;
+    let title = format!(
+        "Win rates of pairs with {} intervals of each pair alone; a tie is half a win",
+        percent(comparison.options.level)
+    );
+    let mut table = Table::new(title, Vec::new());
+    table.push(Column::text("system"), texts(rows, |row| &row.first));
+    table.push(Column::text("against"), texts(rows, |row| &row.second));
+    let win_rates = rows
+        .iter()
+        .map(|row| Cell::estimate(Some(row.win_rate), row.interval));
+    let win_rate = Column {
+        has_interval: true,
+        ..explained("win_rate", Format::Percent)
+    };
+    table.push(win_rate, win_rates);
+    let questions = rows.iter().map(|row| Cell::count(row.questions));
+    table.push(Column::count("questions"), questions);
+    let when_first = numbers(rows, |row| row.when_first);
+    table.push(explained("when_first", Format::Percent), when_first);
+    let when_second = numbers(rows, |row| row.when_second);
+    table.push(explained("when_second", Format::Percent), when_second);
+    let consistent = numbers(rows, |row| row.orders.consistent_share());
+    table.push(explained("consistent", Format::Percent), consistent);
+    let equal_length = rows
+        .iter()
+        .map(|row| Cell::estimate(row.at_equal_length, row.at_equal_length_interval));
+    table.push(explained("at_equal_length", Format::Percent), equal_length);
+    let residuals = numbers(rows, |row| row.residual);
+    table.push(explained("residual", Format::PercentDifference), residuals);
+    Some(table)
+}
+
+fn texts(rows: &[PairRecord], text: fn(&PairRecord) -> &String) -> Vec<Cell> {
+    rows.iter().map(|row| Cell::text(text(row))).collect()
+}
+
+fn numbers(rows: &[PairRecord], number: fn(&PairRecord) -> Option<f64>) -> Vec<Cell> {
+    rows.iter().map(|row| Cell::maybe(number(row))).collect()
+}
+
+/// The notes on the verdicts of a run of pairs; none for other comparisons.
+pub(in crate::report) fn comparison_notes(comparison: &Comparison) -> Vec<Note> {
+    comparison
+        .pairwise
+        .iter()
+        .flat_map(pairwise_notes)
+        .collect()
+}
+
+/// What a reader must know of the verdicts, most important first.
+pub(super) fn pairwise_notes(pairwise: &Pairwise) -> Vec<Note> {
+    let mut notes = Vec::new();
+    notes.extend(follows_the_place(&pairwise.orders));
+    notes.extend(pairwise.no_strengths.clone().map(Note::warning));
+    if let Some(cycles) = listed(pairwise.cycles.iter().map(cycle)) {
+        notes.push(Note::warning(format!(
+            "Significant differences in a circle, so that the systems have no order: {cycles}."
+        )));
+    }
+    if pairwise.unscored > 0 {
+        notes.push(Note::warning(format!(
+            "{} without a verdict; the other order of the pair still counts.",
+            counted(pairwise.unscored, "comparison")
+        )));
+    }
+    notes.push(Note::info(
+        "A difference of win rates is the share of comparisons won less the share lost.",
+    ));
+    notes.push(Note::info(place(pairwise)));
+    notes.extend(both_orders(&pairwise.orders).map(Note::info));
+    notes.extend(length(pairwise).map(Note::info));
+    notes.push(Note::info(format!(
+        "Ties: {}% of {}.",
+        Format::Percent.show(pairwise.tie_share),
+        counted(pairwise.verdicts, "verdict")
+    )));
+    if let Some(share) = pairwise.much_better {
+        notes.push(Note::info(format!(
+            "Much better: {}% of the verdicts, counted as better.",
+            Format::Percent.show(share)
+        )));
+    }
+    if pairwise.triads > 0 {
+        let share = pairwise.cyclic_triads as f64 / pairwise.triads as f64;
+        notes.push(Note::info(format!(
+            "Of {} of systems with three decided pairs in a question, {}% are circles (coin flips give 25%).",
+            counted(pairwise.triads, "triad"),
+            Format::Percent.show(share)
+        )));
+    }
+    notes
+}
+
+fn cycle([a, b, c]: &[String; 3]) -> String {
+    format!("{a} beats {b}, {b} beats {c}, {c} beats {a}")
+}
+
+/// The warning about a judge whose verdict mostly follows the place of an answer.
+fn follows_the_place(orders: &OrderCounts) -> Option<Note> {
+    let share = orders.consistent_share()?;
+    if share >= MOSTLY {
+        return None;
+    }
+    Some(Note::warning(format!(
+        "Both orders say the same in only {}% of the comparisons: the judge follows the place of an answer more than its text.",
+        Format::Percent.show(share)
+    )))
+}
+
+/// How often the answer shown first wins.
+fn place(pairwise: &Pairwise) -> String {
+    let share = Format::Percent.show(pairwise.first_shown);
+    match pairwise.first_shown_error {
+        Some(error) => format!(
+            "The answer shown first has {share}% of the verdicts (standard error {}), a tie counting half.",
+            Format::Percent.show(error)
+        ),
+        None => {
+            format!("The answer shown first has {share}% of the verdicts, a tie counting half.")
+        }
+    }
+}
+
+fn both_orders(orders: &OrderCounts) -> Option<String> {
+    (orders.both > 0).then(|| {
+        format!(
+            "Of {} in both orders, {} have the same verdict, {} follow the first place and {} the second.",
+            counted(orders.both, "comparison"),
+            orders.consistent,
+            orders.towards_first,
+            orders.towards_second
+        )
+    })
+}
+
+fn length(pairwise: &Pairwise) -> Option<String> {
+    (pairwise.decided > 0).then(|| {
+        format!(
+            "The longer answer wins {} of {} decided verdicts ({}%).",
+            pairwise.longer_wins,
+            pairwise.decided,
+            Format::Percent.show(pairwise.longer_wins as f64 / pairwise.decided as f64)
+        )
+    })
+}
