@@ -379,7 +379,7 @@ fn student(mean: f64, error: f64, effective_clusters: f64, level: f64) -> Option
         f64::midpoint(1.0, level),
         (effective_clusters - 1.0).max(1.0),
     )?;
-    (error > 0.0).then(|| Interval {
+    (error > 0.0).then_some(Interval {
         low: mean - t * error,
         high: mean + t * error,
     })

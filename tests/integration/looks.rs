@@ -16,8 +16,11 @@ fn grade_of(request: &Recorded) -> String {
     format!("Feedback: it was read. [RESULT] {}", &text[at..=at])
 }
 
+/// A system with the grade of its answer to each question.
+type SystemGrades = (&'static str, fn(usize) -> usize);
+
 /// Answers of these systems to so many questions; each answer takes one call.
-fn work_with(systems: &[(&str, fn(usize) -> usize)], questions: usize) -> Workspace {
+fn work_with(systems: &[SystemGrades], questions: usize) -> Workspace {
     let work = Workspace::with_cases(&[]);
     for (system, grade) in systems {
         let answer = |at: usize| {
@@ -34,10 +37,9 @@ fn work_with(systems: &[(&str, fn(usize) -> usize)], questions: usize) -> Worksp
 }
 
 /// Grades of 4 and 5 against 1 and 2.
-const APART: [(&str, fn(usize) -> usize); 2] =
-    [("new", |at| 4 + at % 2), ("old", |at| 1 + at / 2 % 2)];
+const APART: [SystemGrades; 2] = [("new", |at| 4 + at % 2), ("old", |at| 1 + at / 2 % 2)];
 /// One in five better by 1, one in five worse by 1.
-const EQUAL: [(&str, fn(usize) -> usize); 2] = [
+const EQUAL: [SystemGrades; 2] = [
     ("new", |_| 3),
     ("old", |at| match at % 5 {
         0 => 2,
@@ -46,7 +48,7 @@ const EQUAL: [(&str, fn(usize) -> usize); 2] = [
     }),
 ];
 /// Two in three better by 1, one in three worse by 1: not decided at the first look.
-const NEAR: [(&str, fn(usize) -> usize); 2] = [
+const NEAR: [SystemGrades; 2] = [
     ("new", |_| 3),
     ("old", |at| if at % 3 == 2 { 4 } else { 2 }),
 ];
