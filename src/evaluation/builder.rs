@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::looks::observed_systems;
 use super::options::EvaluationOptions;
-use super::pairs::{PairChoice, PairTerms};
+use super::pairs::{ChosenPairs, PairChoice, PairTerms};
 use super::prepared::Prepared;
 use super::preset::Preset;
 use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
@@ -154,6 +154,33 @@ impl Evaluation {
     /// # Errors
     /// For options and input that cannot be used; for a judge that is unreachable and unknown from earlier runs.
     pub async fn prepare(self) -> Result<Prepared> {
+        self.options.check()?;
+        check_baseline(&self.options)?;
+        match RecordedEvaluation::among(&self.options)? {
+            Some(recorded) => self.prepare_recorded(&recorded).await,
+            None => self.prepare_files().await,
+        }
+    }
+
+    /// What an earlier run holds, by another judge.
+    async fn prepare_recorded(self, recorded: &RecordedEvaluation) -> Result<Prepared> {
+        let has_own =
+            self.preset.is_some() || !self.perturbations.is_empty() || !self.own_scorers.is_empty();
+        if has_own {
+            let what = "the answers of a run are scored again as they were scored there; give the files of answers";
+            return Err(Error::Usage(what.to_owned()));
+        }
+        let chosen = self.options.pairs.as_ref();
+        if chosen.is_some_and(|chosen| *chosen != PairChoice::default()) {
+            let what =
+                "a run of pairs is judged again pair by pair; leave the options of pairs out";
+            return Err(Error::Usage(what.to_owned()));
+        }
+        prepare_recorded(recorded, self.options, self.own_judge.as_ref(), self.notify).await
+    }
+
+    /// The answers of files.
+    async fn prepare_files(self) -> Result<Prepared> {
         let Self {
             mut options,
             own_judge,
@@ -163,32 +190,8 @@ impl Evaluation {
             rule,
             notify,
         } = self;
-        options.check()?;
-        check_baseline(&options)?;
-        if let Some(recorded) = RecordedEvaluation::among(&options)? {
-            if preset.is_some() || !perturbations.is_empty() || !own_scorers.is_empty() {
-                let what = "the answers of a run are scored again as they were scored there; give the files of answers";
-                return Err(Error::Usage(what.to_owned()));
-            }
-            let chosen = options.pairs.as_ref();
-            if chosen.is_some_and(|chosen| *chosen != PairChoice::default()) {
-                let what =
-                    "a run of pairs is judged again pair by pair; leave the options of pairs out";
-                return Err(Error::Usage(what.to_owned()));
-            }
-            return prepare_recorded(&recorded, options, own_judge.as_ref(), notify).await;
-        }
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
-        let mut chosen_pairs = None;
-        if let Some(pairs) = &options.pairs {
-            let scoring = &options.scoring;
-            let terms = PairTerms {
-                baseline: scoring.baseline.as_deref(),
-                has_looks: scoring.until.is_some(),
-                seed: scoring.seed,
-            };
-            chosen_pairs = Some(inputs.make_pairs(pairs, terms)?);
-        }
+        let chosen_pairs = paired(&mut inputs, &options)?;
         if options.scoring.compat {
             // Some references repeat an unreadable reply more often than we do; with fewer
             // attempts, compat could not give their number.
@@ -202,20 +205,11 @@ impl Evaluation {
             Choice::of(&options, &inputs.support, preset.is_some())?
         };
         tell_of_inputs(&inputs, &choice, &*notify);
-        let needs_aspects = choice
-            .scorers
-            .iter()
-            .any(|scorer| scorer.roles == ScorerRoles::Aspects);
-        let aspects = if needs_aspects {
-            aspects_of(&options)?
-        } else {
-            Vec::new()
-        };
         let mut making = ScorerMaking {
             options: &options,
             choice: &choice,
             own_scorers: &own_scorers,
-            aspects,
+            aspects: chosen_aspects(&choice, &options)?,
             // Of all slices, so that each runs the same scorers with the same settings.
             items: Arc::clone(&inputs.plain),
             pair_form: PairForm::default(),
@@ -255,15 +249,11 @@ impl Evaluation {
         if let Some(family) = of_citations {
             settings.insert(CITATION_PROMPTS.to_owned(), family.label().into());
         }
-        if let Some(preset) = &preset {
-            settings.insert("bench".to_owned(), preset.name.into());
-        }
-        if let Some(chosen) = &chosen_pairs {
-            settings.insert(PAIRS_SETTING.to_owned(), json!(chosen));
-        }
-        if !perturbations.is_empty() {
-            settings.insert(PERTURBATIONS.to_owned(), json!(perturbations));
-        }
+        settings.extend(settings_of_commands(
+            preset.as_deref(),
+            chosen_pairs.as_ref(),
+            &perturbations,
+        ));
         Ok(Prepared {
             options,
             inputs,
@@ -293,6 +283,49 @@ impl Evaluation {
         run.ask(&mut NoEvents, &StopHandle::new()).await?;
         Ok(run)
     }
+}
+
+/// Puts the answers together in pairs, if they are to be compared.
+fn paired(inputs: &mut LoadedInputs, options: &EvaluationOptions) -> Result<Option<ChosenPairs>> {
+    let Some(choice) = &options.pairs else {
+        return Ok(None);
+    };
+    let scoring = &options.scoring;
+    let terms = PairTerms {
+        baseline: scoring.baseline.as_deref(),
+        has_looks: scoring.until.is_some(),
+        seed: scoring.seed,
+    };
+    inputs.make_pairs(choice, terms).map(Some)
+}
+
+/// The aspects to grade, if a scorer grades them.
+fn chosen_aspects(choice: &Choice, options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
+    let mut scorers = choice.scorers.iter();
+    if scorers.any(|scorer| scorer.roles == ScorerRoles::Aspects) {
+        aspects_of(options)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// The settings that only some commands have.
+fn settings_of_commands(
+    preset: Option<&Preset>,
+    pairs: Option<&ChosenPairs>,
+    perturbations: &[Perturbation],
+) -> Vec<(String, Value)> {
+    let mut settings = Vec::new();
+    if let Some(preset) = preset {
+        settings.push(("bench".to_owned(), preset.name.into()));
+    }
+    if let Some(chosen) = pairs {
+        settings.push((PAIRS_SETTING.to_owned(), json!(chosen)));
+    }
+    if !perturbations.is_empty() {
+        settings.push((PERTURBATIONS.to_owned(), json!(perturbations)));
+    }
+    settings
 }
 
 /// # Errors

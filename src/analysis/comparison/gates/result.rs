@@ -100,13 +100,13 @@ pub fn gate_results(
 }
 
 /// An outcome with its reason.
-struct Decision {
+struct GateDecision {
     outcome: GateOutcome,
     reason: String,
     questions_needed: Option<usize>,
 }
 
-impl Decision {
+impl GateDecision {
     fn new(outcome: GateOutcome, reason: impl Into<String>) -> Self {
         Self {
             outcome,
@@ -191,11 +191,16 @@ impl GateCheck<'_> {
     }
 
     /// Checks the mean of a system over all its cases.
-    fn mean(&self, label: &str, metric: &MetricComparison, result: &mut GateResult) -> Decision {
+    fn mean(
+        &self,
+        label: &str,
+        metric: &MetricComparison,
+        result: &mut GateResult,
+    ) -> GateDecision {
         let system = metric.systems.iter().find(|own| own.label == label);
         let own = self.shared().and_then(|shared| OwnMean::of(&shared, label));
         let (Some(system), Some(own)) = (system, own) else {
-            return Decision::new(GateOutcome::Unchecked, "it has no mean");
+            return GateDecision::new(GateOutcome::Unchecked, "it has no mean");
         };
         result.estimate = Some(own.mean);
         result.interval = own.interval;
@@ -203,17 +208,17 @@ impl GateCheck<'_> {
         let least = result.threshold;
         let Some(interval) = own.interval else {
             let reason = format!("{} give no interval", counted(own.questions, "question"));
-            return Decision::new(GateOutcome::Undecided, reason);
+            return GateDecision::new(GateOutcome::Undecided, reason);
         };
         if interval.high < least - SAME {
-            return Decision::new(GateOutcome::Missed, below(least));
+            return GateDecision::new(GateOutcome::Missed, below(least));
         }
         if interval.low < least - SAME {
             let distance = own.mean - least;
             return self.undecided(own.error, own.questions, distance, "");
         }
         match own.lowest_with_missing {
-            Some(lowest) if !self.tolerate_missing && lowest < least - SAME => Decision::new(
+            Some(lowest) if !self.tolerate_missing && lowest < least - SAME => GateDecision::new(
                 GateOutcome::Unchecked,
                 format!(
                     "with {} unscored and {} without an answer it could be {}; {REMEDY}",
@@ -222,7 +227,7 @@ impl GateCheck<'_> {
                     possible(lowest)
                 ),
             ),
-            _ => Decision::new(GateOutcome::Met, String::new()),
+            _ => GateDecision::new(GateOutcome::Met, String::new()),
         }
     }
 
@@ -233,7 +238,7 @@ impl GateCheck<'_> {
         order: Order,
         metric: &MetricComparison,
         result: &mut GateResult,
-    ) -> Decision {
+    ) -> GateDecision {
         result.questions = metric.questions;
         let Some(pair) = Difference::of(metric, labels) else {
             return untested(metric, labels);
@@ -261,22 +266,22 @@ impl GateCheck<'_> {
             return decision;
         }
         let reason = format!("that depends on missing data; {REMEDY}");
-        Decision::new(GateOutcome::Unchecked, reason)
+        GateDecision::new(GateOutcome::Unchecked, reason)
     }
 
     /// At most `margin` worse: the interval lies above -margin.
-    fn within(&self, pair: &Difference<'_>, margin: f64, questions: usize) -> Decision {
+    fn within(&self, pair: &Difference<'_>, margin: f64, questions: usize) -> GateDecision {
         // Equal differences have no interval, but a system that is better is not worse.
         let is_better = pair.of.differs && pair.estimate > 0.0;
         let outcome = within_margin(pair.interval, margin);
         if is_better || outcome == GateOutcome::Met {
-            return Decision::new(GateOutcome::Met, String::new());
+            return GateDecision::new(GateOutcome::Met, String::new());
         }
         if outcome == GateOutcome::Missed {
-            return Decision::new(outcome, below(-margin));
+            return GateDecision::new(outcome, below(-margin));
         }
         if pair.interval.is_none() {
-            return Decision::new(outcome, "these questions give no interval");
+            return GateDecision::new(outcome, "these questions give no interval");
         }
         // Planned for equal systems; where there are already that many questions, for the difference
         // that was observed.
@@ -294,7 +299,7 @@ impl GateCheck<'_> {
         pair: &Difference<'_>,
         [_, second]: &[String; 2],
         questions: usize,
-    ) -> Decision {
+    ) -> GateDecision {
         if !pair.of.differs {
             let place = " at this difference";
             let mut decision = self.undecided(pair.error(), questions, pair.estimate, place);
@@ -302,9 +307,9 @@ impl GateCheck<'_> {
             return decision;
         }
         if pair.estimate > 0.0 {
-            Decision::new(GateOutcome::Met, String::new())
+            GateDecision::new(GateOutcome::Met, String::new())
         } else {
-            Decision::new(GateOutcome::Missed, format!("{second} is better"))
+            GateDecision::new(GateOutcome::Missed, format!("{second} is better"))
         }
     }
 
@@ -314,14 +319,14 @@ impl GateCheck<'_> {
         pair: &Difference<'_>,
         [_, second]: &[String; 2],
         metric: &MetricComparison,
-    ) -> Decision {
+    ) -> GateDecision {
         let alpha = 1.0 - self.comparison.options.level;
         if pair.of.differs && pair.estimate < 0.0 {
-            return Decision::new(GateOutcome::Missed, format!("{second} is better"));
+            return GateDecision::new(GateOutcome::Missed, format!("{second} is better"));
         }
         if !pair.of.differs && pair.of.is_at_look {
             let reason = "the run was to end at a look, where not being worse takes a margin";
-            return Decision::new(GateOutcome::Undecided, reason);
+            return GateDecision::new(GateOutcome::Undecided, reason);
         }
         // Differences that are all 0 give p = 1 however many questions there are: the number of
         // questions decides whether a p could have been significant.
@@ -336,9 +341,9 @@ impl GateCheck<'_> {
                 counted(metric.questions, "question"),
                 crate::stats::rounded(alpha)
             );
-            return Decision::new(GateOutcome::Undecided, reason);
+            return GateDecision::new(GateOutcome::Undecided, reason);
         }
-        Decision::new(GateOutcome::Met, String::new())
+        GateDecision::new(GateOutcome::Met, String::new())
     }
 
     /// Undecided, with the number of questions that would decide at this distance from the threshold.
@@ -348,13 +353,13 @@ impl GateCheck<'_> {
         questions: usize,
         distance: f64,
         place: &str,
-    ) -> Decision {
+    ) -> GateDecision {
         let needed = self.needed(error, questions, distance);
         let reason = match needed {
             Some(needed) => format!("about {} would decide{place}", counted(needed, "question")),
             None => "these questions do not decide".to_owned(),
         };
-        Decision {
+        GateDecision {
             outcome: GateOutcome::Undecided,
             reason,
             questions_needed: needed,
@@ -502,22 +507,22 @@ fn within_margin(interval: Option<Interval>, margin: f64) -> GateOutcome {
 }
 
 /// Why two systems have no test.
-fn untested(metric: &MetricComparison, labels: &[String; 2]) -> Decision {
+fn untested(metric: &MetricComparison, labels: &[String; 2]) -> GateDecision {
     let name = &metric.metric.name;
     let has_none = |system: &&SystemMean| labels.contains(&system.label) && system.own_cases == 0;
     if let Some(system) = metric.systems.iter().find(has_none) {
         let reason = format!("{} has no value of {name}", system.label);
-        return Decision::new(GateOutcome::Unchecked, reason);
+        return GateDecision::new(GateOutcome::Unchecked, reason);
     }
     let cases = metric.cases.len();
     if cases == 0 {
         let reason = format!("no case has {name} of every system: no test possible");
-        return Decision::new(GateOutcome::Unchecked, reason);
+        return GateDecision::new(GateOutcome::Unchecked, reason);
     }
     let of_question = if cases > 1 { " of 1 question" } else { "" };
     let shared = counted(cases, "shared case");
     let reason = format!("{shared}{of_question}: no test possible");
-    Decision::new(GateOutcome::Undecided, reason)
+    GateDecision::new(GateOutcome::Undecided, reason)
 }
 
 /// The numbers, then the reason.
