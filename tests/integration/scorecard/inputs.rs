@@ -112,9 +112,10 @@ fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
             .to_owned()
     };
     let beta = row("beta");
+    // Outputs of 2 and 4 words: 3 plus and minus 12.7 standard errors of 1, and no count is below 0.
     assert_eq!(
         beta.split_whitespace().take(6).collect::<Vec<_>>(),
-        ["beta", "3.0", "-", "-", "-", "-"]
+        ["beta", "3.0", "[0.0,", "15.7]", "-", "-"]
     );
     assert!(row("alpha").contains(" 50.0 "), "{}", row("alpha"));
     let again = work.run(&["rescore", "out"]).exits_with(0);
