@@ -188,10 +188,11 @@ impl OneOrder {
         let Some(mean) = self.mean() else {
             return Vec::new();
         };
+        let count = self.count();
         let mut influences = Vec::new();
         for (question, values) in &self.values {
             let deviation: f64 = values.iter().map(|value| value - mean).sum();
-            influences.push((*question, deviation / self.count()));
+            influences.push((*question, deviation / count));
         }
         influences
     }
