@@ -30,7 +30,7 @@ pub(super) fn further_samples(
     let items = by_item(question, samples, call.items().len());
     let mut further = 0;
     for samples in items {
-        // A call about several criteria goes on until the vote on each of them is settled.
+        // A call about several criteria is asked again until the vote on each of them is settled.
         let needed = question.samples_needed(&samples, left as usize, member.merge, mode);
         further = further.max(needed);
     }

@@ -210,6 +210,16 @@ fn one_failed_order_leaves_the_other_and_is_counted() {
         (&system["label"], &system["unscored"]),
         (&json!("b"), &json!(1))
     );
+    // The other order of that question counts: b wins all that were judged.
+    let pair = &json["pairwise"]["pairs"][0];
+    assert_eq!(
+        (
+            &pair["win_rate"],
+            &pair["questions"],
+            &pair["orders"]["both"]
+        ),
+        (&json!(1.0), &json!(4), &json!(3))
+    );
     // Of the case without its verdict b has 1 for one order, and 0 to 1 for the other.
     assert_eq!(system["bounds"], json!({"low": 0.875, "high": 1.0}));
 }

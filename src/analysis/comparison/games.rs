@@ -147,9 +147,10 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
             low: value,
             high: value,
         },
+        // Of an unfinished run, what was not asked has the components of other cases, whose weights add to more.
         None => Interval {
-            low: score.filled(0.0).0,
-            high: score.filled(1.0).0,
+            low: score.filled(0.0).0.max(0.0),
+            high: score.filled(1.0).0.min(1.0),
         },
     };
     Game {
@@ -190,13 +191,17 @@ pub(super) struct PairSample {
 }
 
 impl SharedCases<'_> {
-    /// The verdicts of the shared cases.
+    /// The verdicts on systems with a value, of all cases: where one order has no verdict, the other one still counts.
     pub(super) fn verdicts(&self) -> Vec<PairVerdict> {
+        let participants: BTreeSet<usize> =
+            self.order[..self.participants].iter().copied().collect();
         let mut verdicts = Vec::new();
-        for case in &self.cases {
+        for case in &self.by_id {
             let question = self.question_of[*case];
             for game in self.games_of(*case) {
-                if let Some(value) = game.value {
+                let are_counted =
+                    participants.contains(&game.first) && participants.contains(&game.second);
+                if let Some(value) = game.value.filter(|_| are_counted) {
                     verdicts.push(PairVerdict::new(question, game.first, game.second, value));
                 }
             }
@@ -213,7 +218,7 @@ impl SharedCases<'_> {
     /// What these pairs are tested by; `None` where the verdicts allow no test.
     pub(super) fn pair_sample(&self, ranks: &[(usize, usize)]) -> Option<PairSample> {
         let verdicts = self.verdicts();
-        let distinct: BTreeSet<usize> = self.questions.iter().copied().collect();
+        let distinct: BTreeSet<usize> = verdicts.iter().map(|own| own.question).collect();
         let questions: Vec<usize> = distinct.into_iter().collect();
         let is_enough = questions.len() >= FEWEST_ADJUSTED;
         let mut plain = Vec::with_capacity(ranks.len());

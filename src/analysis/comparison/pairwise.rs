@@ -1,4 +1,4 @@
-//! What only pairs of answers tell: strengths, what the place and the length of an answer do, and cycles.
+//! What only pairs of answers show: strengths, what the place and the length of an answer do, and cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::stats::{
 /// Verdicts of opposite orders add to 1 where both say the same; sums of weighted verdicts differ in their last digits.
 const SAME: f64 = 1e-9;
 
-/// What pairs of answers tell beyond means and tests.
+/// What pairs of answers show beyond means and tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pairwise {
     /// The systems, best first, with their strengths.
@@ -134,7 +134,7 @@ impl OrderCounts {
     }
 }
 
-/// What the pairs of these observations tell, beside their comparison; `None` if they are not of pairs.
+/// What the pairs of these observations show, beyond their comparison; `None` if they are not of pairs.
 pub fn pairwise(
     observations: &Observations,
     comparison: &MetricComparison,

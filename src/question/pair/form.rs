@@ -73,7 +73,7 @@ impl PairForm {
         Ok(Reading::new(Verdict::Preference(preference)).with_feedback(explanation(text)))
     }
 
-    /// What a reply lacks.
+    /// What an unreadable reply does not have.
     fn expected(self) -> &'static str {
         match self {
             Self::Winner => "no \"winner\" in the reply's object",

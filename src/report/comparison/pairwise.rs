@@ -1,4 +1,4 @@
-//! What pairs of answers tell beyond their comparison: strengths, the orders of each pair, sentences on place and length.
+//! What pairs of answers show beyond their comparison: strengths, the orders of each pair, sentences on place and length.
 
 use super::legend::explained;
 use crate::analysis::comparison::{Comparison, OrderCounts, PairRecord, Pairwise};
