@@ -11,6 +11,7 @@ mod endpoint_stats;
 mod expected;
 mod ids;
 mod judge_reply;
+mod label_sheet;
 mod model_end;
 mod note;
 pub(crate) mod python_json;
@@ -37,6 +38,11 @@ pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub(crate) use judge_reply::after_thinking;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
+pub use label_sheet::{
+    ADJUDICATOR, EarlierLabel, FrameAnswer, GivenLabel, ItemLabel, LABEL_SCHEMA, LabelDraw,
+    LabelFile, LabelKind, LabelLevel, LabelScale, LabelSheet, LabelUnit, PageItem, PageSide,
+    PairFrame, RaterPage, SheetItem,
+};
 pub(crate) use model_end::today;
 pub use model_end::{EndStage, EndingModel, ModelEnd};
 pub use note::{Note, Severity};
