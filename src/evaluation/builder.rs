@@ -12,7 +12,7 @@ use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::looks::observed_systems;
 use super::options::EvaluationOptions;
-use super::pairs::{ChosenPairs, PairChoice, PairTerms};
+use super::pairs::{ChosenPairs, PairChoice, PairOrders, PairTerms};
 use super::prepared::Prepared;
 use super::preset::Preset;
 use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
@@ -192,6 +192,10 @@ impl Evaluation {
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
         let chosen_pairs = paired(&mut inputs, &options)?;
+        let orders = chosen_pairs.as_ref().map(|chosen| chosen.orders);
+        if orders == Some(PairOrders::Auto) && options.scoring.until.is_none() && rule.is_none() {
+            inputs.notes.push(NO_LOOKS.to_owned());
+        }
         if options.scoring.compat {
             // Some references repeat an unreadable reply more often than we do; with fewer
             // attempts, compat could not give their number.
@@ -284,6 +288,9 @@ impl Evaluation {
         Ok(run)
     }
 }
+
+/// A note on pairs whose second order could only be left out at a look.
+const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
 
 /// Puts the answers together in pairs, if they are to be compared.
 fn paired(inputs: &mut LoadedInputs, options: &EvaluationOptions) -> Result<Option<ChosenPairs>> {

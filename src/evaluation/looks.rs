@@ -2,8 +2,10 @@
 //!
 //! The order depends on the seed and the questions alone, and a look on the answers to the questions before it: a run that was
 //! killed and is continued has the same looks and the same decisions.
+//!
+//! Pairs with `--orders auto` are first shown in one order, and in the other one after all questions, where that can still matter.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use rand::SeedableRng;
@@ -27,12 +29,52 @@ pub(super) struct LookedRun {
     /// Every pair of system and case with an answer.
     answered: HashSet<(SystemName, CaseId)>,
     systems: Vec<SystemName>,
+    /// The pairs of answers in the order that is shown last; empty where all orders are shown at once.
+    second_orders: Vec<SecondOrder>,
+}
+
+/// A pair of answers in the order that is shown last.
+struct SecondOrder {
+    systems: [SystemName; 2],
+    /// Of the pair in this order.
+    name: SystemName,
+    case: CaseId,
+}
+
+/// What is asked until a look.
+pub(super) struct Stage {
+    cases: HashSet<CaseId>,
+    /// Pairs of answers in the order that is not shown.
+    not_shown: HashSet<(SystemName, CaseId)>,
+}
+
+impl Stage {
+    /// Whether this case of a system, or of a pair by its name, is part of it.
+    pub(super) fn has(&self, system: &SystemName, case: &CaseId) -> bool {
+        // Most runs show everything, and need no copy of names for a look-up.
+        let is_shown =
+            self.not_shown.is_empty() || !self.not_shown.contains(&(system.clone(), case.clone()));
+        self.cases.contains(case) && is_shown
+    }
 }
 
 impl LookedRun {
-    pub(super) fn new(rule: Arc<dyn LookRule>, inputs: &LoadedInputs, seed: u64) -> Self {
+    /// With `one_order_first`, the second order of each pair of answers comes after all questions.
+    pub(super) fn new(
+        rule: Arc<dyn LookRule>,
+        inputs: &LoadedInputs,
+        seed: u64,
+        one_order_first: bool,
+    ) -> Self {
         let questions = in_random_order(all_items(inputs), seed);
         let systems = systems(inputs);
+        let pairs = rule.pair_count(systems.len());
+        let mut schedule = LookSchedule::of(questions.len(), pairs);
+        let mut second_orders = Vec::new();
+        if one_order_first {
+            schedule = LookSchedule::one_order_first(questions.len(), pairs);
+            second_orders = second_orders_of(&inputs.plain, questions.iter().flatten());
+        }
         let mut answered = HashSet::new();
         for item in all_items(inputs) {
             for system in systems_of(item) {
@@ -40,36 +82,50 @@ impl LookedRun {
             }
         }
         Self {
-            schedule: rule.schedule(questions.len(), systems.len()),
+            schedule,
             rule,
             questions,
             answered,
             systems,
+            second_orders,
         }
     }
 
-    /// The cases that are asked until the look at this index.
-    pub(super) fn cases_until(&self, at: usize) -> HashSet<CaseId> {
-        let count = self.schedule.looks.get(at).map_or(0, |look| look.questions);
+    /// What is asked until the look at this index, at most, or given what the look before it said.
+    pub(super) fn stage(&self, at: usize, before: Option<&RunLooks>) -> Stage {
+        let look = self.schedule.looks.get(at);
+        let count = look.map_or(0, |look| look.questions);
         let asked = self.questions.iter().take(count).flatten();
-        asked.cloned().collect()
+        let cases: HashSet<CaseId> = asked.cloned().collect();
+        let is_in_one_order = look.is_some_and(|look| look.one_order);
+        let mut not_shown = HashSet::new();
+        for pair in &self.second_orders {
+            let [one, other] = &pair.systems;
+            let can_matter =
+                before.is_none_or(|before| before.waits_for(one.as_str(), other.as_str()));
+            if cases.contains(&pair.case) && (is_in_one_order || !can_matter) {
+                not_shown.insert((pair.name.clone(), pair.case.clone()));
+            }
+        }
+        Stage { cases, not_shown }
     }
 
-    /// What the look at this index says; of these scores those of its questions count.
+    /// What the look at this index says after its stage; of these scores those of the stage count.
     ///
     /// # Errors
     /// For a metric that no answer has.
     pub(super) fn look(
         &self,
         at: usize,
+        stage: &Stage,
+        before: Option<&RunLooks>,
         manifest: &Manifest,
         scored: &[Arc<ScoredAnswer>],
     ) -> Result<RunLooks> {
-        let cases = self.cases_until(at);
         let mut own = scored.to_vec();
-        own.retain(|answer| cases.contains(&answer.case.case_id));
+        own.retain(|answer| stage.has(&answer.system, &answer.case.case_id));
         let mut unanswered = HashSet::new();
-        for case in &cases {
+        for case in &stage.cases {
             for system in &self.systems {
                 let pair = (system.clone(), case.clone());
                 if !self.answered.contains(&pair) {
@@ -86,9 +142,21 @@ impl LookedRun {
         let found = self.rule.pairs(&answers, manifest.row(), &self.schedule)?;
         let mut looks = RunLooks::new(self.rule.until(), &self.schedule, at, found);
         if looks.is_early() {
-            looks.cases = cases.iter().map(ToString::to_string).collect();
+            looks.cases = stage.cases.iter().map(ToString::to_string).collect();
             looks.cases.sort_unstable();
+        } else if let Some(before) = before
+            && before.is_in_one_order()
+        {
+            looks.keep_settled(before);
         }
+        for (name, case) in &stage.not_shown {
+            let cases = looks.not_shown.entry(name.to_string()).or_default();
+            cases.push(case.to_string());
+        }
+        looks
+            .not_shown
+            .values_mut()
+            .for_each(|own| own.sort_unstable());
         Ok(looks)
     }
 }
@@ -126,6 +194,48 @@ fn systems_of(item: &Item) -> impl Iterator<Item = &SystemName> {
 
 fn all_items(inputs: &LoadedInputs) -> impl Iterator<Item = &Item> {
     inputs.rubric.iter().chain(inputs.plain.iter())
+}
+
+/// The order of each pair of answers that is shown last. By turns over the cases in the order in which they are asked, so that each
+/// system is first in half of the questions before every look, or in one more or less.
+fn second_orders_of<'a>(
+    pairs: &[Item],
+    cases: impl Iterator<Item = &'a CaseId>,
+) -> Vec<SecondOrder> {
+    let mut by_case: HashMap<&CaseId, Vec<[&SystemName; 2]>> = HashMap::new();
+    let mut names: BTreeSet<&SystemName> = BTreeSet::new();
+    for pair in pairs {
+        let Some(other) = &pair.other else { continue };
+        let systems = [&pair.answer.system, &other.system];
+        names.extend(systems);
+        by_case.entry(&pair.case.case_id).or_default().push(systems);
+    }
+    let place_of: HashMap<&SystemName, usize> = names.into_iter().zip(0..).collect();
+    let mut turns: HashMap<[&SystemName; 2], usize> = HashMap::new();
+    let mut second_orders = Vec::new();
+    for case in cases {
+        for [first, second] in by_case.remove(case).unwrap_or_default() {
+            let is_by_name = first < second;
+            if !is_by_name {
+                continue;
+            }
+            // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
+            let start = place_of[first] + place_of[second];
+            let turn = turns.entry([first, second]).or_insert(start);
+            let last = if *turn % 2 == 0 {
+                [second, first]
+            } else {
+                [first, second]
+            };
+            *turn += 1;
+            second_orders.push(SecondOrder {
+                systems: last.map(Clone::clone),
+                name: SystemName::of_pair(last[0], last[1]),
+                case: case.clone(),
+            });
+        }
+    }
+    second_orders
 }
 
 /// The cases by question, the questions in random order. Cases with the same question stay together, since they are no
@@ -174,5 +284,44 @@ mod tests {
         // Without texts each case is a question.
         let bare = [item("a", ""), item("b", " ")];
         assert_eq!(in_random_order(bare.iter(), 1).len(), 2);
+    }
+
+    #[test]
+    fn each_system_of_a_pair_is_first_in_half_of_the_questions_before_every_look() {
+        let cases: Vec<CaseId> = (0..40).map(|at| format!("c{at}").into()).collect();
+        let mut pairs = Vec::new();
+        for case in &cases {
+            let shared = Arc::new(TestCase::without_rubric(case.clone(), "Why?"));
+            for [first, second] in [["a", "b"], ["b", "a"], ["a", "c"], ["c", "a"]] {
+                let answer = |name: &str| Answer::new(name.into(), case.clone(), name);
+                pairs.push(Item::pair(
+                    Arc::clone(&shared),
+                    answer(first),
+                    answer(second),
+                ));
+            }
+        }
+        let found = second_orders_of(&pairs, cases.iter());
+        // One order of each pair in each case.
+        assert_eq!(found.len(), 80);
+        for asked in [16, 24, 40] {
+            let counts = ["a vs b", "b vs a", "a vs c", "c vs a"].map(|name| {
+                let before = |own: &&SecondOrder| cases[..asked].contains(&own.case);
+                let own = found.iter().filter(|own| own.name.as_str() == name);
+                own.filter(before).count()
+            });
+            assert_eq!(counts, [asked / 2; 4]);
+        }
+        pairs.reverse();
+        let names = |orders: &[SecondOrder]| {
+            let names = orders
+                .iter()
+                .map(|own| (own.name.clone(), own.case.clone()));
+            names.collect::<HashSet<_>>()
+        };
+        assert_eq!(
+            names(&found),
+            names(&second_orders_of(&pairs, cases.iter()))
+        );
     }
 }

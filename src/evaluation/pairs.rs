@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Item, SystemName};
 use crate::error::{Error, Result};
+use crate::record::{Manifest, PAIRS_SETTING};
 
 /// Up to so many systems every pair is compared, unless a design is chosen.
 // Four systems make six pairs; the number of pairs, and so the cost, grows with the square of the systems.
@@ -31,12 +32,14 @@ pub struct PairChoice {
         hide_possible_values = true
     )]
     pub design: Option<PairDesign>,
-    /// Show each pair in both orders, or in one, balanced over the questions
+    /// Show each pair in both orders, in one, balanced over the questions, or in the second only where it can matter
     ///
-    /// Judges prefer a place: both orders cancel that within each question, one order over all of them, for half of the calls.
+    /// Judges prefer a place: both orders cancel that within each question, one order over all of them, for half of the calls. auto
+    /// is for --until: pairs that one order over all questions does not decide are then shown in the other one. Without --until
+    /// all are.
     #[arg(
         long,
-        value_name = "both|one",
+        value_name = "both|one|auto",
         value_enum,
         default_value_t,
         hide_possible_values = true
@@ -70,6 +73,8 @@ pub enum PairOrders {
     Both,
     /// One, each system first in half of the questions of a pair.
     One,
+    /// The same at first, then the other one for pairs that are not decided; all of both in a run that asks everything.
+    Auto,
 }
 
 /// How the pairs of a run were chosen, for its record.
@@ -85,6 +90,15 @@ pub struct ChosenPairs {
     /// The seed of what is random; `None` where nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+}
+
+impl ChosenPairs {
+    /// The orders of a recorded run, if it is one of pairs.
+    pub(super) fn orders_of(manifest: &Manifest) -> Option<PairOrders> {
+        let setting = manifest.settings.get(PAIRS_SETTING)?;
+        let chosen = Self::deserialize(setting).ok()?;
+        Some(chosen.orders)
+    }
 }
 
 /// What else decides which pairs are compared.
@@ -108,7 +122,7 @@ impl PairChoice {
         };
         let by_baseline = terms.baseline.map(|_| PairDesign::Baseline);
         let design = self.design.or(by_baseline).unwrap_or(by_number);
-        let is_random = design == PairDesign::Cycle || self.orders == PairOrders::One;
+        let is_random = design == PairDesign::Cycle || self.orders != PairOrders::Both;
         ChosenPairs {
             design,
             orders: self.orders,
@@ -310,7 +324,7 @@ fn matches_of<'a>(
 
 /// The pairs in both orders, or each in one. A circle is balanced as it is: every system once first and once second.
 fn in_orders<'a>(mut shown: Vec<Shown<'a>>, chosen: &ChosenPairs, seed: u64) -> Vec<Shown<'a>> {
-    if chosen.orders == PairOrders::Both {
+    if chosen.orders != PairOrders::One {
         let exchanged: Vec<Shown<'a>> = shown.iter().map(|own| own.exchanged()).collect();
         shown.extend(exchanged);
         return shown;
@@ -438,6 +452,10 @@ mod tests {
         assert_eq!((pairs.len(), chosen.design), (24, PairDesign::All));
         assert_eq!(places(&pairs, "c2")["s1"], [2, 2]);
         assert_eq!(chosen.seed, None);
+        // What is shown first is decided by the looks: the record needs the seed.
+        let auto = options(PairDesign::All, PairOrders::Auto);
+        let (same, chosen) = auto.pairs_of(&answers(3, 4), seeded(1)).unwrap();
+        assert_eq!((same.len(), chosen.seed), (24, Some(1)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
 use super::looks::LookedRun;
 use super::options::EvaluationOptions;
+use super::pairs::{ChosenPairs, PairOrders};
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::analysis::comparison::{Look, LookRule};
@@ -74,7 +75,8 @@ impl Prepared {
     pub(super) fn looked_run(&self) -> Option<LookedRun> {
         let rule = Arc::clone(self.rule.as_ref()?);
         let seed = self.options.scoring.seed;
-        Some(LookedRun::new(rule, &self.inputs, seed))
+        let one_order_first = ChosenPairs::orders_of(&self.manifest) == Some(PairOrders::Auto);
+        Some(LookedRun::new(rule, &self.inputs, seed, one_order_first))
     }
 
     /// What is asked at most until each look at the run, with what is cached already; empty for a run that asks everything.
@@ -87,12 +89,12 @@ impl Prepared {
             return Ok(costs);
         };
         for (at, look) in looked.schedule.looks.iter().enumerate() {
-            let cases = looked.cases_until(at);
+            let stage = looked.stage(at, None);
             let out = self.out_dir();
             let mut work = self.jobs(&self.scorers, Some(&out), &Arc::default())?;
             for job in &mut work.jobs {
                 let items = job.items.iter();
-                let own = items.filter(|item| cases.contains(&item.case.case_id));
+                let own = items.filter(|item| stage.has(&item.system(), &item.case.case_id));
                 job.items = own.cloned().collect();
             }
             let planned = super::plan(&work.jobs, &mut NoEvents).await?;

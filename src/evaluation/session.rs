@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use super::judges::Endpoints;
 use super::legibility::shortened;
-use super::looks::LookedRun;
+use super::looks::{LookedRun, Stage};
 use super::prepared::{Prepared, Work};
 use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
-use crate::analysis::comparison::{Decision, RunLooks};
+use crate::analysis::comparison::RunLooks;
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::domain::{
     CaseId, EndingModel, JudgeReply, Role, ScoredAnswer, Severity, SystemName, UnscoredKind,
@@ -198,22 +198,25 @@ impl Run {
         stop: &StopHandle,
     ) -> Result<()> {
         let count = looked.schedule.looks.len();
+        let mut before: Option<RunLooks> = None;
         for at in 0..count {
-            let cases = looked.cases_until(at);
-            self.ask_stage(Some(&cases), events, stop).await?;
-            if !self.pending_in(Some(&cases)).iter().all(Vec::is_empty) {
+            let stage = looked.stage(at, before.as_ref());
+            self.ask_stage(Some(&stage), events, stop).await?;
+            if !self.pending_in(Some(&stage)).iter().all(Vec::is_empty) {
                 // Without these answers, a pair could be decided by those that happen to be there.
                 return Err(
                     self.stopped("a question before this look has an answer without a reply")
                 );
             }
             let is_last = at + 1 == count;
-            let looks = looked.look(at, self.record.manifest(), &self.scored)?;
+            let manifest = self.record.manifest();
+            let looks = looked.look(at, &stage, before.as_ref(), manifest, &self.scored)?;
             self.note_look(&looks);
             if is_last || looks.decided_at.is_some() {
-                self.end_at(&looks, cases);
+                self.end_at(looks, &stage);
                 break;
             }
+            before = Some(looks);
             // A stop after the last reply of a stage: more is to be asked, and must not be.
             if let Some(reason) = stop.reason() {
                 return Err(self.stopped(&reason));
@@ -223,33 +226,32 @@ impl Run {
     }
 
     /// Ends the run at this look: later answers that are scored from the cache are no part of it.
-    fn end_at(&mut self, looks: &RunLooks, cases: HashSet<CaseId>) {
-        if looks.is_early() {
-            self.scored
-                .retain(|answer| cases.contains(&answer.case.case_id));
-        }
-        self.record.note_looks(looks.clone());
+    fn end_at(&mut self, looks: RunLooks, stage: &Stage) {
+        self.scored
+            .retain(|answer| stage.has(&answer.system, &answer.case.case_id));
+        self.record.note_looks(looks);
     }
 
     /// Shows what a look says.
     fn note_look(&self, looks: &RunLooks) {
         let [asked, all] = looks.questions();
-        let undecided = looks
-            .pairs
-            .iter()
-            .filter(|pair| pair.decision == Decision::Undecided);
-        let undecided = undecided.count();
+        let settled = looks.pairs.iter().filter(|pair| pair.is_settled()).count();
         let pairs = looks.pairs.len();
+        let orders = if looks.is_in_one_order() {
+            ", in one order"
+        } else {
+            ""
+        };
         let next = if looks.decided_at.is_some() || !looks.is_early() {
             ""
         } else {
             "; asking on"
         };
         let text = format!(
-            "look {} of {} ({asked} of {all} questions): {} of {pairs} decided or futile{next}",
+            "look {} of {} ({asked} of {all} questions{orders}): {} of {pairs} decided or futile{next}",
             looks.look,
             looks.schedule.looks.len(),
-            counted(pairs - undecided, "pair"),
+            counted(settled, "pair"),
         );
         (self.prepared.notify)(Severity::Info, &text);
     }
@@ -259,27 +261,32 @@ impl Run {
         let Some(looked) = &self.looks else {
             return Ok(());
         };
-        for at in 0..looked.schedule.looks.len() {
-            let cases = looked.cases_until(at);
-            if !self.pending_in(Some(&cases)).iter().all(Vec::is_empty) {
+        let count = looked.schedule.looks.len();
+        let mut before: Option<RunLooks> = None;
+        for at in 0..count {
+            let stage = looked.stage(at, before.as_ref());
+            if !self.pending_in(Some(&stage)).iter().all(Vec::is_empty) {
                 return Ok(());
             }
-            let looks = looked.look(at, self.record.manifest(), &self.scored)?;
-            if looks.decided_at.is_some() {
+            let manifest = self.record.manifest();
+            let looks = looked.look(at, &stage, before.as_ref(), manifest, &self.scored)?;
+            // After the last look there may be orders left that cannot matter.
+            if looks.decided_at.is_some() || at + 1 == count {
                 self.planned.pending = vec![Vec::new(); self.jobs.len()];
                 self.planned.groups.clear();
                 self.planned.plan.askable_now = 0;
                 self.planned.plan.at_most = 0;
                 return Ok(());
             }
+            before = Some(looks);
         }
         Ok(())
     }
 
-    /// The answers of these cases (all without any) that are not scored yet, for each job.
-    fn pending_in(&self, cases: Option<&HashSet<CaseId>>) -> Vec<Vec<usize>> {
+    /// The answers of this stage (all without one) that are not scored yet, for each job.
+    fn pending_in(&self, stage: Option<&Stage>) -> Vec<Vec<usize>> {
         let mut pending = self.planned.pending.clone();
-        let Some(cases) = cases else { return pending };
+        let Some(stage) = stage else { return pending };
         let scored: HashSet<ScoredPlace<'_>> =
             self.scored.iter().map(|own| place_of(own)).collect();
         for (job, own) in self.jobs.iter().zip(&mut pending) {
@@ -287,22 +294,22 @@ impl Run {
                 let item = &job.items[*index];
                 let case = &item.case.case_id;
                 let place = (job.scorer.name(), item.system(), case);
-                cases.contains(case) && !scored.contains(&place)
+                stage.has(&place.1, case) && !scored.contains(&place)
             });
         }
         pending
     }
 
-    /// Makes the planned calls about these cases (all without any), again if another model answers than before.
+    /// Makes the planned calls of this stage (all without one), again if another model answers than before.
     async fn ask_stage(
         &mut self,
-        cases: Option<&HashSet<CaseId>>,
+        stage: Option<&Stage>,
         events: &mut dyn EventSink,
         stop: &StopHandle,
     ) -> Result<()> {
         let mut asked = Ok(RunOutcome::default());
         if !self.planned.is_done() {
-            asked = self.ask_pending(cases, events, stop).await;
+            asked = self.ask_pending(stage, events, stop).await;
         }
         // Ends, because a session accepts every model that has answered in it; only a new one
         // contradicts again.
@@ -312,11 +319,11 @@ impl Run {
             let Ok(outcome) = &mut asked else { break };
             if outcome.stopped.is_some() {
                 // The plan from before counted other answers as done than this one does.
-                outcome.unfinished = self.pending_in(cases).iter().map(Vec::len).sum();
+                outcome.unfinished = self.pending_in(stage).iter().map(Vec::len).sum();
                 break;
             }
             if !self.planned.is_done() {
-                asked = self.ask_pending(cases, events, stop).await;
+                asked = self.ask_pending(stage, events, stop).await;
             }
         }
         match asked {
@@ -363,12 +370,12 @@ impl Run {
 
     async fn ask_pending(
         &mut self,
-        cases: Option<&HashSet<CaseId>>,
+        stage: Option<&Stage>,
         events: &mut dyn EventSink,
         stop: &StopHandle,
     ) -> Result<RunOutcome> {
         // Only here: a run from cache has neither a budget to spend nor a clock to mind.
-        let pending = self.pending_in(cases);
+        let pending = self.pending_in(stage);
         if pending.iter().all(Vec::is_empty) {
             return Ok(RunOutcome::default());
         }

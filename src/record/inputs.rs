@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::LineReader;
 use super::manifest::Manifest;
 use super::writer::write_line;
+use crate::analysis::comparison::RunLooks;
 use crate::dataset::with_text;
 use crate::domain::{CaseId, FieldInFile, Item, SystemName, TestCase};
 use crate::error::{Error, Result};
@@ -129,9 +130,10 @@ impl Inputs {
         self.plain.iter().filter_map(|index| self.items.get(*index))
     }
 
-    /// Keeps the answers to these cases.
-    pub fn keep_cases(&mut self, cases: &HashSet<&str>) {
-        let is_kept = |item: &Item| cases.contains(item.case.case_id.as_str());
+    /// Keeps what was asked of a run that ended at a look.
+    pub fn keep_asked(&mut self, looks: &RunLooks) {
+        let is_kept =
+            |item: &Item| looks.has_asked(item.system().as_str(), item.case.case_id.as_str());
         if !self.pairs.is_empty() {
             let pairs: Vec<Item> = self.pairs().into_iter().filter(is_kept).collect();
             *self = Self::of_pairs(&pairs);

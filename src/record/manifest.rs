@@ -249,6 +249,11 @@ impl Manifest {
         Some(looks.cases.iter().map(String::as_str).collect())
     }
 
+    /// The looks at the run, if it ended before all was asked.
+    pub fn ending_looks(&self) -> Option<&RunLooks> {
+        self.looks.as_ref().filter(|looks| looks.leaves_out())
+    }
+
     /// The looks at the run, if one was made before its end: p values and plain intervals do not hold then.
     pub fn early_looks(&self) -> Option<&RunLooks> {
         self.looks

@@ -67,8 +67,8 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
         manifest.count_answers(dir)?;
     }
     let mut inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();
-    if let Some(asked) = manifest.asked_cases() {
-        inputs.keep_cases(&asked);
+    if let Some(looks) = manifest.ending_looks() {
+        inputs.keep_asked(looks);
     }
     let mut scored = load_scores(dir, &manifest, &inputs.cases)?;
     let is_finished = manifest.status == RunStatus::Complete;

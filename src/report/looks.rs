@@ -34,15 +34,32 @@ fn ending(looks: &RunLooks) -> String {
         None => String::new(),
     };
     format!(
-        "Ended at look {} of {count}, after {asked} of {} (--until {}): {}{what}.",
+        "Ended at look {} of {count}, after {asked} of {}{} (--until {}): {}{what}.",
         looks.look,
         counted(all, "question"),
+        orders(looks),
         looks.until,
         reason(looks),
     )
 }
 
+/// ` in one order`, if pairs were not shown in the other.
+fn orders(looks: &RunLooks) -> &'static str {
+    if looks.is_in_one_order() {
+        " in one order"
+    } else {
+        ""
+    }
+}
+
 fn reason(looks: &RunLooks) -> &'static str {
+    if looks.decided_at.is_none() {
+        return if looks.leaves_out() {
+            "all that can matter is asked, not all is decided"
+        } else {
+            "all is asked, not all is decided"
+        };
+    }
     let has = |decision: Decision| looks.pairs.iter().any(|pair| pair.decision == decision);
     if has(Decision::Futile) {
         if has(Decision::Above) || has(Decision::Below) {
@@ -50,10 +67,8 @@ fn reason(looks: &RunLooks) -> &'static str {
         } else {
             "futile to go on, the rest would hardly decide"
         }
-    } else if looks.decided_at.is_some() {
-        "decided"
     } else {
-        "all is asked, not all is decided"
+        "decided"
     }
 }
 
@@ -87,7 +102,11 @@ fn pair_line(pair: &PairDecision, unit: Unit, is_single: bool) -> String {
 pub(super) fn look_warning(looks: &RunLooks) -> String {
     let [asked, all] = looks.questions();
     let ended = if looks.is_early() {
-        format!("ended after {asked} of {}", counted(all, "question"))
+        format!(
+            "ended after {asked} of {}{}",
+            counted(all, "question"),
+            orders(looks)
+        )
     } else {
         "was looked at before its end".to_owned()
     };
@@ -130,5 +149,7 @@ mod tests {
         assert!(look_warning(&looks).contains("ended after 60 of 100 questions"));
         looks.pairs[0].decision = Decision::Futile;
         assert!(look_lines(&looks)[0].contains("futile to go on"));
+        looks.decided_at = None;
+        assert!(look_lines(&looks)[0].contains("not all is decided"));
     }
 }

@@ -210,8 +210,8 @@ async fn replay(
             .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are kept")
     })?;
     // A run that ended at a look has replies to the questions before it.
-    if let Some(asked) = manifest.asked_cases() {
-        inputs.keep_cases(&asked);
+    if let Some(looks) = manifest.ending_looks() {
+        inputs.keep_asked(looks);
     }
     let replies = RecordedReplies::of_run(run, manifest)?;
     let replies = Arc::new(if is_other_mode {

@@ -82,7 +82,7 @@ fn listed(run: PathBuf) -> ListedRun {
     ListedRun {
         judge_ends: ends.filter_map(|ending| ending.end.date).min(),
         status: match manifest.status {
-            RunStatus::Complete if manifest.asked_cases().is_some() => "decided",
+            RunStatus::Complete if manifest.ending_looks().is_some() => "decided",
             RunStatus::Complete => "complete",
             RunStatus::Stopped => "stopped",
             RunStatus::Running => "unfinished",

@@ -125,6 +125,15 @@ impl LookEstimate {
         })
     }
 
+    /// The same for a mean of two means, as one order of pairs has for its two places: each takes a degree of freedom.
+    #[must_use]
+    pub fn of_two_means(mut self) -> Self {
+        if let IntervalForm::Student(degrees) = &mut self.form {
+            *degrees = (*degrees - 1.0).max(1.0);
+        }
+        self
+    }
+
     /// The repeated interval at a look with this critical value. `None` where equal differences give none.
     pub fn interval(&self, critical: f64) -> Option<Interval> {
         let side = Normal::standard().cdf(critical);
@@ -258,6 +267,9 @@ mod tests {
         assert!((interval.low - (0.1 - half)).abs() < 1e-7, "{interval:?}");
         let wide = own.interval(3.356_9).unwrap();
         assert!(wide.low < interval.low && wide.high > interval.high);
+        // 38 degrees of freedom in place of 39.
+        let of_two = own.of_two_means().interval(1.959_964).unwrap();
+        assert!((of_two.high - (0.1 + 2.024_394 * own.standard_error)).abs() < 1e-7);
         // Equal differences have no error, and those of 0 and 1 an interval all the same.
         let equal = LookEstimate::of(&[0.0; 40], None, MetricValues::Any).unwrap();
         assert_eq!((equal.interval(2.0), equal.z(0.0)), (None, 0.0));

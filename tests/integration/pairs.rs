@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate, Recorded};
 use crate::support::judging::section;
-use crate::support::workspace::{Finished, Workspace};
+use crate::support::workspace::{Finished, Workspace, wait_until};
 
 /// The words of both answers in the order shown.
 fn lengths(request: &Recorded) -> [usize; 2] {
@@ -40,7 +40,10 @@ fn workspace(systems: &[(&str, usize)], cases: usize) -> Workspace {
 }
 
 fn pairs(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
-    let url = server.base_url();
+    work.run(&arguments(&server.base_url(), more))
+}
+
+fn arguments<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let all = [
         "pairs",
         "answers",
@@ -49,11 +52,18 @@ fn pairs(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
         "--model",
         "fake-judge",
         "--base-url",
-        &url,
+        url,
         "--out",
         "out",
     ];
-    work.run(&all.iter().chain(more).copied().collect::<Vec<_>>())
+    [&all[..], more].concat()
+}
+
+/// The number of the question.
+fn number(request: &Recorded) -> usize {
+    let question = section(request, "question");
+    let digits: String = question.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
 }
 
 /// The systems of the comparison with their means.
@@ -459,9 +469,7 @@ fn a_run_of_pairs_ends_when_it_is_decided_and_continues_without_until() {
     let work = workspace(&[("a", 10), ("b", 20)], 50);
     let server = FakeServer::start(Behaviour::good().saying(|request| {
         // The longer answer loses in one of eight questions, so that the differences vary.
-        let question = section(request, "question");
-        let digits: String = question.chars().filter(char::is_ascii_digit).collect();
-        let is_other = digits.parse::<usize>().unwrap() % 8 == 0;
+        let is_other = number(request) % 8 == 0;
         let [first, second] = lengths(request);
         verdict(if (first > second) != is_other {
             "A"
@@ -494,4 +502,156 @@ fn a_run_of_pairs_ends_when_it_is_decided_and_continues_without_until() {
         "{}",
         refused.stderr
     );
+}
+
+/// Prefers c to a and b in seven of eight questions; between a and b b in three of ten, else whatever comes first.
+fn follows_the_place(request: &Recorded) -> String {
+    let number = number(request);
+    let systems = ["response_a", "response_b"]
+        .map(|name| section(request, name).chars().next().unwrap_or_default());
+    let winner = if systems.contains(&'c') {
+        if number % 8 == 0 { 'a' } else { 'c' }
+    } else if number % 10 < 3 {
+        'b'
+    } else {
+        systems[0]
+    };
+    verdict(if winner == systems[0] { "A" } else { "B" })
+}
+
+const AUTO: [&str; 4] = ["--orders", "auto", "--until", "all"];
+
+#[test]
+fn one_order_decides_where_it_can_and_the_plan_says_what_comes_first() {
+    let work = workspace(&[("a", 10), ("c", 10)], 50);
+    let server = FakeServer::start(Behaviour::good().saying(follows_the_place));
+    let plan = pairs(&work, &server, &[&AUTO[..], &["--dry-run"]].concat()).exits_with(0);
+    let looks = "after 20, 30, 40, 50, 50 (both orders) questions, when at most 20, 30, 40, 50, 100 calls are made";
+    assert!(plan.stdout.contains(looks), "{}", plan.stdout);
+    let done = pairs(&work, &server, &AUTO).exits_with(0);
+    let manifest = work.json("out/manifest.json");
+    let looks = &manifest["looks"];
+    let asked = looks["looks"][looks["look"].as_u64().unwrap() as usize - 1]["questions"]
+        .as_u64()
+        .unwrap() as usize;
+    assert_eq!(looks["decided_at"], looks["look"], "{looks}");
+    assert!(asked < 50 && server.chat_count() == asked, "{looks}");
+    // Each system first in half of the questions.
+    let lines = work.lines("out/scores.jsonl");
+    let first = lines.iter().filter(|line| line["system"] == "a vs c");
+    assert_eq!((first.count(), lines.len()), (asked / 2, asked));
+    assert!(
+        done.stdout.contains("of 50 questions in one order"),
+        "{}",
+        done.stdout
+    );
+    let again = pairs(&work, &server, &AUTO).exits_with(0);
+    assert_eq!((again.stdout, server.chat_count()), (done.stdout, asked));
+    // Without --until the same command asks the rest, and everything holds again.
+    let all = pairs(&work, &server, &["--orders", "auto"])
+        .exits_with(0)
+        .says(&["every pair in both orders without --until"]);
+    assert_eq!(server.chat_count(), 100, "{}", all.stderr);
+    let compared = work.run(&["compare", "out"]).exits_with(0);
+    assert!(compared.stdout.contains("p = "), "{}", compared.stdout);
+}
+
+#[test]
+fn second_orders_are_asked_of_pairs_that_one_order_leaves_open() {
+    let work = workspace(&[("a", 10), ("b", 10), ("c", 10)], 50);
+    let server = FakeServer::start(Behaviour::good().saying(follows_the_place));
+    let done = pairs(&work, &server, &AUTO).exits_with(0);
+    let recorded = work.json("out/manifest.json")["looks"].clone();
+    // Three pairs in one order of 50 questions, then a and b in the other one.
+    assert_eq!(server.chat_count(), 200, "{recorded}");
+    assert_eq!(
+        (&recorded["look"], &recorded["decided_at"]),
+        (&json!(5), &json!(5))
+    );
+    let not_shown = recorded["not_shown"].as_object().unwrap();
+    assert_eq!(not_shown.len(), 4, "{recorded}");
+    assert_eq!(not_shown["a vs c"].as_array().unwrap().len(), 25);
+    for pair in recorded["pairs"].as_array().unwrap() {
+        assert_ne!(pair["decision"], "undecided", "{pair}");
+    }
+    assert!(
+        work.run(&["runs", "."])
+            .exits_with(0)
+            .stdout
+            .contains("decided")
+    );
+    assert_eq!(
+        work.run(&["rescore", "out"]).exits_with(0).stdout,
+        done.stdout
+    );
+    assert_eq!(work.lines("out/scores.jsonl").len(), 200);
+    work.run(&["compare", "out", "--require", "b>=a"])
+        .exits_with(0);
+    pairs(&work, &server, &["--orders", "auto"]).exits_with(0);
+    assert_eq!(server.chat_count(), 300);
+    // A run from cache leaves out what a run with calls does.
+    pairs(&work, &server, &AUTO).exits_with(0);
+    assert_eq!(work.lines("out/scores.jsonl").len(), 200);
+    assert_eq!(work.json("out/manifest.json")["looks"], recorded);
+}
+
+#[test]
+fn second_orders_survive_kills_and_budgets() {
+    let systems = [("a", 10), ("b", 10), ("c", 10)];
+    let expected = workspace(&systems, 50);
+    let server = FakeServer::start(Behaviour::good().saying(follows_the_place));
+    let done = pairs(&expected, &server, &AUTO).exits_with(0);
+
+    let work = workspace(&systems, 50);
+    let gate = Gate::holding(0..0);
+    let server = FakeServer::start(Behaviour::good().saying(follows_the_place).behind(&gate));
+    // In the first look, after all questions in one order, and in the second orders.
+    for answered in [31, 150, 160] {
+        gate.hold(answered..usize::MAX);
+        let url = server.base_url();
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_scholareval"))
+            .env_clear()
+            .env("HOME", work.path("."))
+            .env("OPENAI_API_KEY", "k")
+            .current_dir(work.path("."))
+            .args(arguments(
+                &url,
+                &[&AUTO[..], &["--concurrency", "1"]].concat(),
+            ))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("a call is held back", || server.chat_count() > answered);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(work.json("out/manifest.json")["looks"], Value::Null);
+    }
+    gate.open();
+    let spent = [&AUTO[..], &["--budget-tokens", "8000"]].concat();
+    pairs(&work, &server, &spent).exits_with(7);
+    assert_eq!(work.json("out/manifest.json")["looks"], Value::Null);
+    assert!(server.chat_count() < 200, "{}", server.chat_count());
+    let resumed = pairs(&work, &server, &AUTO).exits_with(0);
+    assert_eq!(resumed.stdout, done.stdout);
+    assert_eq!(
+        work.json("out/manifest.json")["looks"],
+        expected.json("out/manifest.json")["looks"]
+    );
+    assert_eq!(
+        work.read("out/scores.jsonl"),
+        expected.read("out/scores.jsonl")
+    );
+    // One call in flight at each kill.
+    assert!(server.chat_count() <= 203, "{}", server.chat_count());
+}
+
+#[test]
+fn few_questions_are_asked_in_both_orders_at_once() {
+    let work = workspace(&[("a", 10), ("c", 10)], 12);
+    let server = FakeServer::start(Behaviour::good().saying(follows_the_place));
+    pairs(&work, &server, &AUTO).exits_with(0);
+    assert_eq!(server.chat_count(), 24);
+    let looks = work.json("out/manifest.json")["looks"].clone();
+    assert_eq!(looks["looks"].as_array().unwrap().len(), 1, "{looks}");
 }

@@ -1,6 +1,6 @@
 //! Judged pairs of answers as observations: who met whom in which case, and who was better.
 //!
-//! A system's value in a case is the mean of its verdicts there, so that means, ranks and gates read like those of any metric.
+//! A system's value in a case is the mean of its verdicts against each system there, so that means, ranks and gates read like those of any metric.
 //! Pairs of systems are not tested by these values, but by the verdicts on the two, which [`PairSample`] prepares:
 //!
 //! - where every pair was compared in every case, by what each question says of the pair, so that a test needs no model;
@@ -163,15 +163,23 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     }
 }
 
-/// The mean of a system's verdicts in the games of a case; unscored if one of them is missing.
+/// The mean over those whom a system met in a case of its verdicts against each, so that one counts no more for being met in both
+/// orders; unscored if a verdict is missing.
 fn observation(games: &[Game], system: usize) -> Observation {
-    let mut lows = Vec::new();
-    let mut highs = Vec::new();
+    let mut met: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
     for game in games {
         if let Some(range) = game.range_of(system) {
+            let other = game.first + game.second - system;
+            let [lows, highs] = met.entry(other).or_default();
             lows.push(range.low);
             highs.push(range.high);
         }
+    }
+    let mut lows = Vec::new();
+    let mut highs = Vec::new();
+    for [own_lows, own_highs] in met.values() {
+        lows.extend(mean(own_lows));
+        highs.extend(mean(own_highs));
     }
     match (mean(&lows), mean(&highs)) {
         (Some(low), Some(_)) if lows == highs => Observation::Value(low),
@@ -295,6 +303,26 @@ impl SharedCases<'_> {
         })
     }
 
+    /// Whether these two were compared in both places, but never in both orders of one case: then the values of each place vary
+    /// around their own mean.
+    pub(super) fn is_in_one_order(&self, (first, second): (usize, usize)) -> bool {
+        let [first, second] = [self.order[first], self.order[second]];
+        let mut places = [false; 2];
+        for case in &self.by_id {
+            let games = self.games_of(*case);
+            let is_shown = |one: usize, other: usize| {
+                let mut games = games.iter();
+                games.any(|game| game.first == one && game.second == other)
+            };
+            let own = [is_shown(first, second), is_shown(second, first)];
+            if own == [true; 2] {
+                return false;
+            }
+            places = [places[0] || own[0], places[1] || own[1]];
+        }
+        places == [true; 2]
+    }
+
     /// The strengths of the systems by rank, if they exist.
     fn strengths(&self, verdicts: &[PairVerdict]) -> Option<Strengths> {
         strengths_by_rank(self, verdicts, Ties::Half).ok()
@@ -375,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_systems_value_in_a_case_is_the_mean_of_its_verdicts() {
+    fn a_systems_value_in_a_case_is_the_mean_over_those_it_met() {
         let scored = [
             judged(0, "a", "b", Some(1.0)),
             judged(0, "b", "a", Some(0.5)),
@@ -386,13 +414,13 @@ mod tests {
             scored: &scored,
             ..RunAnswers::default()
         });
-        // a: 1, 1/2 and 0; b: 0 and 1/2; c: 1.
+        // a: 1 and 1/2 against b, 0 against c; b: 0 and 1/2; c: 1.
         let values: Vec<Option<f64>> = observed.metrics[0]
             .values
             .iter()
             .map(|row| row[0].value())
             .collect();
-        assert_eq!(values, [Some(0.5), Some(0.25), Some(1.0)]);
+        assert_eq!(values, [Some(0.375), Some(0.25), Some(1.0)]);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! critical values spend the level over the looks and are divided by the number of pairs, so that looking does not
 //! raise the share of wrong decisions. Formulas: `docs/metrics.md`, "Looks".
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::gates::Gate;
@@ -33,6 +35,10 @@ const ALPHA: f64 = 0.05;
 const FUTILE: f64 = 0.1;
 /// The critical value where there is none: nothing is decided.
 const NEVER: f64 = 9.0;
+/// What one order of a pair has of the information of both, however many questions there are.
+// It is 0.65 to 0.87 for judges whose verdicts agree in 60 to 87% of pairs under exchange. The level holds over that range, since
+// only the share spent at each look depends on it.
+const ONE_ORDER: f64 = 0.8;
 
 /// A look at a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,6 +49,9 @@ pub struct Look {
     pub information: f64,
     /// The critical value of a pair's statistic.
     pub critical: f64,
+    /// Whether each pair of answers was shown in one order only by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_order: bool,
 }
 
 /// The looks at a run, the last one at its end.
@@ -67,10 +76,8 @@ impl LookSchedule {
     /// Looks after 40, 60, 80 and 100% of the questions, early ones from 20 questions on, for decisions on so many pairs.
     pub fn of(questions: usize, pairs: usize) -> Self {
         let mut steps = Vec::new();
-        for share in SHARES {
-            // 0.6 * 100 is a little more than 60.
-            let count = (share * questions as f64 - 1e-9).ceil() as usize;
-            if count >= FEWEST && count < questions {
+        for count in counts(questions) {
+            if count < questions {
                 steps.push((count, count as f64 / questions as f64));
             }
         }
@@ -78,7 +85,33 @@ impl LookSchedule {
         Self::with_information(&steps, pairs)
     }
 
-    /// Looks after so many questions with such shares of the information; both ascend, the last share is 1.
+    /// The same looks at pairs of answers that are shown in one order, and one more when they are also shown in the other.
+    ///
+    /// ```
+    /// use scholareval::analysis::comparison::LookSchedule;
+    ///
+    /// let schedule = LookSchedule::one_order_first(100, 1);
+    /// let information: Vec<f64> = schedule.looks.iter().map(|look| look.information).collect();
+    /// for (own, expected) in information.iter().zip([0.32, 0.48, 0.64, 0.8, 1.0]) {
+    ///     assert!((own - expected).abs() < 1e-12);
+    /// }
+    /// assert!(schedule.looks[3].one_order && !schedule.looks[4].one_order);
+    /// ```
+    pub fn one_order_first(questions: usize, pairs: usize) -> Self {
+        let mut steps = Vec::new();
+        for count in counts(questions) {
+            steps.push((count, ONE_ORDER * count as f64 / questions as f64));
+        }
+        let before_last = steps.len();
+        steps.push((questions, 1.0));
+        let mut schedule = Self::with_information(&steps, pairs);
+        for look in &mut schedule.looks[..before_last] {
+            look.one_order = true;
+        }
+        schedule
+    }
+
+    /// Looks after so many questions with such shares of the information, which ascend to 1.
     pub fn with_information(steps: &[(usize, f64)], pairs: usize) -> Self {
         let fractions: Vec<f64> = steps.iter().map(|(_, information)| *information).collect();
         let critical = critical_values(&fractions, ALPHA / pairs.max(1) as f64);
@@ -89,6 +122,7 @@ impl LookSchedule {
                 questions: *questions,
                 information: *information,
                 critical: values.map_or(NEVER, |values| values[at]),
+                one_order: false,
             });
         }
         Self { looks }
@@ -125,6 +159,19 @@ impl LookSchedule {
         }
         decisions
     }
+}
+
+/// The numbers of questions after which a run of so many may be looked at.
+fn counts(questions: usize) -> Vec<usize> {
+    let mut counts = Vec::new();
+    for share in SHARES {
+        // 0.6 * 100 is a little more than 60.
+        let count = (share * questions as f64 - 1e-9).ceil() as usize;
+        if count >= FEWEST {
+            counts.push(count);
+        }
+    }
+    counts
 }
 
 /// A pair of systems at a look.
@@ -195,6 +242,19 @@ pub struct PairDecision {
     pub decision: Decision,
 }
 
+impl PairDecision {
+    /// Whether nothing more is asked for it.
+    pub fn is_settled(&self) -> bool {
+        self.decision != Decision::Undecided
+    }
+
+    /// Whether it is about these two, whichever comes first.
+    fn is_between(&self, one: &str, other: &str) -> bool {
+        let own = [&*self.systems[0], &*self.systems[1]];
+        own == [one, other] || own == [other, one]
+    }
+}
+
 /// The looks at a run, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunLooks {
@@ -214,6 +274,9 @@ pub struct RunLooks {
     /// The cases that were asked, if these are not all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
+    /// The cases in which a pair of answers was not shown in this order, by the name of the pair.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_shown: BTreeMap<String, Vec<String>>,
 }
 
 impl RunLooks {
@@ -227,6 +290,7 @@ impl RunLooks {
             decided_at: None,
             pairs: Vec::new(),
             cases: Vec::new(),
+            not_shown: BTreeMap::new(),
         };
         if let Some(found) = found {
             looks.metric = Some(LookedMetric::of(&found.metric));
@@ -243,27 +307,67 @@ impl RunLooks {
                 }
             }
         }
-        let is_settled = |pair: &PairDecision| pair.decision != Decision::Undecided;
-        if !looks.pairs.is_empty() && looks.pairs.iter().all(is_settled) {
-            looks.decided_at = Some(looks.look);
-        }
+        looks.note_decided();
         looks
     }
 
-    /// Whether the run ended before all questions were asked.
+    fn note_decided(&mut self) {
+        let is_decided = !self.pairs.is_empty() && self.pairs.iter().all(PairDecision::is_settled);
+        self.decided_at = is_decided.then_some(self.look);
+    }
+
+    /// Leaves the pairs that were settled at the look before as they were then: they were shown in one order since, which is less
+    /// than this look's critical value is for.
+    pub fn keep_settled(&mut self, before: &Self) {
+        for pair in &mut self.pairs {
+            let [one, other] = &pair.systems;
+            let mut earlier = before.pairs.iter();
+            let earlier = earlier.find(|own| own.is_settled() && own.is_between(one, other));
+            if let Some(earlier) = earlier {
+                *pair = earlier.clone();
+            }
+        }
+        self.note_decided();
+    }
+
+    /// Whether another order of these two systems' answers can still matter: the rule waits for them, or knows nothing yet.
+    pub fn waits_for(&self, one: &str, other: &str) -> bool {
+        let mut pairs = self.pairs.iter();
+        self.pairs.is_empty() || pairs.any(|own| !own.is_settled() && own.is_between(one, other))
+    }
+
+    /// Whether the run ended before its last look.
     pub fn is_early(&self) -> bool {
         self.look < self.schedule.looks.len()
     }
 
+    /// Whether anything was left out because it could not matter.
+    pub fn leaves_out(&self) -> bool {
+        self.is_early() || !self.not_shown.is_empty()
+    }
+
+    /// Whether this case of a system, or of a pair by its name, was asked.
+    pub fn has_asked(&self, system: &str, case: &str) -> bool {
+        let has = |cases: &[String]| cases.binary_search_by(|own| (**own).cmp(case)).is_ok();
+        let is_asked = !self.is_early() || has(&self.cases);
+        let left_out = self.not_shown.get(system);
+        is_asked && left_out.is_none_or(|cases| !has(cases))
+    }
+
     /// Questions that were asked, and all.
     pub fn questions(&self) -> [usize; 2] {
-        let at = |index: usize| {
-            self.schedule
-                .looks
-                .get(index)
-                .map_or(0, |look| look.questions)
-        };
-        [at(self.look - 1), at(self.schedule.looks.len() - 1)]
+        let last = self.schedule.looks.last();
+        [self.own_look(), last].map(|look| look.map_or(0, |look| look.questions))
+    }
+
+    /// Whether each pair of answers was shown in one order only when it ended.
+    pub fn is_in_one_order(&self) -> bool {
+        self.own_look().is_some_and(|look| look.one_order)
+    }
+
+    /// The look at which the run ended.
+    fn own_look(&self) -> Option<&Look> {
+        self.schedule.looks.get(self.look - 1)
     }
 
     /// Replaces what holds only for a number of questions that was fixed before (p, letters, plain intervals) by what holds at a
@@ -345,8 +449,8 @@ pub trait LookRule: Send + Sync {
     /// As the user wrote it.
     fn until(&self) -> &str;
 
-    /// The looks at a run of so many questions and systems.
-    fn schedule(&self, questions: usize, systems: usize) -> LookSchedule;
+    /// How many pairs are decided of so many systems: the level is divided by it.
+    fn pair_count(&self, systems: usize) -> usize;
 
     /// The pairs over these answers, at the look of this index; `None` if nothing has a value yet.
     ///
@@ -443,13 +547,12 @@ impl LookRule for ScoreRule {
         &self.until
     }
 
-    fn schedule(&self, questions: usize, systems: usize) -> LookSchedule {
-        let pairs = match self.wanted {
+    fn pair_count(&self, systems: usize) -> usize {
+        match self.wanted {
             Wanted::Condition => 1,
             Wanted::Baseline(_) => pair_count(systems, true),
             Wanted::All => pair_count(systems, false),
-        };
-        LookSchedule::of(questions, pairs)
+        }
     }
 
     fn pairs(
@@ -516,6 +619,9 @@ fn pairs_at_look(
             estimate = estimates.next().flatten();
             if !is_only {
                 extremes = extreme_estimates(shared, *pair);
+                if shared.is_in_one_order(*pair) {
+                    estimate = estimate.map(LookEstimate::of_two_means);
+                }
             }
         }
         pairs.push(PairAtLook {
@@ -659,12 +765,59 @@ mod tests {
         assert!(refusal("new>=odl", None).contains("odl"));
         assert!(refusal("score>=0.5", None).contains("--until"));
         assert!(refusal("new>old-0.02", None).contains("a margin needs >="));
-        let schedule = |until: &str| {
+        let pairs = |until: &str| {
             let rule = ScoreRule::new(until, Some("old"), &observed).unwrap();
-            rule.schedule(100, 5).looks[3].critical
+            rule.pair_count(5)
         };
-        // 1, 4 and 10 pairs.
-        let found = ["new>old", "baseline", "all"].map(schedule);
-        assert!(found[0] < found[1] && found[1] < found[2], "{found:?}");
+        assert_eq!(["new>old", "baseline", "all"].map(pairs), [1, 4, 10]);
+    }
+
+    fn decided(systems: [&str; 2], decision: Decision) -> PairDecision {
+        PairDecision {
+            systems: systems.map(str::to_owned),
+            margin: 0.0,
+            difference: Some(0.1),
+            interval: None,
+            decision,
+        }
+    }
+
+    #[test]
+    fn both_orders_come_last_and_only_for_pairs_that_are_not_settled() {
+        let counts = |questions| {
+            let schedule = LookSchedule::one_order_first(questions, 1);
+            let looks = schedule.looks.iter().map(|look| look.questions);
+            looks.collect::<Vec<_>>()
+        };
+        assert_eq!(counts(50), [20, 30, 40, 50, 50]);
+        assert_eq!(counts(20), [20, 20]);
+        assert_eq!(counts(19), [19]);
+
+        let schedule = LookSchedule::one_order_first(50, 3);
+        let mut before = RunLooks::new("all", &schedule, 3, None);
+        assert!(before.waits_for("a", "b"), "nothing has a value");
+        before.pairs = vec![
+            decided(["a", "b"], Decision::Above),
+            decided(["a", "c"], Decision::Undecided),
+            decided(["b", "c"], Decision::Futile),
+        ];
+        assert!(before.waits_for("c", "a") && !before.waits_for("a", "b"));
+        assert!(!before.waits_for("b", "c") && before.is_in_one_order());
+
+        let mut last = RunLooks::new("all", &schedule, 4, None);
+        last.pairs = vec![
+            decided(["b", "a"], Decision::Undecided),
+            decided(["a", "c"], Decision::Above),
+            decided(["b", "c"], Decision::Undecided),
+        ];
+        last.keep_settled(&before);
+        assert_eq!(last.pairs[0], before.pairs[0]);
+        assert_eq!(last.pairs[1].decision, Decision::Above);
+        assert_eq!(last.pairs[2].decision, Decision::Futile);
+        assert_eq!(last.decided_at, Some(5));
+        last.not_shown
+            .insert("b vs a".to_owned(), vec!["c1".to_owned()]);
+        assert!(last.leaves_out() && !last.has_asked("b vs a", "c1"));
+        assert!(last.has_asked("b vs a", "c2") && last.has_asked("a vs b", "c1"));
     }
 }

@@ -100,6 +100,8 @@ Examples:
     scholareval pairs answers/ --tests tests.json --model MODEL --out runs/pairs
   A new system against the old one, each question in one order, half of the calls:
     scholareval pairs answers/ --tests tests.json --model MODEL --baseline old --orders one --out runs/pairs
+  The same until it is decided, both orders only where one is not enough:
+    scholareval pairs answers/ --tests tests.json --model MODEL --until \"new>=old-0.05\" --orders auto --out runs/pairs
   By the criteria of the rubric, each weighted as there:
     scholareval pairs answers/ --tests tests.json --model MODEL --by-criteria --out runs/pairs
   Gates, people's preferences, the page:

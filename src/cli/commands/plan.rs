@@ -32,6 +32,7 @@ pub(super) async fn show_plan(
     for (look, estimate) in prepared.look_costs().await? {
         looks.push(LookCost {
             questions: look.questions,
+            one_order: look.one_order,
             cost: estimate.total.at_most,
         });
     }
@@ -77,19 +78,27 @@ struct WithBatches<'a> {
 #[derive(Serialize)]
 struct LookCost {
     questions: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    one_order: bool,
     #[serde(flatten)]
     cost: Cost,
 }
 
-/// `looks after 40, 60, 80 and 100 questions, at most 400, 600, 800 and 1,000 calls by then`; empty without looks.
+/// `looks after 40, 60, 80, 100 questions, when at most 400, 600, 800, 1,000 calls are made`; empty without looks.
 fn looks_line(looks: &[LookCost]) -> String {
     if looks.is_empty() {
         return String::new();
     }
     let mut questions = Vec::new();
     let mut calls = Vec::new();
+    let has_one_order = looks.iter().any(|look| look.one_order);
     for look in looks {
-        questions.push(grouped(look.questions as u64));
+        let orders = if has_one_order && !look.one_order {
+            " (both orders)"
+        } else {
+            ""
+        };
+        questions.push(grouped(look.questions as u64) + orders);
         calls.push(grouped(look.cost.calls));
     }
     format!(
