@@ -258,7 +258,7 @@ impl Evaluation {
             chosen_pairs.as_ref(),
             &perturbations,
         ));
-        Ok(Prepared {
+        let prepared = Prepared {
             options,
             inputs,
             choice,
@@ -267,7 +267,9 @@ impl Evaluation {
             scorers,
             rule,
             notify,
-        })
+        };
+        prepared.check_until()?;
+        Ok(prepared)
     }
 
     /// Counts the calls of a run, without making any.
@@ -386,7 +388,7 @@ async fn prepare_recorded(
     let judges = Judges::identify(&options, own_judge, &roles, &*notify).await?;
     let (manifest, scorers) = recorded.manifest(&options, &judges)?;
     let rule = look_rule(&options, None, &inputs)?;
-    Ok(Prepared {
+    let prepared = Prepared {
         options,
         inputs,
         choice,
@@ -395,7 +397,9 @@ async fn prepare_recorded(
         scorers,
         rule,
         notify,
-    })
+    };
+    prepared.check_until()?;
+    Ok(prepared)
 }
 
 /// What the scorers of an evaluation are made of, besides the profile.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::Reading;
-use crate::question::Question;
-use crate::scorer::Verdicts;
+use crate::domain::{Item, Reading, Score};
+use crate::question::{JudgeCall, Question};
+use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
 /// Items that were deferred, with their questions.
 pub(super) type Deferred = [(Arc<str>, Arc<dyn Question>)];
@@ -14,6 +14,27 @@ pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
     for (item, question) in deferred {
         let reading = Reading::new(question.opening());
         verdicts.insert(Arc::clone(item), Ok(reading));
+    }
+}
+
+/// The score of an item if every gate opens, with the calls that this takes.
+pub(super) fn assumed_score(
+    scorer: &dyn Scorer,
+    item: &Item,
+    mut on_call: impl FnMut(&JudgeCall),
+) -> Score {
+    let mut verdicts = Verdicts::default();
+    loop {
+        let calls = match scorer.step(&Subject::of(item), &verdicts) {
+            Step::Ask(calls) => calls,
+            Step::Done(score) => return score,
+        };
+        let mut opened = Vec::with_capacity(calls.len());
+        for call in calls {
+            on_call(&call);
+            opened.push((call.item, call.question));
+        }
+        open(&mut verdicts, &opened);
     }
 }
 

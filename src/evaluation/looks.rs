@@ -12,13 +12,16 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::gates::assumed_score;
 use super::inputs::LoadedInputs;
 use crate::analysis::comparison::{
-    LookRule, LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks,
+    LookRule, LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks, observe,
 };
+use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, ScoredAnswer, SystemName};
 use crate::error::Result;
 use crate::record::Manifest;
+use crate::scorer::Scorer;
 
 /// The looks at a run.
 pub(super) struct LookedRun {
@@ -172,6 +175,32 @@ pub(super) fn observed_systems(inputs: &LoadedInputs) -> Observations {
         });
     }
     observed
+}
+
+/// What a run observes if every verdict is the assumed one: its metrics are known before anything is asked.
+///
+/// # Errors
+/// When the text of an answer cannot be read.
+pub(super) fn assumed_observations(
+    inputs: &LoadedInputs,
+    scorers: &[Arc<dyn Scorer>],
+    row: Option<&str>,
+) -> Result<Observations> {
+    let mut scored = Vec::new();
+    for scorer in scorers {
+        for item in inputs.items(&**scorer).iter() {
+            let score = assumed_score(&**scorer, &with_text(item)?, |_| {});
+            scored.push(Arc::new(ScoredAnswer::of_item(item, score)));
+        }
+    }
+    let answers = RunAnswers {
+        scored: &scored,
+        ..RunAnswers::default()
+    };
+    Ok(Observations {
+        row: row.map(str::to_owned),
+        ..observe(&[answers])
+    })
 }
 
 fn systems(inputs: &LoadedInputs) -> Vec<SystemName> {

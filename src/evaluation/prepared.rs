@@ -9,12 +9,12 @@ use std::sync::Arc;
 use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
-use super::looks::LookedRun;
+use super::looks::{LookedRun, assumed_observations};
 use super::options::EvaluationOptions;
 use super::pairs::{ChosenPairs, PairOrders};
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
-use crate::analysis::comparison::{Look, LookRule};
+use crate::analysis::comparison::{Look, LookRule, ScoreRule};
 use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::Notify;
@@ -77,6 +77,21 @@ impl Prepared {
         let seed = self.options.scoring.seed;
         let one_order_first = ChosenPairs::orders_of(&self.manifest) == Some(PairOrders::Auto);
         Some(LookedRun::new(rule, &self.inputs, seed, one_order_first))
+    }
+
+    /// Checks the metric and the margin of a condition of `--until`, which a run would else meet at its first look, when that is
+    /// paid for.
+    ///
+    /// # Errors
+    /// For a metric that the run does not have, and what a condition cannot be about.
+    pub(super) fn check_until(&self) -> Result<()> {
+        let until = self.options.scoring.until.as_deref();
+        let Some(condition) = until.filter(|until| ScoreRule::is_condition(until)) else {
+            return Ok(());
+        };
+        let row = self.manifest.row();
+        let assumed = assumed_observations(&self.inputs, &self.scorers, row)?;
+        ScoreRule::check_metric(condition, &assumed)
     }
 
     /// What is asked at most until each look at the run, with what is cached already; empty for a run that asks everything.

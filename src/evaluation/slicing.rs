@@ -10,7 +10,7 @@ use super::slice::Slice;
 use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, SystemName};
 use crate::error::Result;
-use crate::scorer::{Scorer, Step, Subject, Verdicts};
+use crate::scorer::Scorer;
 
 /// An answer by its system and its case.
 type AnswerKey<'a> = (SystemName, &'a CaseId);
@@ -56,15 +56,9 @@ pub(super) fn keep_slice(
 
 /// How many calls the answer takes if every gate opens and nothing is cached.
 fn calls_of(scorer: &dyn Scorer, item: &Item, judges: &Judges) -> u64 {
-    let mut verdicts = Verdicts::default();
     let mut calls = 0;
-    while let Step::Ask(asked) = scorer.step(&Subject::of(item), &verdicts) {
-        let mut opened = Vec::with_capacity(asked.len());
-        for call in asked {
-            calls += judges.calls_a_question(&call.role);
-            opened.push((call.item, call.question));
-        }
-        gates::open(&mut verdicts, &opened);
-    }
+    gates::assumed_score(scorer, item, |call| {
+        calls += judges.calls_a_question(&call.role);
+    });
     calls
 }

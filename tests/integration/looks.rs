@@ -329,9 +329,48 @@ fn conditions_that_cannot_be_read_cost_nothing() {
     ] {
         score(&work, &server, more).exits_with(code).says(&[part]);
     }
-    assert_eq!(server.chat_count(), 0);
-    // Metrics are known only when something is scored.
+    // Metrics are known by what the scorers would score.
     score(&work, &server, &["--until", "covrage:new>old"])
         .exits_with(3)
         .says(&["did you mean coverage?"]);
+    for (until, part) in [
+        ("new>=old-5", "no difference of coverage is as large"),
+        ("prometheus.coverage:new>=old-4", "as large as the margin"),
+    ] {
+        let more = ["--until", until, "--dry-run"];
+        score(&work, &server, &more).exits_with(2).says(&[part]);
+    }
+    assert_eq!(server.chat_count(), 0);
+    let right = ["--until", "coverage:new>=old-3.9", "--dry-run"];
+    score(&work, &server, &right).exits_with(0);
+}
+
+#[test]
+fn metrics_of_every_scorer_are_known_before_the_first_call() {
+    let work = Workspace::new(&["new", "old"], 20);
+    let server = FakeServer::start(Behaviour::good());
+    let url = server.base_url();
+    for (metric, code) in [
+        ("score", 0),
+        ("rubric.ann_score", 0),
+        ("expertise", 0),
+        ("citation_recall", 3),
+    ] {
+        let until = format!("{metric}:new>=old-0.1");
+        let all = [
+            "score",
+            "answers",
+            "--tests",
+            "tests.json",
+            "--model",
+            "fake-judge",
+            "--base-url",
+            &url,
+            "--until",
+            &until,
+            "--dry-run",
+        ];
+        work.run(&all).exits_with(code);
+    }
+    assert_eq!(server.chat_count(), 0);
 }

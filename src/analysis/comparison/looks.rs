@@ -512,6 +512,22 @@ impl ScoreRule {
         })
     }
 
+    /// Whether this names two systems and perhaps a metric.
+    pub fn is_condition(until: &str) -> bool {
+        !matches!(until.trim(), "all" | "baseline")
+    }
+
+    /// Checks a condition against observations with all metrics that a run is going to have.
+    ///
+    /// # Errors
+    /// For a metric that is not among them or of which higher is not better, and a margin beyond its range.
+    pub fn check_metric(condition: &str, expected: &Observations) -> Result<()> {
+        if expected.metrics.is_empty() {
+            return Ok(());
+        }
+        Gate::until(condition, expected).map(|_| ())
+    }
+
     /// The ranks of the wanted pairs. Every system minus the baseline, of all pairs the better one first.
     fn ranks(
         &self,
