@@ -1,6 +1,6 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks]
+//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks pair-looks]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -15,6 +15,8 @@ mod judged_pairs;
 mod looks;
 #[path = "coverage/net_shares.rs"]
 mod net_shares;
+#[path = "coverage/pair_looks.rs"]
+mod pair_looks;
 #[path = "coverage/power.rs"]
 mod power;
 #[path = "coverage/powered.rs"]
@@ -27,6 +29,7 @@ use counts::counts;
 use judged_pairs::judged_pairs;
 use looks::looks;
 use net_shares::net_shares;
+use pair_looks::pair_looks;
 use power::power;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
@@ -483,6 +486,7 @@ fn main() {
         "tables",
         "powered",
         "looks",
+        "pair-looks",
     ]
     .into_iter()
     .any(is_named);
@@ -497,6 +501,9 @@ fn main() {
     }
     if all || is_named("looks") {
         looks(repetitions);
+    }
+    if all || is_named("pair-looks") {
+        pair_looks(repetitions);
     }
     if all || is_named("citations") {
         citations(repetitions);

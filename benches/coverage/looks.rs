@@ -41,14 +41,14 @@ const JUDGES: [NoisyJudge; 2] = [
 
 /// Which pairs are decided.
 #[derive(Debug, Clone, Copy)]
-enum Pairs {
+pub(super) enum Pairs {
     One,
     Baseline,
     All,
 }
 
 impl Pairs {
-    fn systems(self) -> usize {
+    pub(super) fn systems(self) -> usize {
         match self {
             Self::One => 2,
             Self::Baseline | Self::All => 5,
@@ -56,7 +56,7 @@ impl Pairs {
     }
 
     /// The pairs; every second system is better, so that some are equal.
-    fn list(self) -> Vec<(usize, usize)> {
+    pub(super) fn list(self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         for first in 0..self.systems() {
             for second in 0..first {
