@@ -14,6 +14,7 @@ mod fields;
 mod files;
 mod ingredients;
 mod inspect_log;
+mod label_files;
 mod labels;
 mod pairing;
 mod perturbed;
@@ -36,6 +37,9 @@ pub use criteria::load_tests;
 pub use fields::PARTS as ANSWER_PARTS;
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use inspect_log::{InspectLog, InspectSample, read_input};
+pub use label_files::{
+    SHEET_FILE, TEXTS_FILE, load_blind_texts, load_label_files, load_label_sheet,
+};
 pub use labels::{Labels, load_labels, parse_labels};
 pub use pairing::{PairOptions, Pairing, pair};
 pub use perturbed::{perturbed, perturbed_system};

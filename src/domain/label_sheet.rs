@@ -15,6 +15,7 @@
 //! The frame has the probability of every answer that could be drawn, so that rounds that were drawn independently can be
 //! joined. Which of the drawn answers a rater got, and in which order, is random and independent of everything else.
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseId, Digest, Preferred, SystemName};
@@ -95,7 +96,9 @@ pub struct PairFrame {
 }
 
 /// What of an answer is labeled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LabelKind {
@@ -108,6 +111,7 @@ pub enum LabelKind {
     /// The whole answer, 1..=5; no component of a run has this scale.
     Answer,
     /// Which of two answers is better.
+    #[value(skip)]
     Pair,
 }
 
@@ -257,7 +261,7 @@ pub struct ItemLabel {
 pub struct EarlierLabel {
     /// The label.
     pub label: Option<GivenLabel>,
-    /// When it was given.
+    /// When it was given, or when its comment last changed.
     pub at: String,
 }
 

@@ -6,6 +6,8 @@
 
 mod answer;
 mod aspect;
+mod blind_texts;
+mod citations;
 mod criteria;
 mod endpoint_stats;
 mod expected;
@@ -28,6 +30,8 @@ mod verdict;
 
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
+pub use blind_texts::{BlindAnswer, BlindCitation, BlindSource, BlindTask, BlindTexts};
+pub(crate) use citations::citations;
 pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
     ReplyForm, ReplyShape, RubricProfile,

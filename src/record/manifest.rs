@@ -15,10 +15,13 @@ use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
 use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
-use crate::domain::{EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile, Unit};
+use crate::domain::{
+    Aspect, EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile, Unit,
+};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
 use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
+use crate::scorer::prometheus::{PROMETHEUS, PrometheusScorer};
 use crate::scorer::{RecordedSetup, Scorer, ScorerInfo, ScorerReference, scorer_named};
 use crate::text::perturbation::Perturbation;
 
@@ -413,6 +416,21 @@ impl Manifest {
         let settings = self.scorer_settings(CRITERIA.name)?;
         let scorer = CriteriaScorer::deserialize(settings).ok()?;
         Some(scorer.profile)
+    }
+
+    /// The aspects that the run graded; none for a run without that scorer.
+    pub(crate) fn aspects(&self) -> Vec<Arc<Aspect>> {
+        let settings = self.scorer_settings(PROMETHEUS.name);
+        let scorer = settings.and_then(|own| PrometheusScorer::deserialize(own).ok());
+        scorer.map_or_else(Vec::new, |scorer| scorer.aspects)
+    }
+
+    /// The number of the first source in citations, as the scorers of citations recorded it; 0 for a run without one, which has
+    /// no numbers to resolve.
+    pub(crate) fn index_base(&self) -> u64 {
+        let mut settings = self.settings.values();
+        let base = settings.find_map(|setting| setting.get("index_base")?.as_u64());
+        base.unwrap_or(0)
     }
 
     /// True if the built-in baseline judged rubrics or criteria.

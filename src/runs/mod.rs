@@ -11,6 +11,7 @@ mod completeness;
 mod directories;
 mod import;
 mod import_logs;
+mod label;
 mod rescore;
 mod run_list;
 mod run_set;
@@ -20,6 +21,10 @@ pub use agree::{agree, plan_labels};
 pub use directories::run_directories;
 pub use import::{ImportOptions, ImportedRun};
 pub use import_logs::import;
+pub use label::{
+    Candidate, Candidates, Dispute, DisputedLabel, LabelOptions, LabelRound, disputes, label_round,
+    mentions, plain_name,
+};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};

@@ -12,7 +12,7 @@ use crate::support::judging::kind_of;
 use crate::support::workspace::{KEY, Workspace};
 
 /// Everything that could run if it became markup; `pwned` is what the browser looks for.
-const HOSTILE: &str = "</script><script>window.pwned = 1</script> <img src=x onerror=\"window.pwned = 2\"> \
+pub(crate) const HOSTILE: &str = "</script><script>window.pwned = 1</script> <img src=x onerror=\"window.pwned = 2\"> \
     <a href=\"javascript:window.pwned = 3\" onclick=\"window.pwned = 4\">link</a> <!-- --!> ]]> <svg onload=window.pwned=5> \
     javascript:alert(1) {{ 7 * 7 }} {% raw %} \u{2028}\u{2029} ' \" & &lt;script&gt; [1]";
 

@@ -35,6 +35,7 @@ mod imports;
 mod judge_http;
 #[cfg(unix)]
 mod keys;
+mod label;
 mod layering;
 mod library;
 mod llama_cpp;

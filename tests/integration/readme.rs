@@ -12,7 +12,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 43] = [
+const COMMANDS: [&str; 44] = [
     "",
     "demo",
     "score",
@@ -46,6 +46,7 @@ const COMMANDS: [&str; 43] = [
     "scifact check",
     "fever score",
     "fever check",
+    "label",
     "agree",
     "criteria",
     "citations",

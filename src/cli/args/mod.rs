@@ -8,6 +8,7 @@ mod batch;
 mod exports;
 mod facts;
 mod help;
+mod label;
 mod plan;
 mod reading;
 mod score;
@@ -24,6 +25,7 @@ pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs
 pub use exports::{ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
+pub use label::{LabelArgs, LabelForm};
 pub use plan::PlanArgs;
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
@@ -220,6 +222,9 @@ pub enum Command {
     /// Measure how judges and people agree
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
+    /// Make pages on which people label answers, blind
+    #[command(after_long_help = label::EXAMPLES, long_about = "Make pages on which people label answers, without seeing whose they are.\n\nAnswers are drawn with known probabilities, more often where the run's judges and samples differ, and dealt to the raters. A rater labels what the run judged: criteria by the levels of the rubric, aspects, claims with their sources, or whole answers; with --pairs which of two answers is better. Each page is one HTML file that works offline and by keyboard.")]
+    Label(Box<LabelArgs>),
     /// Show which criteria discriminate, suspicious ones first
     #[command(after_long_help = criteria_help())]
     Criteria(CriteriaArgs),

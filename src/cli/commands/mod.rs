@@ -13,6 +13,7 @@ mod demo;
 mod export;
 mod facts;
 mod import;
+mod label;
 mod plan;
 mod power;
 mod prompts;
@@ -214,6 +215,7 @@ pub(crate) fn run(
         Command::Fever(command) => facts::fever(&command, &context)?,
         Command::Citations(args) => return citations(*args, &context),
         Command::Agree(args) => agree::run(&args, &context)?,
+        Command::Label(args) => label::run(&args, &context)?,
         Command::Criteria(args) => criteria::run(&args, &context)?,
         Command::Overlap(args) => {
             return score::run_scorers(&[&OVERLAP], *args, &context);

@@ -6,12 +6,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::HtmlReport;
-use super::citations::citations;
 use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit, citations};
 use crate::error::Result;
 use crate::record::CallRecord;
 use crate::report::comparison::metric_name;
@@ -167,11 +166,9 @@ fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
             parts.add(&scored.case.case_id, at, CasePart::Score(scored));
         }
         if report.with_answers {
-            let mut settings = run.manifest.settings.values();
-            // Scorers of citations record it; a run without one has no numbers to resolve.
-            let base = settings.find_map(|setting| setting.get("index_base")?.as_u64());
+            let base = run.manifest.index_base();
             for item in &run.items {
-                let part = CasePart::Answer(item, base.unwrap_or(0));
+                let part = CasePart::Answer(item, base);
                 parts.add(&item.answer.case_id, at, part);
             }
         }
@@ -357,7 +354,7 @@ fn call_entry(call: &CallRecord) -> Value {
 }
 
 /// The offset in UTF-16 units, as scripts count, of a byte of the text; 0 within a character.
-fn utf16(text: &str, byte: usize) -> usize {
+pub(super) fn utf16(text: &str, byte: usize) -> usize {
     text.get(..byte)
         .map_or(0, |before| before.encode_utf16().count())
 }

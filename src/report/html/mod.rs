@@ -5,8 +5,8 @@
 //! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
 mod axis;
-mod citations;
 mod data;
+mod label_page;
 mod metric;
 mod page;
 mod safety;
@@ -14,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use label_page::{adjudication_page, label_page};
 pub(crate) use page::page;
 
 use crate::analysis::Criteria;

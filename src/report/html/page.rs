@@ -26,10 +26,20 @@ const TEXT_WIDTH: usize = 300;
 
 /// The table of cases and its filters, which the script fills.
 const CASES: &str = include_str!("cases.html");
-const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
+const STYLE: &str = concat!(
+    include_str!("theme.css"),
+    "\n",
+    include_str!("page.css"),
+    "\n",
+    include_str!("answer.css"),
+    "\n",
+    include_str!("case.css")
+);
 const SCRIPT: &str = concat!(
     // One function around all files: they share names, and nothing of them is global.
     "\"use strict\";\n(() => {\n",
+    include_str!("elements.js"),
+    "\n",
     include_str!("state.js"),
     "\n",
     include_str!("cases.js"),
@@ -37,6 +47,8 @@ const SCRIPT: &str = concat!(
     include_str!("markdown.js"),
     "\n",
     include_str!("answer.js"),
+    "\n",
+    include_str!("column.js"),
     "\n",
     include_str!("case.js"),
     "\n",
@@ -343,7 +355,7 @@ fn push_about(page: &mut String, report: &HtmlReport<'_>) {
 }
 
 /// Adds JSON for the script.
-fn push_data(page: &mut String, id: &str, json: &str) {
+pub(super) fn push_data(page: &mut String, id: &str, json: &str) {
     page.push_str(&format!(
         "<script type=\"application/json\" id=\"{id}\">{json}</script>\n"
     ));

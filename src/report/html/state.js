@@ -1,24 +1,10 @@
-// Data of the page, the state in its address, and how elements are made.
-// Texts of others reach the page through text nodes and attributes that run nothing (aria-label, title, value) only.
+// Data of the page, and the state in its address.
 
-const byId = (id) => document.getElementById(id);
 const core = JSON.parse(byId("core").textContent);
 const systems = core.systems.map((system) => system.label);
 const shortNames = core.systems.map((system) => system.short);
 const cases = core.cases.map(([id, question]) => ({ id, question, find: `${question}\n${id}`.toLowerCase() }));
 const metrics = core.metrics;
-
-/** An element; strings among the children become text nodes. */
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "class") element.className = value;
-    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
-    else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
-}
 
 /** The name of a system with its color; the whole of it is in the title. */
 const named = (system) => make("span", { class: "sys", title: systems[system] }, make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, shortNames[system].split(/(?<=[_/])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]))));
@@ -29,9 +15,6 @@ function figure(value, unit) {
   const text = unit === "grade" ? value.toFixed(2) : unit === "count" ? (Number.isInteger(value) ? String(value) : value.toFixed(1)) : (100 * value).toFixed(1);
   return /^-[0.]+$/.test(text) ? text.slice(1) : text.replace("-", "−");
 }
-
-/** `1 citation`, `2 citations`. */
-const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
 

@@ -1,23 +1,23 @@
-//! Citations of an answer.
+//! Citations of an answer: where they are, and which sources they name.
 
 use std::ops::Range;
 
-use crate::domain::Prediction;
+use super::Prediction;
 use crate::text::citation_markers::{author_year_markers, number_markers};
 
 /// A citation marker in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Citation {
+pub(crate) struct Citation {
     /// Its position, in bytes.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Indices of the cited sources, from 0.
-    pub(super) sources: Vec<usize>,
+    pub(crate) sources: Vec<usize>,
     /// Numbers without a source; always empty if there are no sources at all.
-    pub(super) dangling: Vec<u64>,
+    pub(crate) dangling: Vec<u64>,
 }
 
 /// Numbers in brackets, and author-year citations that do not overlap with them, in order.
-pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
+pub(crate) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
     let mut found = Vec::new();
     for marker in number_markers(text) {
         found.push(resolved(marker.range, &marker.numbers, prediction, base));

@@ -1,0 +1,52 @@
+//! Arguments of `label`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::runs::LabelOptions;
+
+/// Examples below the long help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  Two people label the criteria of 40 answers, 10 of these both of them:
+    scholareval label runs/mine --answers 40 --raters ann,ben --overlap 10 --out labels/round1
+  Which of two answers is better, 100 pairs by one person:
+    scholareval label runs/mine --pairs --answers 100 --raters ann --out labels/pairs
+  A page to settle the items on which they differ:
+    scholareval label --adjudicate labels/round1 downloads/*.json
+
+Send each rater their page, never sheet.json or texts.json: these say what is what. A page is one
+file, loads nothing, and keeps the labels in the browser until they are downloaded.";
+
+/// The form of what is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum LabelForm {
+    /// A page for each rater.
+    #[default]
+    Page,
+    /// A table of ids to fill in, on standard output.
+    Csv,
+}
+
+/// Arguments of `label`.
+#[derive(Debug, Clone, Args)]
+pub struct LabelArgs {
+    /// Run directories, or directories that hold several; with --adjudicate the files of labels
+    #[arg(required = true, value_name = "RUN")]
+    pub paths: Vec<PathBuf>,
+    /// What is drawn, and who labels it.
+    #[command(flatten)]
+    pub options: LabelOptions,
+    /// Directory of the pages, made new
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["adjudicate", "format"])]
+    pub out: Option<PathBuf>,
+    /// Instead make the page of the items on which raters differ, in the directory of their pages
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["answers", "raters", "overlap", "units", "pairs", "random", "metric", "seed", "out", "format"])]
+    pub adjudicate: Option<PathBuf>,
+    /// page, or csv: system, case and probability of the drawn answers, with a column to fill in
+    #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["raters", "overlap", "units", "pairs"])]
+    pub format: Option<LabelForm>,
+}

@@ -1,0 +1,196 @@
+//! The page on which a rater labels, as one file: made of the texts of a sheet, which say nothing about whose they are.
+//!
+//! Everything is JSON for the script (`label.js`): one block with the items in the rater's order and the scales, and one per answer,
+//! parsed when it is shown. Answers are numbered in the order of the page.
+
+use serde_json::{Value, json};
+
+use super::data::utf16;
+use super::page::push_data;
+use super::safety::{content_security_policy, embedded};
+use crate::domain::{
+    ADJUDICATOR, BlindAnswer, BlindTask, BlindTexts, LabelSheet, PageItem, RaterPage, SheetItem,
+};
+use crate::error::{Error, Result};
+use crate::runs::{Dispute, DisputedLabel, plain_name};
+
+/// The parts of the page that the script fills.
+const BODY: &str = include_str!("label.html");
+const STYLE: &str = concat!(
+    include_str!("theme.css"),
+    "\n",
+    include_str!("answer.css"),
+    "\n",
+    include_str!("label.css")
+);
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("elements.js"),
+    "\n",
+    include_str!("markdown.js"),
+    "\n",
+    include_str!("answer.js"),
+    "\n",
+    include_str!("label.js"),
+    "\n})();\n"
+);
+
+/// The page of a rater as UTF-8.
+///
+/// # Errors
+/// [`Error::Internal`] for texts that are not those of the sheet.
+pub(crate) fn label_page(
+    sheet: &LabelSheet,
+    texts: &BlindTexts,
+    rater: &RaterPage,
+) -> Result<Vec<u8>> {
+    let mut page = PageBuilder::new(sheet, texts);
+    for on_page in &rater.items {
+        page.add(on_page, &[])?;
+    }
+    page.finish(&rater.rater, false)
+}
+
+/// The page of the items on which raters differ, with what they said.
+///
+/// # Errors
+/// As [`label_page`].
+pub(crate) fn adjudication_page(
+    sheet: &LabelSheet,
+    texts: &BlindTexts,
+    disputes: &[Dispute],
+) -> Result<Vec<u8>> {
+    let mut page = PageBuilder::new(sheet, texts);
+    for dispute in disputes {
+        let on_page = PageItem {
+            item: dispute.item.clone(),
+            swapped: false,
+        };
+        page.add(&on_page, &dispute.labels)?;
+    }
+    page.finish(ADJUDICATOR, true)
+}
+
+/// Collects the items of a page and the answers that they are about.
+struct PageBuilder<'a> {
+    sheet: &'a LabelSheet,
+    texts: &'a BlindTexts,
+    items: Vec<Value>,
+    /// The answers by their index in the frame, in the order of the page.
+    answers: Vec<usize>,
+}
+
+impl<'a> PageBuilder<'a> {
+    fn new(sheet: &'a LabelSheet, texts: &'a BlindTexts) -> Self {
+        Self {
+            sheet,
+            texts,
+            items: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Adds an item with what was said of it.
+    fn add(&mut self, on_page: &PageItem, said: &[DisputedLabel]) -> Result<()> {
+        let missing = || Error::Internal(format!("item {} has no text", on_page.item));
+        let item: &SheetItem = self.sheet.item(&on_page.item).ok_or_else(missing)?;
+        let task: &BlindTask = self.texts.tasks.get(&item.id).ok_or_else(missing)?;
+        let mut answers: Vec<usize> = Vec::new();
+        for place in [Some(item.answer), item.other].into_iter().flatten() {
+            answers.push(self.number_of(place));
+        }
+        if on_page.swapped {
+            answers.reverse();
+        }
+        let said: Vec<Value> = said
+            .iter()
+            .map(|own| json!({"label": own.label, "comment": own.comment}))
+            .collect();
+        self.items.push(json!({
+            "id": item.id,
+            "answers": answers,
+            "asks": task.asks,
+            "text": task.text,
+            "snippets": task.snippets,
+            "place": task.is_about_place,
+            "sources": task.sources,
+            "scale": item.scale,
+            "said": said,
+        }));
+        Ok(())
+    }
+
+    /// The number of an answer on the page.
+    fn number_of(&mut self, place: usize) -> usize {
+        let known = self.answers.iter().position(|own| *own == place);
+        known.unwrap_or_else(|| {
+            self.answers.push(place);
+            self.answers.len() - 1
+        })
+    }
+
+    /// The whole page.
+    fn finish(self, rater: &str, adjudicated: bool) -> Result<Vec<u8>> {
+        let core = json!({
+            "sheet": self.sheet.id,
+            "rater": rater,
+            "adjudicated": adjudicated,
+            "file": format!("labels-{}-{}.json", plain_name(rater), self.sheet.id),
+            "scales": self.sheet.scales,
+            "items": self.items,
+        });
+        let mut page = head();
+        page.push_str(BODY);
+        push_data(&mut page, "core", &embedded(&core)?);
+        for (number, place) in self.answers.iter().enumerate() {
+            let missing = || Error::Internal(format!("answer {place} has no text"));
+            let answer = self.texts.answers.get(place).ok_or_else(missing)?;
+            let id = format!("answer-{number}");
+            push_data(&mut page, &id, &embedded(&answer_entry(answer))?);
+        }
+        page.push_str("<script>");
+        page.push_str(SCRIPT);
+        page.push_str("</script>\n</body>\n</html>\n");
+        Ok(page.into_bytes())
+    }
+}
+
+/// Everything before the body's content.
+fn head() -> String {
+    format!(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="scholareval {}">
+<title>Labels</title>
+<style>{STYLE}</style>
+</head>
+<body>
+"#,
+        content_security_policy(SCRIPT, STYLE),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The answer as `answer.js` reads it: offsets in the units of scripts.
+fn answer_entry(answer: &BlindAnswer) -> Value {
+    let text = answer.text.as_str();
+    let mut cites = Vec::new();
+    for citation in &answer.citations {
+        let start = utf16(text, citation.start);
+        let end = utf16(text, citation.end);
+        cites.push(json!([start, end, citation.sources, citation.dangling]));
+    }
+    json!({
+        "question": answer.question,
+        "text": text,
+        "own": answer.own_bytes.map(|own| utf16(text, own)),
+        "cites": cites,
+        "sources": answer.sources,
+    })
+}

@@ -1,0 +1,266 @@
+//! Draws the answers, or the pairs of answers, that people label.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::analysis::comparison::{MetricTable, Observations};
+use crate::domain::{CaseId, Digest, FrameAnswer, Item, LabelDraw, PairFrame, SystemName};
+use crate::error::{Error, InputFault, Result};
+use crate::runs::RunSet;
+use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
+
+/// An answer that can be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Its run, by index.
+    pub run: usize,
+    /// The system.
+    pub system: SystemName,
+    /// The test case.
+    pub case_id: CaseId,
+    /// Standard deviation of the values by every judge and sample; `None` for fewer than two.
+    pub spread: Option<f64>,
+}
+
+/// The answers that can be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidates {
+    /// The metric of which each has a value, as `scorer.name`.
+    pub metric: Option<String>,
+    /// The answers, by case and system.
+    pub answers: Vec<Candidate>,
+}
+
+impl Candidates {
+    /// The answers of these runs with a value of the metric (by default the most important one).
+    ///
+    /// # Errors
+    /// When the runs cannot be observed; [`Error::Settings`] for a metric that they do not have.
+    pub fn of(set: &RunSet, metric: Option<&str>) -> Result<Self> {
+        let observations = set.observe()?;
+        let chosen = metric.map_or_else(
+            || Ok(observations.headline()),
+            |name| observations.metrics_named(name),
+        )?;
+        let table = chosen.first().map(|at| &observations.metrics[*at]);
+        let mut answers = table.map_or_else(Vec::new, |table| with_value(&observations, table));
+        // The draw is systematic, so that an order by case spreads it over the cases; the same run and
+        // seed give the same answers.
+        answers.sort_by(|a, b| (&a.case_id, &a.system, a.run).cmp(&(&b.case_id, &b.system, b.run)));
+        let metric = table.map(|table| format!("{}.{}", table.metric.scorer, table.metric.name));
+        Ok(Self { metric, answers })
+    }
+
+    /// The probability with which each answer is drawn, and whether it is: `n` of them, all with the same probability if `random`,
+    /// else half of the sample spread evenly and half in proportion to the spread. An answer without a spread has the mean of
+    /// the others.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for fewer answers than `n`, and for `n` = 0.
+    pub fn draw(&self, n: usize, random: bool, seed: u64) -> Result<Vec<(f64, bool)>> {
+        require(n, self.answers.len(), "answers with a value")?;
+        let known: Vec<f64> = self.answers.iter().filter_map(|one| one.spread).collect();
+        // Neither favored nor neglected: nothing is known of how sure the judge is about it.
+        let typical = mean(&known).unwrap_or(0.0);
+        let spreads: Vec<f64> = self
+            .answers
+            .iter()
+            .map(|one| {
+                if random {
+                    1.0
+                } else {
+                    one.spread.unwrap_or(typical)
+                }
+            })
+            .collect();
+        let probabilities = inclusion_probabilities(&spreads, n);
+        let sample: HashSet<usize> = systematic_sample(&probabilities, seed)
+            .into_iter()
+            .collect();
+        let drawn = probabilities.into_iter().enumerate();
+        Ok(drawn.map(|(at, p)| (p, sample.contains(&at))).collect())
+    }
+}
+
+/// # Errors
+/// When `n` of so many cannot be drawn.
+fn require(n: usize, of: usize, what: &str) -> Result<()> {
+    if n == 0 || n > of {
+        return Err(Error::Settings(format!(
+            "--answers {n}: there are {of} {what}; draw 1 or more of them"
+        )));
+    }
+    Ok(())
+}
+
+/// The answers with a value of the metric, and how much its samples differ where there are several.
+fn with_value(observations: &Observations, table: &MetricTable) -> Vec<Candidate> {
+    let mut answers = Vec::new();
+    for (at, case) in observations.cases.iter().enumerate() {
+        for (row, system) in observations.systems.iter().enumerate() {
+            if table.values[row][at].value().is_none() {
+                continue;
+            }
+            let spread = match &table.samples {
+                Some(samples) => sd(&samples[row][at].concat()),
+                None => None,
+            };
+            answers.push(Candidate {
+                run: system.run,
+                system: system.system.clone(),
+                case_id: case.case_id.clone(),
+                spread,
+            });
+        }
+    }
+    answers
+}
+
+/// What was drawn: answers of the frame, or pairs of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drawn {
+    pub(super) draw: LabelDraw,
+    pub(super) metric: Option<String>,
+    pub(super) frame: Vec<FrameAnswer>,
+    pub(super) pairs: Option<PairFrame>,
+    /// Indices of the frame: an answer, and the second one of a pair.
+    pub(super) subjects: Vec<(usize, Option<usize>)>,
+}
+
+/// Draws answers that have a value and a text.
+///
+/// # Errors
+/// As [`Candidates::of`] and [`Candidates::draw`]; [`Error::Input`] for runs without texts.
+pub(super) fn draw_answers(
+    set: &RunSet,
+    metric: Option<&str>,
+    n: usize,
+    random: bool,
+    seed: u64,
+) -> Result<Drawn> {
+    let texts = texts(set)?;
+    let mut candidates = Candidates::of(set, metric)?;
+    let mut seen = HashSet::new();
+    candidates.answers.retain(|one| {
+        let text = texts.get(&(one.run, &one.system, &one.case_id));
+        // Two runs of the same answers by two judges: a person labels an answer once.
+        text.is_some_and(|text| seen.insert((one.system.clone(), one.case_id.clone(), *text)))
+    });
+    let drawn = candidates.draw(n, random, seed)?;
+    let mut frame = Vec::new();
+    for (one, (probability, is_drawn)) in candidates.answers.iter().zip(drawn) {
+        frame.push(FrameAnswer {
+            run: one.run,
+            system: one.system.clone(),
+            case_id: one.case_id.clone(),
+            text: texts[&(one.run, &one.system, &one.case_id)],
+            probability: Some(probability),
+            drawn: is_drawn,
+        });
+    }
+    let subjects = frame.iter().enumerate().filter(|(_, answer)| answer.drawn);
+    let subjects = subjects.map(|(place, _)| (place, None)).collect();
+    Ok(Drawn {
+        draw: if random {
+            LabelDraw::Random
+        } else {
+            LabelDraw::Spread
+        },
+        metric: candidates.metric,
+        frame,
+        pairs: None,
+        subjects,
+    })
+}
+
+/// Draws pairs: two answers to one question by two systems, each pair with the same probability.
+///
+/// # Errors
+/// [`Error::Settings`] for fewer pairs than `n`, and for `n` = 0; [`Error::Input`] for runs without texts.
+pub(super) fn draw_pairs(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> {
+    let mut frame = frame_of_texts(set)?;
+    let mut by_case: BTreeMap<&CaseId, Vec<usize>> = BTreeMap::new();
+    for (place, answer) in frame.iter().enumerate() {
+        by_case.entry(&answer.case_id).or_default().push(place);
+    }
+    let mut pairs = Vec::new();
+    for places in by_case.values() {
+        for (at, first) in places.iter().enumerate() {
+            for second in &places[at + 1..] {
+                if frame[*first].system != frame[*second].system {
+                    pairs.push((*first, *second));
+                }
+            }
+        }
+    }
+    require(n, pairs.len(), "pairs of answers to one question")?;
+    let probability = n as f64 / pairs.len() as f64;
+    let sample = systematic_sample(&vec![probability; pairs.len()], seed);
+    let mut subjects = Vec::new();
+    for place in sample {
+        let (first, second) = pairs[place];
+        subjects.push((first, Some(second)));
+        frame[first].drawn = true;
+        frame[second].drawn = true;
+    }
+    Ok(Drawn {
+        draw: LabelDraw::Pairs,
+        metric: None,
+        pairs: Some(PairFrame {
+            of: pairs.len(),
+            probability,
+        }),
+        frame,
+        subjects,
+    })
+}
+
+/// Every answer with a text, once, by case and system.
+fn frame_of_texts(set: &RunSet) -> Result<Vec<FrameAnswer>> {
+    let mut frame = Vec::new();
+    for ((run, system, case_id), text) in texts(set)? {
+        frame.push(FrameAnswer {
+            run,
+            system: system.clone(),
+            case_id: case_id.clone(),
+            text,
+            probability: None,
+            drawn: false,
+        });
+    }
+    frame.sort_by(|a, b| (&a.case_id, &a.system, a.run).cmp(&(&b.case_id, &b.system, b.run)));
+    let mut seen = HashSet::new();
+    frame.retain(|one| seen.insert((one.system.clone(), one.case_id.clone(), one.text)));
+    Ok(frame)
+}
+
+/// An answer in a set of runs.
+type AnswerKey<'a> = (usize, &'a SystemName, &'a CaseId);
+
+/// The hash of each answer's text.
+///
+/// # Errors
+/// When a run has none.
+fn texts(set: &RunSet) -> Result<HashMap<AnswerKey<'_>, Digest<16>>> {
+    let mut texts = HashMap::new();
+    for (run, own) in set.runs.iter().enumerate() {
+        if own.items.is_empty() {
+            let what =
+                "has no texts to label: it was made with --no-inputs, or imported without answers";
+            let hint = "score or import the answers with their texts";
+            return Err(InputFault::new(&own.path, what).hint(hint).into());
+        }
+        for item in &own.items {
+            let key = (run, &item.answer.system, &item.case.case_id);
+            texts.insert(key, item.answer.text_hash());
+        }
+    }
+    Ok(texts)
+}
+
+/// The item of an answer of the frame.
+pub(super) fn item_of<'a>(set: &'a RunSet, answer: &FrameAnswer) -> Result<&'a Item> {
+    let mut items = set.runs[answer.run].items.iter();
+    let item = items
+        .find(|item| item.answer.system == answer.system && item.case.case_id == answer.case_id);
+    item.ok_or_else(|| Error::Internal("an answer was drawn that no run has".to_owned()))
+}

@@ -1,0 +1,19 @@
+//! Labels by people: which answers they label, what of them, who labels which, and what raters read.
+//!
+//! [`label_round`] draws answers of runs (`draw`), takes what people can label of them (`units`), deals it to raters (`deal`) and
+//! gives a [`LabelRound`]: the sheet with the key to everything, and the texts, from which `report` makes the pages.
+//! [`disputes`] finds the items on which raters differ, for a page on which they are settled.
+
+mod adjudicate;
+mod deal;
+mod draw;
+mod names;
+mod round;
+mod scales;
+mod texts;
+pub(super) mod units;
+
+pub use adjudicate::{Dispute, DisputedLabel, disputes};
+pub use draw::{Candidate, Candidates};
+pub use names::{mentions, plain_name};
+pub use round::{LabelOptions, LabelRound, label_round};
