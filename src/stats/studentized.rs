@@ -5,7 +5,9 @@
 //! Survey Methodology 28, 2002), for a mean over N cases: sqrt(sum over clusters of e^2 / (1 - n / N)) / N, with n the cases
 //! of a cluster and e the sum of their deviations from the mean. With one case each it is sd / sqrt(N).
 
-use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample, tail_rank};
+use super::bootstrap::{
+    BootstrapOptions, Clusters, Interval, TOGETHER, resample_together, tail_rank,
+};
 use super::distributions::{t_quantile, t_two_sided};
 
 /// Fewest questions for the bootstrap-t interval of a mean.
@@ -21,12 +23,10 @@ pub(super) struct ClusteredSample {
     pub(super) means: Vec<f64>,
     /// Standard error of each mean; 0 where all sums of deviations are rounding.
     pub(super) errors: Vec<f64>,
-    /// The summed deviations of each list, cluster by cluster: one row after the other.
-    rows: Vec<f64>,
+    /// The summed deviations of each list, cluster by cluster.
+    deviations: Vec<Vec<f64>>,
     /// Cases of each cluster.
     sizes: Vec<f64>,
-    /// Whether every cluster is one case.
-    is_unclustered: bool,
 }
 
 impl ClusteredSample {
@@ -48,22 +48,26 @@ impl ClusteredSample {
             .iter()
             .map(|list| list.iter().sum::<f64>() / cases as f64)
             .collect();
-        let mut rows = vec![0.0; lists.len() * clusters.sizes.len()];
-        for (at, cluster) in clusters.of_unit.iter().enumerate() {
-            let row = &mut rows[cluster * lists.len()..];
-            for ((sum, list), mean) in row.iter_mut().zip(lists).zip(&means) {
-                *sum += list[at] - mean;
+        let mut deviations = Vec::with_capacity(lists.len());
+        for (list, mean) in lists.iter().zip(&means) {
+            let mut sums = vec![0.0; clusters.sizes.len()];
+            for (value, cluster) in list.iter().zip(&clusters.of_unit) {
+                sums[*cluster] += value - mean;
             }
+            deviations.push(sums);
         }
         let mut sample = Self {
             means,
             errors: Vec::new(),
-            rows,
-            is_unclustered: clusters.sizes.iter().all(|size| *size == 1.0),
+            deviations,
             sizes: clusters.sizes,
         };
-        let once = vec![1; sample.sizes.len()];
-        sample.errors = sample.shifts_and_errors(&once).1;
+        let once = vec![[1]; sample.sizes.len()];
+        let cases = sample.cases(&once);
+        for list in 0..lists.len() {
+            let [(_, error)] = sample.shift_and_error(list, &once, cases);
+            sample.errors.push(error);
+        }
         // Rounding errors are set to 0, or they would count as differences.
         for ((list, mean), error) in lists.iter().zip(&mut sample.means).zip(&mut sample.errors) {
             let least = 1e-12
@@ -91,8 +95,8 @@ impl ClusteredSample {
     /// The summed values of each cluster. Rounding errors are set to 0, or they would count as differences.
     pub(super) fn sums(&self, list: usize) -> Vec<f64> {
         let mut sums = Vec::new();
-        for (row, size) in self.rows().zip(&self.sizes) {
-            sums.push(row[list] + size * self.means[list]);
+        for (deviation, size) in self.deviations[list].iter().zip(&self.sizes) {
+            sums.push(deviation + size * self.means[list]);
         }
         let largest = sums.iter().fold(1e-3_f64, |most, sum| most.max(sum.abs()));
         for sum in &mut sums {
@@ -109,78 +113,94 @@ impl ClusteredSample {
         self.sizes.iter().sum::<f64>().powi(2) / squares
     }
 
-    /// The summed deviations of each cluster.
-    fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.rows.chunks_exact(self.means.len())
-    }
-
-    /// For clusters drawn this often: how far each mean moved, and the number of cases.
-    fn shifts(&self, drawn: &[u32]) -> (Vec<f64>, f64) {
-        let mut shifts = vec![0.0; self.means.len()];
-        let mut cases = 0.0;
-        for (row, size, drawn) in self.drawn(drawn) {
-            cases += drawn * size;
-            for (sum, deviation) in shifts.iter_mut().zip(row) {
-                *sum += drawn * deviation;
+    /// For clusters drawn this often in each of several resamples: the number of cases.
+    fn cases<const N: usize>(&self, drawn: &[[u32; N]]) -> [f64; N] {
+        let mut cases = [0.0; N];
+        for (size, drawn) in self.sizes.iter().zip(drawn) {
+            for (sum, drawn) in cases.iter_mut().zip(drawn) {
+                *sum += f64::from(*drawn) * size;
             }
         }
-        for sum in &mut shifts {
-            *sum /= cases;
-        }
-        (shifts, cases)
+        cases
     }
 
-    /// The clusters that were drawn: summed deviations, cases, how often. Clusters of one case are all there, the others with 0:
-    /// whether one of thousands was drawn cannot be predicted, and a wrong guess costs more than the sum.
-    fn drawn<'a>(&'a self, drawn: &'a [u32]) -> impl Iterator<Item = (&'a [f64], f64, f64)> {
-        let clusters = self.rows().zip(&self.sizes).zip(drawn);
-        clusters
-            .filter(|(_, drawn)| self.is_unclustered || **drawn > 0)
-            .map(|((row, size), drawn)| (row, *size, f64::from(*drawn)))
-    }
-
-    /// For clusters drawn this often: how far each mean moved, and its standard error.
-    fn shifts_and_errors(&self, drawn: &[u32]) -> (Vec<f64>, Vec<f64>) {
-        let (shifts, cases) = self.shifts(drawn);
-        let mut squares = vec![0.0; shifts.len()];
-        for (row, size, drawn) in self.drawn(drawn) {
-            // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so
-            // that its own deviation looks too small by as much.
-            let weight = drawn / (1.0 - size / cases);
-            for ((sum, deviation), shift) in squares.iter_mut().zip(row).zip(&shifts) {
-                let own = deviation - size * shift;
-                *sum += weight * own * own;
+    /// How far the mean of a list moved in each resample, which has so many cases.
+    // List by list, and clusters that were not drawn with 0: the sums stay in registers, and a wrong guess which of thousands was
+    // drawn costs more than its terms.
+    fn shift<const N: usize>(&self, list: usize, drawn: &[[u32; N]], cases: [f64; N]) -> [f64; N] {
+        let mut shifts = [0.0; N];
+        for (deviation, drawn) in self.deviations[list].iter().zip(drawn) {
+            for (sum, drawn) in shifts.iter_mut().zip(drawn) {
+                *sum += f64::from(*drawn) * deviation;
             }
         }
-        let errors = squares.iter().map(|sum| sum.sqrt() / cases).collect();
-        (shifts, errors)
+        for (shift, cases) in shifts.iter_mut().zip(cases) {
+            *shift /= cases;
+        }
+        shifts
+    }
+
+    /// How far the mean of a list moved in each resample, and its standard error.
+    fn shift_and_error<const N: usize>(
+        &self,
+        list: usize,
+        drawn: &[[u32; N]],
+        cases: [f64; N],
+    ) -> [(f64, f64); N] {
+        let shifts = self.shift(list, drawn, cases);
+        let mut squares = [0.0; N];
+        let clusters = self.deviations[list].iter().zip(&self.sizes).zip(drawn);
+        for ((deviation, size), drawn) in clusters {
+            for at in 0..N {
+                // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so that its own deviation
+                // looks too small by as much. A cluster as large as a resample without it would have no factor.
+                let factor = 1.0 - size / cases[at];
+                let weight = if drawn[at] == 0 {
+                    0.0
+                } else {
+                    f64::from(drawn[at]) / factor
+                };
+                let own = deviation - size * shifts[at];
+                squares[at] += weight * own * own;
+            }
+        }
+        std::array::from_fn(|at| (shifts[at], squares[at].sqrt() / cases[at]))
     }
 
     /// The means of each resample, one per list.
     pub(super) fn resampled_means(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
-        resample(self.clusters(), |drawn| self.means_of(drawn), options)
+        resample_together(self.clusters(), |drawn| self.means_of(drawn), options)
     }
 
     /// The means, if clusters were drawn this often.
-    fn means_of(&self, drawn: &[u32]) -> Vec<f64> {
-        let (shifts, _) = self.shifts(drawn);
-        let moved = shifts.iter().zip(&self.means);
-        moved.map(|(shift, mean)| mean + shift).collect()
+    fn means_of(&self, drawn: &[[u32; TOGETHER]]) -> [Vec<f64>; TOGETHER] {
+        let cases = self.cases(drawn);
+        let mut resamples: [Vec<f64>; TOGETHER] = Default::default();
+        for (list, mean) in self.means.iter().enumerate() {
+            let shifts = self.shift(list, drawn, cases);
+            for (means, shift) in resamples.iter_mut().zip(shifts) {
+                means.push(mean + shift);
+            }
+        }
+        resamples
     }
 
     /// The t statistics of each resample, one per list.
     pub(super) fn resampled_t(&self, options: BootstrapOptions) -> Vec<Vec<f64>> {
-        resample(self.clusters(), |drawn| self.t_of(drawn), options)
+        resample_together(self.clusters(), |drawn| self.t_of(drawn), options)
     }
 
     /// The t statistics, if clusters were drawn this often.
-    fn t_of(&self, drawn: &[u32]) -> Vec<f64> {
-        let (shifts, errors) = self.shifts_and_errors(drawn);
-        let mut statistics = Vec::with_capacity(shifts.len());
-        for ((shift, error), whole) in shifts.iter().zip(errors).zip(&self.errors) {
-            statistics.push(studentized(*shift, error, *whole));
+    fn t_of(&self, drawn: &[[u32; TOGETHER]]) -> [Vec<f64>; TOGETHER] {
+        let cases = self.cases(drawn);
+        let mut resamples: [Vec<f64>; TOGETHER] = Default::default();
+        for (list, whole) in self.errors.iter().enumerate() {
+            let found = self.shift_and_error(list, drawn, cases);
+            for (statistics, (shift, error)) in resamples.iter_mut().zip(found) {
+                statistics.push(studentized(shift, error, *whole));
+            }
         }
-        statistics
+        resamples
     }
 }
 

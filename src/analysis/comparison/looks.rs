@@ -36,7 +36,7 @@ const FUTILE: f64 = 0.1;
 /// The critical value where there is none: nothing is decided.
 const NEVER: f64 = 9.0;
 /// What one order of a pair has of the information of both, however many questions there are.
-// It is 0.65 to 0.87 for judges whose verdicts agree in 60 to 87% of pairs under exchange. The level holds over that range, since
+// It is 0.6 to 0.87 for judges whose verdicts agree in 60 to 87% of pairs under exchange. The level holds over that range, since
 // only the share spent at each look depends on it.
 const ONE_ORDER: f64 = 0.8;
 
