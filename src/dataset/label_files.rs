@@ -19,14 +19,43 @@ pub const TEXTS_FILE: &str = "texts.json";
 /// Reads the sheet in a directory that `label` made.
 ///
 /// # Errors
-/// [`Error::Input`](crate::error::Error::Input) for a file that is not a sheet or is of a later version;
+/// [`Error::Input`](crate::error::Error::Input) for a file that is not a sheet, is damaged or of a later version;
 /// [`Error::Io`](crate::error::Error::Io) if it cannot be read.
 pub fn load_label_sheet(dir: &Path) -> Result<LabelSheet> {
-    read(
-        &dir.join(SHEET_FILE),
+    let path = dir.join(SHEET_FILE);
+    let sheet = read(
+        &path,
         "a sheet",
         "name a directory that scholareval label made",
-    )
+    )?;
+    match damage(&sheet) {
+        Some(what) => Err(InputFault::new(&path, what)
+            .hint("keep the sheet as scholareval label made it")
+            .into()),
+        None => Ok(sheet),
+    }
+}
+
+/// What makes a sheet unusable: an index or a probability that cannot be.
+fn damage(sheet: &LabelSheet) -> Option<String> {
+    for answer in &sheet.frame {
+        let p = answer.probability.unwrap_or(1.0);
+        if answer.run >= sheet.runs.len() || !(p > 0.0 && p <= 1.0) {
+            return Some("an answer has a run or a probability that cannot be".to_owned());
+        }
+    }
+    for item in &sheet.items {
+        let places = [Some(item.answer), item.other];
+        let mut places = places.into_iter().flatten();
+        let is_missing = places.any(|place| place >= sheet.frame.len());
+        if is_missing || item.scale >= sheet.scales.len() {
+            return Some(format!(
+                "item {} has no answer or no scale",
+                item.id.escape_debug()
+            ));
+        }
+    }
+    None
 }
 
 /// Reads the texts in a directory that `label` made.

@@ -8,8 +8,8 @@ use scholareval::cli::args::ScoreArgs;
 use scholareval::cli::origin::Environment;
 use scholareval::cli::settings::Settings;
 use scholareval::dataset::{
-    build_test_cases, parse_answers, parse_aspects, parse_labels, parse_predictions, parse_results,
-    parse_test_cases, render_answer,
+    SHEET_FILE, build_test_cases, load_label_files, load_label_sheet, parse_answers, parse_aspects,
+    parse_labels, parse_predictions, parse_results, parse_test_cases, render_answer,
 };
 use scholareval::domain::Mode;
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
@@ -19,7 +19,7 @@ use scholareval::facts::{
 use scholareval::prompt::{PromptSet, delimiters, injection};
 use scholareval::question::Property;
 use scholareval::record::{Manifest, RecordedReplies, for_each_call, load_run};
-use scholareval::runs::RunSet;
+use scholareval::runs::{RunSet, disputes};
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
 
 use super::driver::fuzz;
@@ -116,6 +116,23 @@ fn labels() {
         {
             assert!(rating.value.is_finite(), "{rating:?}");
         }
+    });
+}
+
+/// What a rater sends back, and the sheet that it is read by.
+#[test]
+fn label_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let sheet = dir.path().join(SHEET_FILE);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fuzz/label_files");
+    let whole = std::fs::read(corpus.join("sheet.json")).unwrap();
+    fuzz("label_files", move |input| {
+        std::fs::write(&sheet, input).unwrap();
+        said(load_label_sheet(dir.path()));
+        let files = said(load_label_files(std::slice::from_ref(&sheet)));
+        std::fs::write(&sheet, &whole).unwrap();
+        let own = load_label_sheet(dir.path()).unwrap();
+        said(disputes(&own, &files.unwrap_or_default()));
     });
 }
 
