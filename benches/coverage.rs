@@ -1,6 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks pair-looks]
+//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks
+//! pair-looks old-scale]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -15,6 +16,8 @@ mod judged_pairs;
 mod looks;
 #[path = "coverage/net_shares.rs"]
 mod net_shares;
+#[path = "coverage/old_scale.rs"]
+mod old_scale;
 #[path = "coverage/pair_looks.rs"]
 mod pair_looks;
 #[path = "coverage/power.rs"]
@@ -29,6 +32,7 @@ use counts::counts;
 use judged_pairs::judged_pairs;
 use looks::looks;
 use net_shares::net_shares;
+use old_scale::old_scale;
 use pair_looks::pair_looks;
 use power::power;
 use powered::powered;
@@ -487,6 +491,7 @@ fn main() {
         "powered",
         "looks",
         "pair-looks",
+        "old-scale",
     ]
     .into_iter()
     .any(is_named);
@@ -498,6 +503,9 @@ fn main() {
     }
     if all || is_named("counts") {
         counts(repetitions);
+    }
+    if all || is_named("old-scale") {
+        old_scale(repetitions);
     }
     if all || is_named("looks") {
         looks(repetitions);

@@ -25,6 +25,7 @@ mod references;
 mod results;
 mod rubric_faults;
 mod scorable;
+mod selected;
 mod test_cases;
 
 pub use answers::{
@@ -50,4 +51,5 @@ pub(crate) use reader::{all, no_faults};
 pub use references::{References, load_references};
 pub use results::{RecordedAnswer, ResultsFile, SystemResults, load_results, parse_results};
 pub use scorable::{InputFile, Scorable, ScorableOptions, Support, scorable, supports};
+pub use selected::{SelectedAnswers, load_selected};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

@@ -9,6 +9,7 @@ mod aspect;
 mod blind_texts;
 mod citations;
 mod criteria;
+mod draw;
 mod endpoint_stats;
 mod expected;
 mod ids;
@@ -37,6 +38,7 @@ pub use criteria::{
     ReplyForm, ReplyShape, RubricProfile,
 };
 pub(crate) use criteria::{comparable_level, text_of};
+pub use draw::{AnswerSelection, RandomDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};

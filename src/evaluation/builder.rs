@@ -190,7 +190,7 @@ impl Evaluation {
             rule,
             notify,
         } = self;
-        let mut inputs = LoadedInputs::load(&options, preset.as_deref())?;
+        let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         let chosen_pairs = paired(&mut inputs, &options)?;
         let orders = chosen_pairs.as_ref().map(|chosen| chosen.orders);
         if orders == Some(PairOrders::Auto) && options.scoring.until.is_none() && rule.is_none() {
@@ -381,12 +381,12 @@ async fn prepare_recorded(
     notify: Arc<Notify>,
 ) -> Result<Prepared> {
     let options = recorded.with_its_settings(options)?;
-    let inputs = recorded.inputs(&options)?;
+    let inputs = recorded.inputs(&options)?.selected(&options)?;
     let choice = recorded.choice();
     tell_of_inputs(&inputs, &choice, &*notify);
     let roles = roles_of(&recorded.scorers()?);
     let judges = Judges::identify(&options, own_judge, &roles, &*notify).await?;
-    let (manifest, scorers) = recorded.manifest(&options, &judges)?;
+    let (manifest, scorers) = recorded.manifest(&options, &inputs, &judges)?;
     let rule = look_rule(&options, None, &inputs)?;
     let prepared = Prepared {
         options,
@@ -477,7 +477,7 @@ fn manifest(
         scorers: names,
         roles: judges.entries(),
         seed: options.scoring.seed,
-        answers: inputs.plain.len() as u64,
+        answers: inputs.answers(scorers),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
         policy: PolicyEntry {
@@ -489,12 +489,7 @@ fn manifest(
     let is_of_pairs = options.pairs.is_some() && inputs.has_tests();
     // Runs of plain scorers alone pair nothing with test cases, so that no answer can be missing.
     if is_of_tests || is_of_pairs {
-        manifest.answers = inputs.items(&*scorers[0]).len() as u64;
-        for (system, case) in &inputs.missing {
-            manifest
-                .missing
-                .push((system.to_string(), case.to_string()));
-        }
+        manifest.missing = inputs.missing_names();
     }
     Ok(manifest.with_reference())
 }

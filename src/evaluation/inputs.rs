@@ -5,26 +5,27 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dataset::{
-    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support,
-    SystemAnswers, TestCases,
+    self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, SelectedAnswers,
+    Support, SystemAnswers, TestCases, load_selected,
 };
 use crate::domain::{
     BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName,
     TestCase,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
 use super::pairs::{ChosenPairs, PairChoice, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
-use crate::record::THINKING;
+use crate::record::{SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
 
 /// All input of a run.
@@ -128,6 +129,21 @@ impl LoadedInputs {
         }
     }
 
+    /// The number of answers of a run by these scorers, whose first one has every answer.
+    pub(super) fn answers(&self, scorers: &[Arc<dyn Scorer>]) -> u64 {
+        let items = scorers.first().map(|scorer| self.items(&**scorer));
+        items.unwrap_or(&self.plain).len() as u64
+    }
+
+    /// Names of the systems and cases without an answer, for the manifest.
+    pub(super) fn missing_names(&self) -> Vec<(String, String)> {
+        let mut names = Vec::new();
+        for (system, case) in &self.missing {
+            names.push((system.to_string(), case.to_string()));
+        }
+        names
+    }
+
     /// Whether there are test cases.
     pub(super) fn has_tests(&self) -> bool {
         !self.all_cases.is_empty()
@@ -138,6 +154,48 @@ impl LoadedInputs {
         let kept = |items: &[Item]| items.iter().filter(|item| keep(item)).cloned().collect();
         // One list again: after a filter the two would be separate copies of every text.
         (self.rubric, self.plain) = shared(kept(&self.rubric), kept(&self.plain));
+    }
+
+    /// Keeps the answers that a file names, and records which they are.
+    ///
+    /// # Errors
+    /// As [`load_selected`]; for answers that are not among those to score.
+    fn keep_selected(&mut self, path: &Path) -> Result<()> {
+        let SelectedAnswers {
+            answers, recorded, ..
+        } = load_selected(path)?;
+        let mut unknown = answers.clone();
+        for item in self.rubric.iter().chain(self.plain.iter()) {
+            unknown.remove(&(item.system(), item.case.case_id.clone()));
+        }
+        if let Some((system, case)) = unknown.iter().min() {
+            let what = format!(
+                "{} of its {} answers are not among the given ones, the first by {system}",
+                unknown.len(),
+                answers.len()
+            );
+            let fault = InputFault::new(path, what).of_case(case.as_str());
+            return Err(fault
+                .hint("give the run, or the files, that they were selected from")
+                .into());
+        }
+        self.retain(|item| answers.contains(&(item.system(), item.case.case_id.clone())));
+        // They were not asked for.
+        self.missing.clear();
+        self.settings
+            .insert(SELECTED_SETTING.to_owned(), json!(recorded));
+        Ok(())
+    }
+
+    /// The inputs with the selected answers only, if the options select any.
+    ///
+    /// # Errors
+    /// As [`load_selected`]; for answers that are not among those to score.
+    pub(super) fn selected(mut self, options: &EvaluationOptions) -> Result<Self> {
+        if let Some(path) = &options.input.selected {
+            self.keep_selected(path)?;
+        }
+        Ok(self)
     }
 
     /// Puts the answers together in pairs, which then are what is scored.

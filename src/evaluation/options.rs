@@ -142,6 +142,9 @@ pub struct InputOptions {
     /// Only the first N cases
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<NonZeroUsize>,
+    /// Only the answers in this file, such as those that agree --select draws
+    #[arg(long, value_name = "FILE")]
+    pub selected: Option<PathBuf>,
     /// Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
     #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
     pub slice: Option<Slice>,
@@ -274,6 +277,7 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.fields",
     "score.keep_thinking",
     "score.partial_logs",
+    "score.selected",
     // Recorded elsewhere: as `score.rubrics` and `score.snippets`, with the settings of the scorer
     // of criteria, and as the manifest's policy and seed.
     "score.only",

@@ -85,6 +85,8 @@ impl RecordedEvaluation {
             options.scoring.parse_retries = u32::try_from(retries).unwrap_or(u32::MAX);
         }
         options.scorers.truncate = self.manifest.is_set("score.truncate");
+        // As if they were named: some take the judge of the command only then.
+        options.scorers.scorers = self.choice().scorers;
         // How scores are summarized may be chosen anew; else it is as in the run.
         if options.scoring.seed == defaults.scoring.seed {
             options.scoring.seed = self.manifest.seed;
@@ -184,9 +186,11 @@ impl RecordedEvaluation {
     pub(super) fn manifest(
         &self,
         options: &EvaluationOptions,
+        inputs: &LoadedInputs,
         judges: &Judges,
     ) -> Result<(Manifest, Vec<Arc<dyn Scorer>>)> {
         let earlier = self.manifest.clone();
+        let answers = inputs.answers(&recorded_scorers(&earlier)?);
         let manifest = Manifest {
             label: options.output.label.clone(),
             roles: judges.entries(),
@@ -195,11 +199,11 @@ impl RecordedEvaluation {
                 on_unscored: options.scoring.on_unscored,
                 max_unscored: options.scoring.max_unscored,
             },
-            settings: earlier.settings,
+            settings: inputs.settings.clone(),
             inputs: earlier.inputs,
             scorers: earlier.scorers,
-            answers: earlier.answers,
-            missing: earlier.missing,
+            answers,
+            missing: inputs.missing_names(),
             kept_cases: earlier.kept_cases,
             warnings: earlier.warnings,
             ..Manifest::begin(earlier.mode)

@@ -16,7 +16,8 @@ use crate::analysis::OnUnscored;
 use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{
-    Aspect, EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile, Unit,
+    AnswerSelection, Aspect, EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile,
+    Unit,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
@@ -35,6 +36,9 @@ pub const THINKING: &str = "score.thinking";
 pub const PERTURBATIONS: &str = "probe";
 /// Setting of a run of pairs: which pairs were compared, and in which orders.
 pub const PAIRS_SETTING: &str = "pairs";
+
+/// Setting of a run of selected answers: their file, and how they were drawn.
+pub const SELECTED_SETTING: &str = "selected";
 
 /// What compat mode reproduces for the scorers of ScholarQABench.
 const QABENCH: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -431,6 +435,12 @@ impl Manifest {
         let mut settings = self.settings.values();
         let base = settings.find_map(|setting| setting.get("index_base")?.as_u64());
         base.unwrap_or(0)
+    }
+
+    /// Which answers the run scored, if it was given a selection.
+    pub fn selection(&self) -> Option<AnswerSelection> {
+        let recorded = self.settings.get(SELECTED_SETTING)?;
+        AnswerSelection::deserialize(recorded).ok()
     }
 
     /// True if the built-in baseline judged rubrics or criteria.

@@ -31,7 +31,8 @@ pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
 pub(crate) use manifest::scorer_key;
 pub use manifest::{
-    Headline, IMPORTED, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, RunStatus, THINKING,
+    Headline, IMPORTED, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, RunStatus,
+    SELECTED_SETTING, THINKING,
 };
 pub use remedy::remedy;
 pub use role::{JudgeEntry, PromptsEntry, RoleEntry};

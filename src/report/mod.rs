@@ -5,6 +5,7 @@
 //! characters are escaped (see [`visible`]; not in `items.csv`), and CSV is guarded against spreadsheets ([`CsvText`]).
 
 mod agreement;
+mod anchors;
 mod bench;
 mod comparison;
 mod criteria;
@@ -37,6 +38,7 @@ pub use self::parquet::write_parquet_tables;
 pub use agreement::{
     AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table,
 };
+pub use anchors::{anchor_plan_table, anchor_plan_text};
 pub use bench::{Bench, BenchBlank};
 pub(crate) use comparison::COMPARISON_LEGEND;
 pub use comparison::{comparison_table, comparison_text, run_warnings};
@@ -93,9 +95,9 @@ pub struct ReportContext {
     /// That row, where its numbers are shown instead of those of the scorers.
     #[serde(flatten)]
     pub bench: Option<Bench>,
-    /// The slice of the answers (`2/5`), if these are not all: a slice is not a result.
+    /// Which part of the answers these are (`slice 2/5`), if they are not all: a part is not a result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slice: Option<String>,
+    pub part: Option<String>,
     /// Whether the run did not finish, so that systems may have scores of different cases.
     #[serde(skip)]
     pub unfinished: bool,

@@ -262,8 +262,6 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     let answered = manifest.answered_judges();
     let notes = judge_notes(manifest, run, &answered);
     let is_answered = answered.iter().any(AnsweredJudge::is_named);
-    let slice = manifest.settings.get("score.slice");
-    let slice = slice.and_then(|slice| slice.as_str());
     ReportContext {
         run: run.to_owned(),
         judge: judges.join(" and "),
@@ -271,7 +269,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
         prompts: prompts(manifest).to_owned(),
         row: manifest.row().map(str::to_owned),
         bench: None,
-        slice: slice.map(str::to_owned),
+        part: part(manifest),
         unfinished: manifest.status != RunStatus::Complete,
         notes,
         agreement: manifest
@@ -280,6 +278,15 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
         looks: manifest.looks.clone(),
         endpoints: manifest.endpoints.clone(),
     }
+}
+
+/// The part of the answers that the run scored.
+fn part(manifest: &Manifest) -> Option<String> {
+    if let Some(selection) = manifest.selection() {
+        return Some(selection.sentence());
+    }
+    let slice = manifest.settings.get("score.slice")?.as_str()?;
+    Some(format!("slice {slice}"))
 }
 
 /// The label of the rubric's prompts. An imported results file does not name them.

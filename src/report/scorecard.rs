@@ -366,9 +366,9 @@ fn agreement_table(agreement: &Agreement) -> Table {
 /// All notes, most important first.
 pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let mut notes = Vec::new();
-    if let Some(slice) = &context.slice {
+    if let Some(part) = &context.part {
         notes.push(Note::warning(format!(
-            "Slice {slice}: a part of the answers, not a result."
+            "A part of the answers, not a result: {part}."
         )));
     }
     notes.extend(context.answer_warnings());

@@ -6,12 +6,14 @@
 //! [`select_answers`] chooses the answers to label.
 
 mod agree;
+mod anchors;
 mod comparable;
 mod completeness;
 mod directories;
 mod import;
 mod import_logs;
 mod label;
+mod random_draw;
 mod rescore;
 mod run_list;
 mod run_set;
@@ -28,4 +30,4 @@ pub use label::{
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};
-pub use selection::{SelectedAnswer, Selection, select_answers};
+pub use selection::{SelectedAnswer, Selection, draw_answers, select_answers};

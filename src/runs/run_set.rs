@@ -4,15 +4,17 @@
 //! the observations of all runs then go into one comparison.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::anchors::{BasisOfRuns, old_scale_basis};
 use super::comparable::{differences, has_unscored, keep_common_systems, require_same_answers};
 use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
-    ObservedSystem, RunAnswers, are_pairs, compare, judge_changes, observe, run_changes,
+    ObservedSystem, RunAnswers, anchored_scales, are_pairs, carried_scales, compare, judge_changes,
+    observe, run_changes,
 };
 use crate::analysis::{Criteria, OnUnscored, criteria};
 use crate::dataset::{load_labels, with_text};
@@ -99,6 +101,21 @@ impl RunSet {
         })
     }
 
+    /// Reads a run by a new judge and one by an old judge, whose scale is asked for.
+    ///
+    /// # Errors
+    /// As [`RunSet::open`]; if an answer is not the same in both.
+    pub fn open_on_old_scale(new: &Path, old: &Path, anyway: bool) -> Result<Self> {
+        let runs = Self::load(&[new.to_path_buf(), old.to_path_buf()])?;
+        let [new, old] = &runs[..] else {
+            let what =
+                "--corrected-by takes two runs: one by the new judge, and one by the old judge";
+            return Err(Error::Usage(what.to_owned()));
+        };
+        require_same_answers(old, new)?;
+        Self::of(runs, anyway, true)
+    }
+
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
         let (directories, _) = run_directories(paths)?;
         let mut runs = directories
@@ -164,9 +181,25 @@ impl RunSet {
     /// # Errors
     /// When a text cannot be read; for a run of pairs beside others.
     pub fn observe(&self) -> Result<Observations> {
-        self.check_pairs_alone()?;
-        let mut answers = Vec::with_capacity(self.runs.len());
+        self.observe_runs(&self.runs)
+    }
+
+    /// As [`RunSet::observe`], for each run alone.
+    ///
+    /// # Errors
+    /// As [`RunSet::observe`].
+    pub fn observe_each(&self) -> Result<Vec<Observations>> {
+        let mut observations = Vec::with_capacity(self.runs.len());
         for run in &self.runs {
+            observations.push(self.observe_runs(std::slice::from_ref(run))?);
+        }
+        Ok(observations)
+    }
+
+    fn observe_runs(&self, runs: &[RecordedRun]) -> Result<Observations> {
+        self.check_pairs_alone()?;
+        let mut answers = Vec::with_capacity(runs.len());
+        for run in runs {
             answers.push(RunAnswers {
                 name: &run.name,
                 scored: &run.scored,
@@ -306,6 +339,41 @@ impl RunSet {
         Ok(Comparison {
             run_changes: changes,
             ..self.compare(&observations.without_metrics(), options)
+        })
+    }
+
+    /// The means of the first run on the scale of the second one, an old judge's, by the observations of each. Systems of
+    /// the names `without` do not count as those that both judges scored.
+    ///
+    /// # Errors
+    /// Where the old judge's answers are neither a random draw from those of the first run nor of other systems, and when no
+    /// metric has values of both.
+    pub fn on_old_scale(
+        &self,
+        [new, old]: [Observations; 2],
+        without: &[String],
+        options: &ComparisonOptions,
+    ) -> Result<Comparison> {
+        let [new_name, old_name] = [0, 1].map(|at| self.runs[at].name.as_str());
+        let scales = match old_scale_basis(&self.runs[0], &self.runs[1])? {
+            BasisOfRuns::Anchors if !without.is_empty() => {
+                let what = "--without leaves out systems that both judges scored, but the old judge scored a random part of the answers";
+                return Err(Error::Usage(what.to_owned()));
+            }
+            BasisOfRuns::Anchors => anchored_scales((&new, new_name), (&old, old_name), options),
+            BasisOfRuns::Systems => {
+                for name in without {
+                    old.system_named(name)?;
+                }
+                carried_scales((&new, new_name), (&old, old_name), without, options)
+            }
+        };
+        if scales.is_empty() {
+            return Err(self.no_shared_questions("judges"));
+        }
+        Ok(Comparison {
+            old_scales: scales,
+            ..self.compare(&new.without_metrics(), options)
         })
     }
 

@@ -1,11 +1,13 @@
 //! Draws the answers of a run that are worth labeling.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::random_draw::{answers_of, drawn_again};
 use super::run_set::RunSet;
 use crate::analysis::comparison::{MetricTable, Observations};
-use crate::domain::{CaseId, SystemName};
+use crate::domain::{CaseId, RandomDraw, SystemName};
 use crate::error::{Error, Result};
+use crate::record::load_run;
 use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
 
 /// Answers to label.
@@ -17,6 +19,8 @@ pub struct Selection {
     pub of: usize,
     /// Whether every answer had the same probability: nothing sets apart the uncertainty of the judge about them.
     pub uniform: bool,
+    /// The draw, if it was at random from all answers of the run.
+    pub random: Option<RandomDraw>,
 }
 
 /// An answer to label.
@@ -86,6 +90,40 @@ pub fn select_answers(
         answers: selected.collect(),
         of: answers.len(),
         uniform,
+        random: None,
+    })
+}
+
+/// Draws `n` answers of a run at random: each has the same probability, and a system has its share of them. The metrics
+/// do not matter, so that the answers are the same ones for each of them.
+///
+/// # Errors
+/// When the run cannot be read; [`Error::Settings`] for fewer answers than `n`, and for `n` = 0.
+pub fn draw_answers(run: &Path, n: usize, seed: u64) -> Result<Selection> {
+    let run = load_run(run)?;
+    let all = answers_of(&run);
+    let answers = drawn_again(&all, n, seed);
+    if answers.is_empty() {
+        let what = format!(
+            "--select {n}: the run has {} answers; select 1 or more of them",
+            all.len()
+        );
+        return Err(Error::Settings(what));
+    }
+    let probability = n as f64 / all.len() as f64;
+    let selected = answers.into_iter().map(|(system, case_id)| SelectedAnswer {
+        system,
+        case_id,
+        probability,
+    });
+    Ok(Selection {
+        answers: selected.collect(),
+        of: all.len(),
+        uniform: true,
+        random: Some(RandomDraw {
+            of: all.len(),
+            seed,
+        }),
     })
 }
 

@@ -26,6 +26,7 @@
 //! ```
 
 mod agreement;
+mod anchors;
 mod binary_pairs;
 mod bootstrap;
 mod correlation;
@@ -52,6 +53,10 @@ mod table_posterior;
 mod variance;
 
 pub use agreement::{Coefficient, MeasurementLevel};
+pub use anchors::{
+    AnchoredAnswer, AnchoredMean, CarriedMean, FEWEST_ANCHOR_SYSTEMS, anchored_mean, carried_mean,
+    fewest_differing, sampling_half_width,
+};
 pub use bootstrap::{
     BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd,
 };
@@ -70,7 +75,7 @@ pub use power::PilotSpread;
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use sampling::{inclusion_probabilities, systematic_sample};
+pub use sampling::{inclusion_probabilities, random_sample, systematic_sample};
 pub use strengths::{NoStrengths, Strengths, Ties};
 pub use studentized::{mean_interval, mean_interval_within, standard_error};
 pub(crate) use summary::rounded;

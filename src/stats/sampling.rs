@@ -50,11 +50,31 @@ pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
 /// Positions of a sample with these probabilities, ascending: systematic sampling in random order (W. G. Madow, "On the theory
 /// of systematic sampling, II", Annals of Mathematical Statistics 20, 1949). As many units as the probabilities sum to.
 pub fn systematic_sample(probabilities: &[f64], seed: u64) -> Vec<usize> {
+    systematic_within(probabilities, &vec![0; probabilities.len()], seed)
+}
+
+/// Positions of `n` of these units, ascending, each with the same probability. A group, such as the answers of a system, has
+/// its share of them, up or down to a whole number; within it every choice of as many is equally likely.
+///
+/// ```
+/// use scholareval::stats::random_sample;
+///
+/// let drawn = random_sample(&[0, 0, 0, 0, 1, 1, 1, 1], 4, 9);
+/// assert_eq!(drawn.iter().filter(|unit| **unit < 4).count(), 2);
+/// ```
+pub fn random_sample(groups: &[usize], n: usize, seed: u64) -> Vec<usize> {
+    let probability = n as f64 / groups.len() as f64;
+    systematic_within(&vec![probability; groups.len()], groups, seed)
+}
+
+/// A systematic sample with the units of each group in random order, one group after the other.
+fn systematic_within(probabilities: &[f64], groups: &[usize], seed: u64) -> Vec<usize> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     // In file order, systems and questions would be drawn at a fixed step, and a pattern in the
     // file would become one in the sample.
     order.shuffle(&mut rng);
+    order.sort_by_key(|unit| groups[*unit]);
     // Every unit is an interval as long as its probability; the units that hold start, start + 1, .. are drawn.
     let start = rng.random::<f64>();
     let mut end = 0.0;
@@ -93,6 +113,23 @@ mod tests {
         assert_eq!(inclusion_probabilities(&[0.0; 4], 1), [0.25; 4]);
         assert_eq!(inclusion_probabilities(&[0.3; 3], 5), [1.0; 3]);
         assert!(inclusion_probabilities(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn groups_have_their_shares_and_units_equal_probabilities() {
+        let groups = [0, 1, 0, 1, 1, 0, 1, 1, 0, 1];
+        let mut counts = [0_u32; 10];
+        for seed in 0..4_000 {
+            let drawn = random_sample(&groups, 5, seed);
+            assert_eq!(drawn.len(), 5);
+            let of_first = drawn.iter().filter(|unit| groups[**unit] == 0).count();
+            assert_eq!(of_first, 2, "half of four");
+            drawn.into_iter().for_each(|unit| counts[unit] += 1);
+        }
+        for count in counts {
+            assert!((f64::from(count) / 4_000.0 - 0.5).abs() < 0.03, "{count}");
+        }
+        assert_eq!(random_sample(&groups, 10, 1), (0..10).collect::<Vec<_>>());
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod layering;
 mod library;
 mod llama_cpp;
 mod looks;
+mod old_scale;
 mod pairs;
 mod pairwise_golden;
 mod panels;

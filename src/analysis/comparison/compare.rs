@@ -48,6 +48,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
         judged_by: Vec::new(),
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
+        old_scales: Vec::new(),
         gates: Vec::new(),
         left_out: Vec::new(),
     }

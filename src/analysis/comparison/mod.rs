@@ -13,6 +13,7 @@ mod looks;
 mod named_metrics;
 mod observations;
 mod observe;
+mod old_scale;
 mod pairs;
 mod pairwise;
 mod power;
@@ -37,6 +38,10 @@ pub use observations::{
 };
 pub(super) use observe::metrics_of;
 pub use observe::{RunAnswers, observe};
+pub use old_scale::{
+    AnchorPlan, AnchorRow, OldScale, OldScaleMean, ScaleBasis, anchored_scales, carried_scales,
+    plan_anchors,
+};
 pub(crate) use pairs::MIN_QUESTIONS;
 pub use pairwise::{OrderCounts, PairRecord, Pairwise, SystemStrength, pairwise};
 pub use power::{PlannedStudy, PowerPlan, plan_power};

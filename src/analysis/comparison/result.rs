@@ -4,7 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, Pairwise, RunChange, RunLooks,
+    ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, OldScale, Pairwise, RunChange,
+    RunLooks,
 };
 use crate::domain::{Note, parse_inner_share};
 use crate::stats::{Interval, PairedMethod, Ties};
@@ -118,6 +119,9 @@ pub struct Comparison {
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
+    /// With `--corrected-by`, in place of metrics: means on the scale of the old judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub old_scales: Vec<OldScale>,
     /// Where answers were compared with each other: strengths, and what the place and the length of an answer do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairwise: Option<Pairwise>,

@@ -52,6 +52,9 @@ pub struct AgreeArgs {
     /// Draw N answers of the run to label, more often where its judges and samples differ: a CSV of labels to fill in
     #[arg(long, value_name = "N", conflicts_with_all = ["labels", "plan", "by", "format"])]
     pub select: Option<usize>,
+    /// Draw them at random, all with the same probability: for score --selected and compare --corrected-by
+    #[arg(long, requires = "select", conflicts_with = "metric")]
+    pub random: bool,
     /// More tables: rater (every pair), item, system
     #[arg(
         long,

@@ -14,6 +14,8 @@ Examples:
     scholareval plan answers/ --tests test_cases.json --model NAME
   How many questions find a difference, from a run over a few of them:
     scholareval plan --power runs/pilot
+  How many answers an old judge must score, from some that both judges scored:
+    scholareval plan --anchors runs/new runs/old-10
   A difference of three points by another metric:
     scholareval plan --power runs/pilot --difference 0.03 --metric ann_score";
 
@@ -21,13 +23,16 @@ Examples:
 #[derive(Clone, Args)]
 pub struct PlanArgs {
     /// Plan a study from this pilot run: the questions that find a difference between two systems with 80% power
-    #[arg(long, value_name = "RUN", help_heading = "Study")]
+    #[arg(long, value_name = "RUN", group = "study", help_heading = "Study")]
     pub power: Option<PathBuf>,
     /// The difference to find, in the unit of files (0.02 is two points) [default: several]
     #[arg(long, value_name = "D", requires = "power", value_parser = parse_inner_share, help_heading = "Study")]
     pub difference: Option<f64>,
+    /// Plan anchors: how exact means on an old judge's scale are, from a run by the new judge and one by the old judge
+    #[arg(long, value_names = ["NEW", "OLD"], num_args = 2, group = "study", help_heading = "Study")]
+    pub anchors: Vec<PathBuf>,
     /// Metric of the study [default: the headline metric]
-    #[arg(long, value_name = "NAME", requires = "power", help_heading = "Study")]
+    #[arg(long, value_name = "NAME", requires = "study", help_heading = "Study")]
     pub metric: Option<String>,
     /// The run.
     #[command(flatten)]

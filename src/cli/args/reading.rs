@@ -34,6 +34,8 @@ Examples:
     scholareval compare runs/october runs/november --across judges --margin 0.03
   What changed since October: the same systems in two runs, the earlier one first:
     scholareval compare runs/october runs/november --across runs
+  On the scale of an old judge, which scored 30 of the answers (agree --select 30 --random):
+    scholareval compare runs/new --corrected-by runs/old-30
   A gate for CI:
     scholareval compare runs/1 --require \"new>=old-0.02\" --require \"new:score>=0.5\"";
 
@@ -75,6 +77,20 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     #[arg(conflicts_with_all = ["baseline", "require", "tolerate_missing", "on_undecided", "junit"])]
     pub across: Option<Across>,
+    /// Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, or
+    /// other systems
+    #[arg(long, value_name = "OLD_RUN", help_heading = "Scale of an old judge")]
+    #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "length_adjusted"])]
+    pub corrected_by: Option<PathBuf>,
+    /// Systems that do not count as those that both judges scored, such as those of a judge's own family
+    #[arg(
+        long,
+        value_name = "SYSTEMS",
+        value_delimiter = ',',
+        requires = "corrected_by",
+        help_heading = "Scale of an old judge"
+    )]
+    pub without: Vec<String>,
     /// Show the pairs with their length-adjusted differences
     #[arg(long, conflicts_with = "across")]
     pub length_adjusted: bool,

@@ -6,7 +6,7 @@ use crate::cli::terminal::{write_form, write_stdout};
 use crate::error::{Error, Result};
 use crate::report::table::{Cell, Column, Table, shown_notes};
 use crate::report::{label_plan_table, render_agreement_csv, render_agreement_table, render_json};
-use crate::runs::{agree, plan_labels, select_answers};
+use crate::runs::{agree, draw_answers, plan_labels, select_answers};
 
 /// Runs the command.
 ///
@@ -62,13 +62,21 @@ fn select(args: &AgreeArgs, n: usize, context: &CommandContext<'_>) -> Result<()
             "--select draws answers of one run: agree RUN --select N".to_owned(),
         ));
     };
-    let selection = select_answers(run, args.options.metric.as_deref(), n, args.options.seed)?;
     let item = args.options.metric.as_deref();
+    let seed = args.options.seed;
+    let selection = if args.random {
+        draw_answers(run, n, seed)?
+    } else {
+        select_answers(run, item, n, seed)?
+    };
     let mut columns = vec![Column::text("system"), Column::text("case_id")];
     if item.is_some() {
         columns.push(Column::text("item"));
     }
     columns.extend(["rater", "value", "probability"].map(Column::text));
+    if selection.random.is_some() {
+        columns.extend(["seed", "drawn_from"].map(Column::text));
+    }
     let mut table = Table::new("", columns);
     for answer in &selection.answers {
         let mut row = vec![
@@ -82,10 +90,16 @@ fn select(args: &AgreeArgs, n: usize, context: &CommandContext<'_>) -> Result<()
         // Empty for the label.
         row.push(Cell::text(""));
         row.push(Cell::text(answer.probability.to_string()));
+        if let Some(drawn) = selection.random {
+            row.push(Cell::text(drawn.seed.to_string()));
+            row.push(Cell::text(drawn.of.to_string()));
+        }
         table.rows.push(row);
     }
     write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
-    let how = if selection.uniform {
+    let how = if selection.random.is_some() {
+        "at random, so that score --selected and compare --corrected-by take the file, too"
+    } else if selection.uniform {
         "all with the same probability, since the run has no samples or panel that show where its judge is unsure"
     } else {
         "more often where samples and judges differ"

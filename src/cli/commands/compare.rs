@@ -1,6 +1,7 @@
 //! `scholareval compare`: systems over the cases they share, and gates.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::CommandContext;
 use crate::analysis::comparison::{
@@ -31,6 +32,9 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
 
 fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let (directories, skipped) = context.runs(&args.runs)?;
+    if let Some(old) = &args.corrected_by {
+        return on_old_scale(&directories, old, args, context);
+    }
     let runs = match args.across {
         Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
         Some(Across::Runs) => RunSet::open_across_runs(&directories, args.anyway)?,
@@ -97,6 +101,34 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     }
     warn_without_margin(&comparison.gates, context);
     Ok(conclude(&gates, left_out))
+}
+
+/// Shows the means of a run on the scale of the judge of `old`.
+fn on_old_scale(
+    directories: &[PathBuf],
+    old: &Path,
+    args: &CompareArgs,
+    context: &CommandContext<'_>,
+) -> Result<ExitCode> {
+    let [new] = directories else {
+        let what = "--corrected-by takes one run by the new judge: compare NEW --corrected-by OLD";
+        return Err(Error::Usage(what.to_owned()));
+    };
+    let runs = RunSet::open_on_old_scale(new, old, args.anyway)?;
+    let mut observations = runs.observe_each()?;
+    let (Some(by_old), Some(mut by_new)) = (observations.pop(), observations.pop()) else {
+        return Ok(ExitCode::Ok);
+    };
+    select(&mut by_new, &args.metric, &[])?;
+    let comparison = runs.on_old_scale([by_new, by_old], &args.without, &args.options)?;
+    context.show(
+        args.display.format,
+        &comparison,
+        &run_warnings(&comparison),
+        |style| comparison_text(&comparison, false, style),
+        || comparison_table(&comparison, false),
+    )?;
+    Ok(ExitCode::Ok)
 }
 
 /// Prints which gates are not met, and returns the code.

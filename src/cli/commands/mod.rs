@@ -1,6 +1,7 @@
 //! One file per command. A command gets merged settings, works through the library and returns an exit code.
 
 mod agree;
+mod anchors;
 mod batch;
 mod bench;
 mod cache;
@@ -196,9 +197,12 @@ pub(crate) fn run(
         }
         Command::Plan(mut args) => {
             args.score.dry_run = true;
-            match &args.power {
-                Some(pilot) => power::run(pilot, &args, &context)?,
-                None => return score::run(&context.settings(&args.score)?, &context),
+            if let Some(pilot) = &args.power {
+                power::run(pilot, &args, &context)?;
+            } else if !args.anchors.is_empty() {
+                anchors::run(&args.anchors, &args, &context)?;
+            } else {
+                return score::run(&context.settings(&args.score)?, &context);
             }
         }
         Command::Batch(command) => batch::run(command, &context)?,

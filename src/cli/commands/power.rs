@@ -16,13 +16,7 @@ use crate::runs::RunSet;
 /// # Errors
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    // One command for both plans, so that its help has the options of a run, too: given with
-    // --power, they would be ignored.
-    if let Some(option) = option_of_score(context) {
-        return Err(Error::Usage(format!(
-            "{option} cannot be used with --power, which plans from a recorded run and scores nothing"
-        )));
-    }
+    refuse_options_of_score("--power", context)?;
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
     let observations = runs.observe()?;
     let metrics = match &args.metric {
@@ -45,6 +39,18 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -
         |style| Ok(power_text(&plan, style)),
         || table.clone(),
     )
+}
+
+/// # Errors
+/// [`Error::Usage`] for an option of a run: one command has all plans, so that its help has these, too, and with `plan`, an
+/// option such as `--power`, they would be ignored.
+pub(super) fn refuse_options_of_score(plan: &str, context: &CommandContext<'_>) -> Result<()> {
+    let Some(option) = option_of_score(context) else {
+        return Ok(());
+    };
+    Err(Error::Usage(format!(
+        "{option} cannot be used with {plan}, which plans from recorded runs and scores nothing"
+    )))
 }
 
 /// An option that only scoring has, if one is given.

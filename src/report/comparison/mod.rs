@@ -7,6 +7,7 @@ mod gates;
 mod judge_change;
 mod legend;
 mod notes;
+mod old_scale;
 mod pairwise;
 mod render;
 mod run_change;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::old_scale::old_scale_notes;
 use super::pairwise::pairwise_notes;
 use super::tables::metric_name;
 use super::verdict::labels;
@@ -30,7 +31,9 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
         warnings.push(format!("Unfinished: {unfinished}."));
     }
     // Changes of the judge or between runs are not what the looks were about.
-    let is_across = !comparison.judge_changes.is_empty() || !comparison.run_changes.is_empty();
+    let is_across = !comparison.judge_changes.is_empty()
+        || !comparison.run_changes.is_empty()
+        || !comparison.old_scales.is_empty();
     let looks = comparison.runs.iter().filter_map(|run| run.looks.as_ref());
     if !is_across {
         warnings.extend(looks.map(look_warning));
@@ -54,8 +57,11 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
 
 /// The warning about numbers of the lexical baseline, if there are any.
 pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
-    let metrics = comparison.metrics.iter();
-    Note::of_baseline(metrics.map(|metric| &metric.metric.scorer))
+    let compared = comparison.metrics.iter().map(|own| &own.metric);
+    let changes = comparison.judge_changes.iter().map(|own| &own.metric);
+    let estimated = comparison.old_scales.iter().map(|own| &own.metric);
+    let metrics = compared.chain(changes).chain(estimated);
+    Note::of_baseline(metrics.map(|metric| &metric.scorer))
 }
 
 /// Every note, prefixed with the metric's name if there are several. What the signs in the table of means mean comes before
@@ -63,6 +69,7 @@ pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
 pub(super) fn notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
+    notes.extend(comparison.old_scales.iter().flat_map(old_scale_notes));
     notes.extend(signs);
     for metric in &comparison.metrics {
         if comparison.metrics.len() > 1 {

@@ -3,8 +3,9 @@
 use super::gates::gate_lines;
 use super::judge_change::{sentences, systems_by_judge};
 use super::notes::{baseline, notes, run_warnings, without_lengths};
+use super::old_scale::{self, systems_on_old_scale};
 use super::pairwise::orders_table;
-use super::run_change::{sentence, systems_by_run};
+use super::run_change::{self, systems_by_run};
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
@@ -52,6 +53,9 @@ pub fn comparison_text(
     }
     for change in &comparison.run_changes {
         tables.push(systems_by_run(change, level));
+    }
+    for scale in &comparison.old_scales {
+        tables.push(systems_on_old_scale(scale, level));
     }
     notes.extend(legend_notes(&tables));
     let mut blocks = vec![statements(comparison, style)];
@@ -107,7 +111,10 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
         statements.extend(sentences(change));
     }
     for change in &comparison.run_changes {
-        statements.push(sentence(change));
+        statements.push(run_change::sentence(change));
+    }
+    for scale in &comparison.old_scales {
+        statements.push(old_scale::sentence(scale));
     }
     let mut text = String::new();
     for statement in statements {
@@ -118,7 +125,8 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
 }
 
 /// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), with `lengths` with their
-/// length-adjusted differences, or the systems of a change of judge (`judge_change`) or of run (`run_change`). Cells that do
+/// length-adjusted differences, or the systems of a change of judge (`judge_change`) or of run (`run_change`), or on the scale of
+/// an old judge (`old_scale`). Cells that do
 /// not apply are empty; warnings on the runs are the same in every row.
 pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
     let warnings: Vec<String> = run_warnings(comparison)
@@ -147,6 +155,10 @@ pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
     for change in &comparison.run_changes {
         let table = with_runs(systems_by_run(change, level), &change.old, &change.new);
         append(&mut all, "run_change", &change.metric, warnings, &table);
+    }
+    for scale in &comparison.old_scales {
+        let table = with_runs(systems_on_old_scale(scale, level), &scale.old, &scale.new);
+        append(&mut all, "old_scale", &scale.metric, warnings, &table);
     }
     all
 }

@@ -312,17 +312,17 @@ fn the_main_numbers_of_all_scorers_are_in_one_table_first() {
 #[test]
 fn a_slice_is_named_first() {
     let context = ReportContext {
-        slice: Some("2/5".to_owned()),
+        part: Some("slice 2/5".to_owned()),
         ..context()
     };
     let summary = summarize(&answers("alpha", &[Some(0.5)]), &[], options());
     let table = shown_at(&summary, &context, 80);
     assert!(
-        table.contains("\n- Slice 2/5: a part of the answers, not a result.\n"),
+        table.contains("\n- A part of the answers, not a result: slice 2/5.\n"),
         "{table}"
     );
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context).unwrap()).unwrap();
-    assert_eq!(json["slice"], "2/5");
+    assert_eq!(json["part"], "slice 2/5");
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Means on the scale of an old judge, in a sentence and as a table.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::comparison::{OldScale, OldScaleMean, ScaleBasis};
+use crate::domain::Note;
+use crate::report::layout::{counted, listed};
+use crate::report::numbers::{percent, unit_name};
+use crate::report::table::{Cell, Column, Format, Table};
+
+/// `score: estimated on the scale of gpt-4o, which scored 30 of 100 answers of each system, drawn at random.`
+pub(super) fn sentence(scale: &OldScale) -> String {
+    let name = &scale.metric.name;
+    let old = &scale.old;
+    match &scale.basis {
+        ScaleBasis::Anchors => format!(
+            "{name}: estimated on the scale of {old}, which scored {}, drawn at random. These means are not ranked with measured \
+             ones.",
+            scored_part(&scale.systems)
+        ),
+        ScaleBasis::Systems(systems) => {
+            let names = listed(systems.iter().map(ToString::to_string)).unwrap_or_default();
+            format!(
+                "{name}: estimated on the scale of {old}, which did not score these systems, by the shift of {} from {old} to {}: {names}. \
+                 This assumes that the two judges differ on these systems as they do on those. The means are not ranked with \
+                 measured ones.",
+                counted(systems.len(), "system"),
+                scale.new
+            )
+        }
+    }
+}
+
+/// `30 of 100 answers of each system`; the range where systems differ.
+fn scored_part(systems: &[OldScaleMean]) -> String {
+    let anchors = systems.iter().map(|own| own.anchors);
+    let least = anchors.clone().min().unwrap_or_default();
+    let most = anchors.max().unwrap_or_default();
+    let answers = systems.first().map_or(0, |own| own.answers);
+    if least == most {
+        format!("{least} of {answers} answers of each system")
+    } else {
+        format!("{least} to {most} of {answers} answers of each system")
+    }
+}
+
+/// Why estimates and intervals are missing, each reason once.
+pub(super) fn old_scale_notes(scale: &OldScale) -> Vec<Note> {
+    let mut by_reason: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
+    for own in &scale.systems {
+        if let Some(why) = &own.why_not {
+            let systems = by_reason.entry((own.estimate.is_some(), why)).or_default();
+            systems.push(own.system.to_string());
+        }
+    }
+    let mut notes = Vec::new();
+    for ((has_estimate, why), systems) in by_reason {
+        let what = if has_estimate {
+            "interval for these answers"
+        } else {
+            "estimate"
+        };
+        let systems = listed(systems).unwrap_or_default();
+        notes.push(Note::warning(format!(
+            "{}: no {what} of {systems}: {why}.",
+            scale.metric.name
+        )));
+    }
+    notes
+}
+
+/// The systems with their means on the old scale.
+pub(super) fn systems_on_old_scale(scale: &OldScale, level: f64) -> Table {
+    let format = Format::of_mean(scale.metric.unit);
+    let title = format!(
+        "{} ({}) estimated on the scale of {} from scores by {}, {} intervals",
+        scale.metric.name,
+        unit_name(scale.metric.unit),
+        scale.old,
+        scale.new,
+        percent(level),
+    );
+    let rows = &scale.systems;
+    let mut table = Table::new(title, Vec::new());
+    table.push(
+        Column::text("system"),
+        rows.iter().map(|row| Cell::text(row.system.as_str())),
+    );
+    let estimate = rows
+        .iter()
+        .map(|row| Cell::estimate(row.estimate, row.interval));
+    table.push(
+        Column::headed("estimate", "these answers", format).kept(),
+        estimate,
+    );
+    let is_anchored = scale.basis == ScaleBasis::Anchors;
+    if is_anchored {
+        let of_questions = rows
+            .iter()
+            .map(|row| Cell::estimate(row.estimate, row.of_questions));
+        table.push(
+            Column::headed("of_questions", "all such questions", format),
+            of_questions,
+        );
+    }
+    let new_mean = rows.iter().map(|row| Cell::number(row.new_mean));
+    table.push(Column::headed("new_mean", "by new judge", format), new_mean);
+    if is_anchored {
+        let alone = rows
+            .iter()
+            .map(|row| Cell::estimate(row.anchors_mean, row.anchors_interval));
+        table.push(
+            Column::headed("anchors_mean", "anchors alone", format),
+            alone,
+        );
+        let anchors = rows.iter().map(|row| Cell::count(row.anchors));
+        table.push(Column::count("anchors"), anchors);
+    }
+    table.push(
+        Column::count("answers"),
+        rows.iter().map(|row| Cell::count(row.answers)),
+    );
+    table
+}

@@ -1,0 +1,38 @@
+//! Random draws from the answers of a run, which can be repeated to check them.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{CaseId, SystemName};
+use crate::record::RecordedRun;
+use crate::stats::random_sample;
+
+/// The answers of a run by system, then by case, each once.
+pub(super) fn answers_of(run: &RecordedRun) -> BTreeSet<(SystemName, CaseId)> {
+    let mut answers = BTreeSet::new();
+    for answer in &run.scored {
+        answers.insert((answer.system.clone(), answer.case.case_id.clone()));
+    }
+    answers
+}
+
+/// The `n` answers that this seed draws at random from all of these; empty if there are fewer.
+pub(super) fn drawn_again(
+    all: &BTreeSet<(SystemName, CaseId)>,
+    n: usize,
+    seed: u64,
+) -> Vec<(SystemName, CaseId)> {
+    if n > all.len() {
+        return Vec::new();
+    }
+    let mut groups: Vec<usize> = Vec::new();
+    let mut last: Option<&SystemName> = None;
+    for (system, _) in all {
+        let group = groups.last().copied().unwrap_or_default();
+        let is_next = last.is_some_and(|last| last != system);
+        groups.push(group + usize::from(is_next));
+        last = Some(system);
+    }
+    let drawn = random_sample(&groups, n, seed);
+    let answers: Vec<&(SystemName, CaseId)> = all.iter().collect();
+    drawn.into_iter().map(|at| answers[at].clone()).collect()
+}
