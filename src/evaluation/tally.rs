@@ -188,8 +188,8 @@ impl AnswerTally<'_> {
                     custom_id: rendered.fingerprint,
                     label,
                 },
-                // `Bytes` are shared: only exporting a batch serializes the body.
-                body: rendered.body.bytes.clone(),
+                // Only exporting a batch serializes the body.
+                body: Bytes::clone(&rendered.body.bytes),
                 route: member.renderer.as_ref().map(|renderer| renderer.route()),
                 prompt_tokens: rendered.body.prompt_tokens,
             });
@@ -221,9 +221,8 @@ mod tests {
             attempt: 0,
             rendered: key.map(|key| Rendered {
                 max_tokens,
-                ..Rendered::new(Fingerprint::from([key; 32]), move || Body {
-                    prompt_tokens,
-                    ..Body::default()
+                ..Rendered::new(Fingerprint::from([key; 32]), move || {
+                    Body::new(prompt_tokens, Bytes::new)
                 })
             }),
         }

@@ -23,6 +23,8 @@ use crate::question::{KINDS, Kind, KindInfo, ReplyKind};
 const SEEDS_PER_SAMPLE: i64 = 1000;
 /// The limit field of most servers.
 const MAX_TOKENS: &str = "max_tokens";
+/// Bytes of a body besides its texts.
+const ROOM_FOR_MEMBERS: usize = 1024;
 /// Name and version of what is hashed; changes with every change of the list.
 const ENCODING: &str = "scholareval call 1";
 
@@ -249,7 +251,7 @@ impl RequestOptions {
             max_tokens: written.max_tokens,
             parameters: written.parameters,
             ..Rendered::new(fingerprint, move || {
-                with_texts(protocol, written.members, &messages)
+                with_texts(protocol, written.members, messages)
             })
         }
     }
@@ -343,10 +345,20 @@ fn replace_all(own: &mut Map<String, Value>, users: &Map<String, Value>) {
 
 /// The body with the texts of the prompt in their places.
 fn with_texts(
+    protocol: &'static dyn Protocol,
+    members: Map<String, Value>,
+    messages: Messages,
+) -> Body {
+    Body::new(protocol.prompt_tokens(&messages), move || {
+        serialized(protocol, members, &messages)
+    })
+}
+
+fn serialized(
     protocol: &dyn Protocol,
     mut members: Map<String, Value>,
     messages: &Messages,
-) -> Body {
+) -> Bytes {
     for (name, value) in protocol.texts(messages) {
         if value.is_null() {
             members.shift_remove(name);
@@ -354,9 +366,14 @@ fn with_texts(
             members.insert(name.to_owned(), value);
         }
     }
-    Body {
-        bytes: Bytes::from(Value::Object(members).to_string()),
-        prompt_tokens: protocol.prompt_tokens(messages),
+    let length: usize = texts(messages).iter().map(|text| text.len()).sum();
+    // Room for what is escaped, so that a body of many kilobytes is not copied while it grows.
+    let mut bytes = Vec::with_capacity(length + length / 16 + ROOM_FOR_MEMBERS);
+    let body = Value::Object(members);
+    match serde_json::to_writer(&mut bytes, &body) {
+        Ok(()) => Bytes::from(bytes),
+        // Values are always written to memory; only the type of the writer allows an error.
+        Err(_) => Bytes::from(body.to_string()),
     }
 }
 

@@ -82,7 +82,7 @@ pub struct JudgeRequest {
 /// A call as it goes over the wire.
 #[derive(Debug, Clone)]
 pub struct Rendered {
-    /// What is sent, serialized when it is first used: a cached call needs only its fingerprint.
+    /// What is sent, made when it is first used: a cached call needs only its fingerprint.
     pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, sample, attempt.
     pub fingerprint: Fingerprint,
@@ -172,12 +172,30 @@ fn under_another_limit(mut reply: JudgeReply) -> JudgeReply {
 }
 
 /// What is sent of a call.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Body {
-    /// The canonical JSON.
-    pub bytes: Bytes,
+    /// The canonical JSON, serialized when it is first used: a plan needs only its tokens.
+    pub bytes: LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>,
     /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
+}
+
+impl Body {
+    /// A body with a prompt of about so many tokens; `bytes` is called once at most.
+    pub fn new(prompt_tokens: u64, bytes: impl FnOnce() -> Bytes + Send + 'static) -> Self {
+        let bytes: Box<dyn FnOnce() -> Bytes + Send> = Box::new(bytes);
+        Self {
+            bytes: LazyLock::new(bytes),
+            prompt_tokens,
+        }
+    }
+}
+
+/// An empty body.
+impl Default for Body {
+    fn default() -> Self {
+        Self::new(0, Bytes::new)
+    }
 }
 
 /// What became of a call.

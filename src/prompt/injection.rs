@@ -122,7 +122,7 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     let lower = plain.to_ascii_lowercase();
     let mut signs = Vec::new();
     // For tags only: in prose, Greek and Cyrillic letters are what they are.
-    let latin: String = plain.chars().map(latin).collect();
+    let latin = converted(&plain, |c| Some(latin(c)));
     let graded = PromptFamily::of(&ASPECT);
     for (at, forgery) in forgeries(&latin, graded) {
         // An opening tag of a generic name, such as <document> or <claim>, occurs in markup; a
@@ -198,10 +198,25 @@ fn closes_section(tag: &str, name: &str) -> bool {
 
 /// The text without invisible characters, with full-width letters and typographic quotes converted.
 fn plain(text: &str) -> String {
-    text.chars()
-        .filter(|c| !is_invisible(*c) && !is_blank_letter(*c))
-        .map(narrow)
-        .collect()
+    converted(text, |c| {
+        let is_shown = !is_invisible(c) && !is_blank_letter(c);
+        is_shown.then(|| narrow(c))
+    })
+}
+
+/// The text with each character beyond ASCII replaced, or left out. Most answers are ASCII but for dashes and quotes: runs of it
+/// are copied whole.
+fn converted(text: &str, of: impl Fn(char) -> Option<char>) -> String {
+    let mut converted = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        converted.push_str(&rest[..at]);
+        let mut others = rest[at..].chars();
+        converted.extend(others.next().and_then(&of));
+        rest = others.as_str();
+    }
+    converted.push_str(rest);
+    converted
 }
 
 /// Whether it is a letter without a shape: fillers of Hangul, inherent vowels of Khmer.
@@ -215,7 +230,6 @@ fn is_blank_letter(c: char) -> bool {
 /// The ASCII character of a tag that this one looks like, if any; else the character itself.
 fn latin(c: char) -> char {
     match c {
-        '\0'..='\x7f' => c,
         // Bold, italic, script, ..: alphabets of 26 capital and 26 small letters; case does not count.
         '\u{1d400}'..='\u{1d6a3}' => char::from(b'a' + ((c as u32 - 0x1d400) % 26) as u8),
         _ => LATIN.get(&c).copied().unwrap_or(c),
@@ -244,7 +258,6 @@ fn push(signs: &mut Vec<String>, what: &str, excerpt: &str) {
 
 fn narrow(c: char) -> char {
     match c {
-        '\0'..='\x7f' => c,
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         '“' | '”' | '„' => '"',
         '‘' | '’' => '\'',

@@ -135,7 +135,7 @@ async fn the_bytes_that_were_hashed_are_sent() {
     let request = request("caf\u{e9} \"quoted\"\n\u{1f600}");
     chat(&server).ask(&request).await.unwrap();
     let sent = &server.chats()[0];
-    assert_eq!(sent.body, request.rendered.unwrap().body.bytes);
+    assert_eq!(sent.body, *request.rendered.unwrap().body.bytes);
     assert_eq!(
         (sent.method.as_str(), sent.path.as_str()),
         ("POST", "/v1/chat/completions")

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use bytes::Bytes;
 use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
@@ -90,7 +91,7 @@ impl Chat {
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
         let _in_flight = Arc::clone(&self.calls);
         let protocol = self.endpoint.protocol;
-        let whole = &call.body.bytes;
+        let whole: &Bytes = &call.body.bytes;
         let streaming = if self.endpoint.stream {
             protocol.streaming_body(whole)
         } else {

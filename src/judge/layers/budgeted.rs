@@ -389,6 +389,8 @@ impl<J: Judge> Judge for Budgeted<J> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use bytes::Bytes;
+
     use super::*;
     use crate::domain::{Fingerprint, JudgeReply, Role};
     use crate::judge::Body;
@@ -422,9 +424,8 @@ mod tests {
             attempt: 0,
             rendered: Some(Rendered {
                 max_tokens: Some(max_tokens),
-                ..Rendered::new(Fingerprint::from([0; 32]), move || Body {
-                    prompt_tokens,
-                    ..Body::default()
+                ..Rendered::new(Fingerprint::from([0; 32]), move || {
+                    Body::new(prompt_tokens, Bytes::new)
                 })
             }),
         }

@@ -140,9 +140,8 @@ mod tests {
 
     fn call(text: &str, prompt_tokens: u64) -> Rendered {
         let bytes = Bytes::copy_from_slice(text.as_bytes());
-        let rendered = Rendered::new(Fingerprint::from([0; 32]), move || Body {
-            bytes,
-            prompt_tokens,
+        let rendered = Rendered::new(Fingerprint::from([0; 32]), move || {
+            Body::new(prompt_tokens, move || bytes)
         });
         Rendered {
             max_tokens: Some(100),

@@ -2,6 +2,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use futures::future::join_all;
 
 use super::*;
@@ -88,10 +89,7 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
     };
     let call = JudgeCall::new("expertise", Role::Rubric, task);
     let fingerprint = Fingerprint::from([0; 32]);
-    let body = move || Body {
-        prompt_tokens,
-        ..Body::default()
-    };
+    let body = move || Body::new(prompt_tokens, Bytes::new);
     let rendered = Some(Rendered {
         max_tokens,
         ..Rendered::new(fingerprint, body)

@@ -300,9 +300,8 @@ mod tests {
     fn call(max_tokens: Option<u64>) -> Rendered {
         Rendered {
             max_tokens,
-            ..Rendered::new(Fingerprint::from([0; 32]), || Body {
-                bytes: vec![b'x'; 1000].into(),
-                ..Body::default()
+            ..Rendered::new(Fingerprint::from([0; 32]), || {
+                Body::new(0, || vec![b'x'; 1000].into())
             })
         }
     }

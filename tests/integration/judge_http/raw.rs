@@ -90,7 +90,7 @@ async fn a_raw_completion_is_sent_as_it_was_rendered_and_its_text_read() {
         (sent.method.as_str(), sent.path.as_str()),
         ("POST", "/v1/completions")
     );
-    assert_eq!(sent.body, request.rendered.unwrap().body.bytes);
+    assert_eq!(sent.body, *request.rendered.unwrap().body.bytes);
     assert_eq!(
         sent.json()["prompt"],
         "[INST] <<SYS>>\njudge\n<</SYS>>\n\ngrade this [/INST]"
