@@ -327,7 +327,7 @@ impl Collector {
         }
         let Number(number) = row.required("probability")?;
         let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
-            let hint = "leave the column as agree --select wrote it, or leave it out";
+            let hint = "leave the column as label --format csv wrote it, or leave it out";
             return Err(row
                 .fault("probability: expected a number above 0, at most 1")
                 .hint(hint));

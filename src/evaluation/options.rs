@@ -142,7 +142,7 @@ pub struct InputOptions {
     /// Only the first N cases
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<NonZeroUsize>,
-    /// Only the answers in this file, such as those that agree --select draws
+    /// Only the answers in this file, such as those that label --format csv draws
     #[arg(long, value_name = "FILE")]
     pub selected: Option<PathBuf>,
     /// Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged

@@ -73,14 +73,13 @@ fn check_draw(
         of_new.len()
     );
     let fault = InputFault::new(&old.path, what);
-    let hint =
-        "draw from that run (agree NEW --select N --random) and score the file by the old judge";
+    let hint = "draw from that run (label NEW --answers N --random --format csv) and score the file by the old judge";
     Err(fault.hint(hint).into())
 }
 
 fn not_at_random(old: &RecordedRun) -> Error {
     let what = "it scored a part of the answers that was not drawn at random, so that the other answers may differ from it";
     let fault = InputFault::new(&old.path, what);
-    let hint = "draw with agree NEW --select N --random, then score ANSWERS --selected FILE by the old judge";
+    let hint = "draw with label NEW --answers N --random --format csv, then score ANSWERS --selected FILE by the old judge";
     fault.hint(hint).into()
 }

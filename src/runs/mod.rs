@@ -3,7 +3,7 @@
 //! A [`RunSet`] is what `report` and `compare` read: one run directory or several, with the check that they are
 //! comparable. [`rescore`] computes a run's scores again from its recorded replies, without a judge. [`import()`] makes a
 //! run of results that other programs computed. [`agree()`] compares a run's scores with people's labels, for which
-//! [`select_answers`] chooses the answers to label.
+//! [`label_round`] draws the answers and prepares the pages.
 
 mod agree;
 mod anchors;
@@ -17,7 +17,6 @@ mod random_draw;
 mod rescore;
 mod run_list;
 mod run_set;
-mod selection;
 
 pub use agree::{agree, plan_labels};
 pub use directories::run_directories;
@@ -30,4 +29,3 @@ pub use label::{
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};
-pub use selection::{SelectedAnswer, Selection, draw_answers, select_answers};

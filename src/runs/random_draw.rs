@@ -24,15 +24,25 @@ pub(super) fn drawn_again(
     if n > all.len() {
         return Vec::new();
     }
+    let drawn = random_places(all.iter().map(|(system, _)| system), n, seed);
+    let answers: Vec<&(SystemName, CaseId)> = all.iter().collect();
+    drawn.into_iter().map(|at| answers[at].clone()).collect()
+}
+
+/// The places of the `n` answers that this seed draws at random, by the systems of all answers in order: a system has its share
+/// of them.
+pub(super) fn random_places<'a>(
+    systems: impl IntoIterator<Item = &'a SystemName>,
+    n: usize,
+    seed: u64,
+) -> Vec<usize> {
     let mut groups: Vec<usize> = Vec::new();
     let mut last: Option<&SystemName> = None;
-    for (system, _) in all {
+    for system in systems {
         let group = groups.last().copied().unwrap_or_default();
         let is_next = last.is_some_and(|last| last != system);
         groups.push(group + usize::from(is_next));
         last = Some(system);
     }
-    let drawn = random_sample(&groups, n, seed);
-    let answers: Vec<&(SystemName, CaseId)> = all.iter().collect();
-    drawn.into_iter().map(|at| answers[at].clone()).collect()
+    random_sample(&groups, n, seed)
 }

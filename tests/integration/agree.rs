@@ -1025,7 +1025,18 @@ fn two_annotators_of_a_question_agree_as_scipy_says() {
 #[test]
 fn selected_answers_come_back_as_labels_and_plan_further_ones() {
     let work = scored();
-    let select = |n: &str| work.run(&["agree", "r1", "--select", n, "--seed", "1"]);
+    let select = |n: &str| {
+        work.run(&[
+            "label",
+            "r1",
+            "--answers",
+            n,
+            "--seed",
+            "1",
+            "--format",
+            "csv",
+        ])
+    };
     let template = select("9")
         .exits_with(0)
         .says(&["9 of 18 answers drawn, all with the same probability"])
@@ -1040,7 +1051,7 @@ fn selected_answers_come_back_as_labels_and_plan_further_ones() {
     for n in ["0", "19"] {
         select(n)
             .exits_with(3)
-            .says(&["the run has 18 answers with a value; select 1 or more of them"]);
+            .says(&["there are 18 answers with a value; draw 1 or more of them"]);
     }
     work.run(&[
         "score",
@@ -1052,7 +1063,7 @@ fn selected_answers_come_back_as_labels_and_plan_further_ones() {
         "--quiet",
     ])
     .exits_with(0);
-    work.run(&["agree", "r1", "r2", "--select", "3"])
+    work.run(&["label", "r1", "r2", "--answers", "3", "--format", "csv"])
         .exits_with(2);
 
     let filled: Vec<String> = template

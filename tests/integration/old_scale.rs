@@ -1,4 +1,4 @@
-//! Means on the scale of an old judge: `agree --select N --random`, `score --selected`, `compare --corrected-by`, `plan --anchors`.
+//! Means on the scale of an old judge: `label --random --format csv`, `score --selected`, `compare --corrected-by`, `plan --anchors`.
 
 use std::collections::HashMap;
 
@@ -102,7 +102,17 @@ fn by_new_judge(systems: &[(&str, usize)]) -> Workspace {
 /// Draws answers of the run `new`, and lets the old judge score them.
 fn by_old_judge(work: &Workspace, n: &str) -> usize {
     let drawn = work
-        .run(&["agree", "new", "--select", n, "--random", "--seed", "5"])
+        .run(&[
+            "label",
+            "new",
+            "--answers",
+            n,
+            "--random",
+            "--seed",
+            "5",
+            "--format",
+            "csv",
+        ])
         .exits_with(0);
     work.write("drawn.csv", &drawn.stdout);
     let judge = server("old-judge", old_judge);

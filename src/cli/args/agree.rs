@@ -21,8 +21,7 @@ Examples:
     scholareval agree runs/gpt runs/llama
   Annotators with each other, and with a model whose scores are in the same files:
     scholareval agree --labels ann1.json ann2.json
-  Draw 50 answers to label, and see how many more labels help:
-    scholareval agree runs/mine --select 50 > labels.csv
+  See how many more labels help (scholareval label makes pages to label on):
     scholareval agree runs/mine --labels labels.csv --plan
 
 Which of two is better: an outcome is the first, the second, or a tie.
@@ -49,12 +48,6 @@ pub struct AgreeArgs {
     /// Plan instead: how exact a system's mean on the human scale is by its number of labels, judged by the labels at hand
     #[arg(long, requires = "labels")]
     pub plan: bool,
-    /// Draw N answers of the run to label, more often where its judges and samples differ: a CSV of labels to fill in
-    #[arg(long, value_name = "N", conflicts_with_all = ["labels", "plan", "by", "format"])]
-    pub select: Option<usize>,
-    /// Draw them at random, all with the same probability: for score --selected and compare --corrected-by
-    #[arg(long, requires = "select", conflicts_with = "metric")]
-    pub random: bool,
     /// More tables: rater (every pair), item, system
     #[arg(
         long,

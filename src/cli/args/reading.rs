@@ -34,7 +34,7 @@ Examples:
     scholareval compare runs/october runs/november --across judges --margin 0.03
   What changed since October: the same systems in two runs, the earlier one first:
     scholareval compare runs/october runs/november --across runs
-  On the scale of an old judge, which scored 30 of the answers (agree --select 30 --random):
+  On the scale of an old judge, which scored 30 of the answers (label --random --format csv):
     scholareval compare runs/new --corrected-by runs/old-30
   A gate for CI:
     scholareval compare runs/1 --require \"new>=old-0.02\" --require \"new:score>=0.5\"";

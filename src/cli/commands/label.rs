@@ -14,7 +14,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::files::{write_bytes, write_json};
 use crate::report::html::{adjudication_page, label_page};
 use crate::report::table::{Cell, Column, Table};
-use crate::runs::{Candidates, LabelRound, RunSet, disputes, label_round};
+use crate::runs::{LabelRound, RunSet, disputes, label_round};
 use crate::text::names::counted;
 
 /// Runs the command.
@@ -129,21 +129,22 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
     }
     let options = &args.options;
     let item = options.metric.as_deref();
-    let candidates = Candidates::of(runs, item)?;
-    let drawn = candidates.draw(options.answers, options.random, options.seed)?;
+    let candidates = options.candidates(runs)?;
+    let drawn = candidates.draw(options.answers, options.seed)?;
     let mut columns = vec![Column::text("system"), Column::text("case_id")];
     if item.is_some() {
         columns.push(Column::text("item"));
     }
     columns.extend(["rater", "value", "probability"].map(Column::text));
+    if options.random {
+        columns.extend(["seed", "drawn_from"].map(Column::text));
+    }
     let mut table = Table::new("", columns);
     let is_uniform = drawn.windows(2).all(|two| two[0].0 == two[1].0);
-    for (answer, (probability, _)) in candidates
-        .answers
-        .iter()
-        .zip(&drawn)
-        .filter(|(_, drawn)| drawn.1)
-    {
+    for (answer, (probability, is_drawn)) in candidates.answers.iter().zip(&drawn) {
+        if !is_drawn {
+            continue;
+        }
         let mut row = vec![
             Cell::text(answer.system.as_str()),
             Cell::text(answer.case_id.as_str()),
@@ -155,11 +156,16 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         // Empty for the label.
         row.push(Cell::text(""));
         row.push(Cell::text(probability.to_string()));
+        if options.random {
+            // By these the draw can be repeated, and so checked.
+            row.push(Cell::text(options.seed.to_string()));
+            row.push(Cell::text(candidates.answers.len().to_string()));
+        }
         table.rows.push(row);
     }
     write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
     let how = if options.random {
-        "all with the same probability"
+        "at random, so that score --selected and compare --corrected-by take the file, too"
     } else if is_uniform {
         "all with the same probability, since the run has no samples or panel that show where its judge is unsure"
     } else {

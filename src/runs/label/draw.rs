@@ -6,6 +6,7 @@ use crate::analysis::comparison::{MetricTable, Observations};
 use crate::domain::{CaseId, Digest, FrameAnswer, Item, LabelDraw, PairFrame, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::runs::RunSet;
+use crate::runs::random_draw::{answers_of, random_places};
 use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
 
 /// An answer that can be drawn.
@@ -17,25 +18,28 @@ pub struct Candidate {
     pub system: SystemName,
     /// The test case.
     pub case_id: CaseId,
-    /// Standard deviation of the values by every judge and sample; `None` for fewer than two.
+    /// Standard deviation of the values by every judge and sample; `None` for fewer than two, and where it does not matter.
     pub spread: Option<f64>,
 }
 
-/// The answers that can be drawn.
+/// The answers that can be drawn, and how they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidates {
-    /// The metric of which each has a value, as `scorer.name`.
-    pub metric: Option<String>,
-    /// The answers, by case and system.
+    /// The answers, in an order that only they decide.
     pub answers: Vec<Candidate>,
+    /// The metric of which each has a value, as `scorer.name`; `None` if they are drawn whatever their values are.
+    pub metric: Option<String>,
+    /// [`LabelDraw::Spread`] or [`LabelDraw::Random`].
+    pub draw: LabelDraw,
 }
 
 impl Candidates {
-    /// The answers of these runs with a value of the metric (by default the most important one).
+    /// The answers of these runs with a value of the metric (by default the most important one), to be drawn more often where
+    /// its samples and judges differ.
     ///
     /// # Errors
     /// When the runs cannot be observed; [`Error::Settings`] for a metric that they do not have.
-    pub fn of(set: &RunSet, metric: Option<&str>) -> Result<Self> {
+    pub fn with_value(set: &RunSet, metric: Option<&str>) -> Result<Self> {
         let observations = set.observe()?;
         let chosen = metric.map_or_else(
             || Ok(observations.headline()),
@@ -46,38 +50,71 @@ impl Candidates {
         // The draw is systematic, so that an order by case spreads it over the cases; the same run and
         // seed give the same answers.
         answers.sort_by(|a, b| (&a.case_id, &a.system, a.run).cmp(&(&b.case_id, &b.system, b.run)));
-        let metric = table.map(|table| format!("{}.{}", table.metric.scorer, table.metric.name));
-        Ok(Self { metric, answers })
+        Ok(Self {
+            answers,
+            metric: table.map(|table| format!("{}.{}", table.metric.scorer, table.metric.name)),
+            draw: LabelDraw::Spread,
+        })
     }
 
-    /// The probability with which each answer is drawn, and whether it is: `n` of them, all with the same probability if `random`,
-    /// else half of the sample spread evenly and half in proportion to the spread. An answer without a spread has the mean of
-    /// the others.
+    /// All answers of these runs, to be drawn at random. The metrics do not matter, so that the answers are the same ones for
+    /// each of them.
+    pub fn all(set: &RunSet) -> Self {
+        let mut answers = Vec::new();
+        for (run, own) in set.runs.iter().enumerate() {
+            for (system, case_id) in answers_of(own) {
+                answers.push(Candidate {
+                    run,
+                    system,
+                    case_id,
+                    spread: None,
+                });
+            }
+        }
+        // By system, as draws are checked: see `random_draw`.
+        answers.sort_by(|a, b| (&a.system, &a.case_id, a.run).cmp(&(&b.system, &b.case_id, b.run)));
+        Self {
+            answers,
+            metric: None,
+            draw: LabelDraw::Random,
+        }
+    }
+
+    /// The probability with which each answer is drawn, and whether it is. At random all have the same probability and a system
+    /// its share; else half of the sample is spread evenly and half in proportion to the spread, and an answer without a spread
+    /// has the mean of the others.
     ///
     /// # Errors
     /// [`Error::Settings`] for fewer answers than `n`, and for `n` = 0.
-    pub fn draw(&self, n: usize, random: bool, seed: u64) -> Result<Vec<(f64, bool)>> {
-        require(n, self.answers.len(), "answers with a value")?;
+    pub fn draw(&self, n: usize, seed: u64) -> Result<Vec<(f64, bool)>> {
+        let is_random = self.draw == LabelDraw::Random;
+        let what = if is_random {
+            "answers"
+        } else {
+            "answers with a value"
+        };
+        require(n, self.answers.len(), what)?;
+        let probabilities = if is_random {
+            vec![n as f64 / self.answers.len() as f64; self.answers.len()]
+        } else {
+            inclusion_probabilities(&self.spreads(), n)
+        };
+        let sample = if is_random {
+            random_places(self.answers.iter().map(|one| &one.system), n, seed)
+        } else {
+            systematic_sample(&probabilities, seed)
+        };
+        let sample: HashSet<usize> = sample.into_iter().collect();
+        let drawn = probabilities.into_iter().enumerate();
+        Ok(drawn.map(|(at, p)| (p, sample.contains(&at))).collect())
+    }
+
+    fn spreads(&self) -> Vec<f64> {
         let known: Vec<f64> = self.answers.iter().filter_map(|one| one.spread).collect();
         // Neither favored nor neglected: nothing is known of how sure the judge is about it.
         let typical = mean(&known).unwrap_or(0.0);
-        let spreads: Vec<f64> = self
-            .answers
-            .iter()
-            .map(|one| {
-                if random {
-                    1.0
-                } else {
-                    one.spread.unwrap_or(typical)
-                }
-            })
-            .collect();
-        let probabilities = inclusion_probabilities(&spreads, n);
-        let sample: HashSet<usize> = systematic_sample(&probabilities, seed)
-            .into_iter()
-            .collect();
-        let drawn = probabilities.into_iter().enumerate();
-        Ok(drawn.map(|(at, p)| (p, sample.contains(&at))).collect())
+        let spreads = self.answers.iter().map(|one| one.spread);
+        spreads.map(|spread| spread.unwrap_or(typical)).collect()
     }
 }
 
@@ -126,26 +163,24 @@ pub(super) struct Drawn {
     pub(super) subjects: Vec<(usize, Option<usize>)>,
 }
 
-/// Draws answers that have a value and a text.
+/// Draws of these answers of the runs, as far as they have a text.
 ///
 /// # Errors
-/// As [`Candidates::of`] and [`Candidates::draw`]; [`Error::Input`] for runs without texts.
+/// As [`Candidates::draw`]; [`Error::Input`] for runs without texts.
 pub(super) fn draw_answers(
     set: &RunSet,
-    metric: Option<&str>,
+    mut candidates: Candidates,
     n: usize,
-    random: bool,
     seed: u64,
 ) -> Result<Drawn> {
     let texts = texts(set)?;
-    let mut candidates = Candidates::of(set, metric)?;
     let mut seen = HashSet::new();
     candidates.answers.retain(|one| {
         let text = texts.get(&(one.run, &one.system, &one.case_id));
         // Two runs of the same answers by two judges: a person labels an answer once.
         text.is_some_and(|text| seen.insert((one.system.clone(), one.case_id.clone(), *text)))
     });
-    let drawn = candidates.draw(n, random, seed)?;
+    let drawn = candidates.draw(n, seed)?;
     let mut frame = Vec::new();
     for (one, (probability, is_drawn)) in candidates.answers.iter().zip(drawn) {
         frame.push(FrameAnswer {
@@ -160,11 +195,7 @@ pub(super) fn draw_answers(
     let subjects = frame.iter().enumerate().filter(|(_, answer)| answer.drawn);
     let subjects = subjects.map(|(place, _)| (place, None)).collect();
     Ok(Drawn {
-        draw: if random {
-            LabelDraw::Random
-        } else {
-            LabelDraw::Spread
-        },
+        draw: candidates.draw,
         metric: candidates.metric,
         frame,
         pairs: None,

@@ -7,11 +7,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::deal::{deal, page_order, stream};
-use super::draw::{Drawn, draw_answers, draw_pairs, item_of};
+use super::draw::{Candidates, Drawn, draw_answers, draw_pairs, item_of};
 use super::names::{mentions, plain_name};
 use super::texts::blind_answer;
 use super::units::{LabelTask, RunTasks, pair};
-use crate::analysis::comparison::are_pairs;
+use crate::analysis::comparison::{SEED, are_pairs};
 use crate::dataset::with_text;
 use crate::domain::{
     ADJUDICATOR, BlindTexts, Digest, FrameAnswer, LABEL_SCHEMA, LabelKind, LabelScale, LabelSheet,
@@ -48,15 +48,29 @@ pub struct LabelOptions {
     /// Ask which of two answers to a question is better
     #[arg(long, conflicts_with_all = ["units", "metric", "random"])]
     pub pairs: bool,
-    /// Draw all answers with the same probability, not more often where judges and samples differ
-    #[arg(long)]
+    /// Draw at random, all answers with the same probability, not more often where judges and samples differ
+    #[arg(long, conflicts_with = "metric")]
     pub random: bool,
     /// The metric of which answers need a value, and whose samples and judges are looked at [default: the headline]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Seed of the draw and of the order
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     pub seed: u64,
+}
+
+impl LabelOptions {
+    /// The answers that can be drawn.
+    ///
+    /// # Errors
+    /// As [`Candidates::with_value`].
+    pub fn candidates(&self, set: &RunSet) -> Result<Candidates> {
+        if self.random {
+            Ok(Candidates::all(set))
+        } else {
+            Candidates::with_value(set, self.metric.as_deref())
+        }
+    }
 }
 
 /// A round: what is written into its directory, and what its maker should know.
@@ -81,8 +95,7 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
     let drawn = if is_of_pairs {
         draw_pairs(set, options.answers, options.seed)?
     } else {
-        let metric = options.metric.as_deref();
-        draw_answers(set, metric, options.answers, options.random, options.seed)?
+        draw_answers(set, options.candidates(set)?, options.answers, options.seed)?
     };
     let mut builder = RoundBuilder::new(options.seed, &drawn)?;
     let groups = if is_of_pairs {
