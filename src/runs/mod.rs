@@ -23,8 +23,8 @@ pub use directories::run_directories;
 pub use import::{ImportOptions, ImportedRun};
 pub use import_logs::import;
 pub use label::{
-    Candidate, Candidates, Dispute, DisputedLabel, LabelOptions, LabelRound, disputes, label_round,
-    mentions, plain_name,
+    Dispute, DisputedLabel, LabelCandidate, LabelCandidates, LabelOptions, LabelRound, disputes,
+    label_round, mentions, plain_name,
 };
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};

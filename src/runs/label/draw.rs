@@ -11,7 +11,7 @@ use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
 
 /// An answer that can be drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct LabelCandidate {
     /// Its run, by index.
     pub run: usize,
     /// The system.
@@ -24,16 +24,16 @@ pub struct Candidate {
 
 /// The answers that can be drawn, and how they are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidates {
+pub struct LabelCandidates {
     /// The answers, in an order that only they decide.
-    pub answers: Vec<Candidate>,
+    pub answers: Vec<LabelCandidate>,
     /// The metric of which each has a value, as `scorer.name`; `None` if they are drawn whatever their values are.
     pub metric: Option<String>,
     /// [`LabelDraw::Spread`] or [`LabelDraw::Random`].
     pub draw: LabelDraw,
 }
 
-impl Candidates {
+impl LabelCandidates {
     /// The answers of these runs with a value of the metric (by default the most important one), to be drawn more often where
     /// its samples and judges differ.
     ///
@@ -63,7 +63,7 @@ impl Candidates {
         let mut answers = Vec::new();
         for (run, own) in set.runs.iter().enumerate() {
             for (system, case_id) in answers_of(own) {
-                answers.push(Candidate {
+                answers.push(LabelCandidate {
                     run,
                     system,
                     case_id,
@@ -130,7 +130,7 @@ fn require(n: usize, of: usize, what: &str) -> Result<()> {
 }
 
 /// The answers with a value of the metric, and how much its samples differ where there are several.
-fn with_value(observations: &Observations, table: &MetricTable) -> Vec<Candidate> {
+fn with_value(observations: &Observations, table: &MetricTable) -> Vec<LabelCandidate> {
     let mut answers = Vec::new();
     for (at, case) in observations.cases.iter().enumerate() {
         for (row, system) in observations.systems.iter().enumerate() {
@@ -141,7 +141,7 @@ fn with_value(observations: &Observations, table: &MetricTable) -> Vec<Candidate
                 Some(samples) => sd(&samples[row][at].concat()),
                 None => None,
             };
-            answers.push(Candidate {
+            answers.push(LabelCandidate {
                 run: system.run,
                 system: system.system.clone(),
                 case_id: case.case_id.clone(),
@@ -166,10 +166,10 @@ pub(super) struct Drawn {
 /// Draws of these answers of the runs, as far as they have a text.
 ///
 /// # Errors
-/// As [`Candidates::draw`]; [`Error::Input`] for runs without texts.
+/// As [`LabelCandidates::draw`]; [`Error::Input`] for runs without texts.
 pub(super) fn draw_answers(
     set: &RunSet,
-    mut candidates: Candidates,
+    mut candidates: LabelCandidates,
     n: usize,
     seed: u64,
 ) -> Result<Drawn> {

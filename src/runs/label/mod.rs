@@ -14,6 +14,6 @@ mod texts;
 pub(super) mod units;
 
 pub use adjudicate::{Dispute, DisputedLabel, disputes};
-pub use draw::{Candidate, Candidates};
+pub use draw::{LabelCandidate, LabelCandidates};
 pub use names::{mentions, plain_name};
 pub use round::{LabelOptions, LabelRound, label_round};

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::deal::{deal, page_order, stream};
-use super::draw::{Candidates, Drawn, draw_answers, draw_pairs, item_of};
+use super::draw::{Drawn, LabelCandidates, draw_answers, draw_pairs, item_of};
 use super::names::{mentions, plain_name};
 use super::texts::blind_answer;
 use super::units::{LabelTask, RunTasks, pair};
@@ -63,12 +63,12 @@ impl LabelOptions {
     /// The answers that can be drawn.
     ///
     /// # Errors
-    /// As [`Candidates::with_value`].
-    pub fn candidates(&self, set: &RunSet) -> Result<Candidates> {
+    /// As [`LabelCandidates::with_value`].
+    pub fn candidates(&self, set: &RunSet) -> Result<LabelCandidates> {
         if self.random {
-            Ok(Candidates::all(set))
+            Ok(LabelCandidates::all(set))
         } else {
-            Candidates::with_value(set, self.metric.as_deref())
+            LabelCandidates::with_value(set, self.metric.as_deref())
         }
     }
 }
@@ -109,6 +109,13 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
         0
     });
     let raters = builder.dealt(groups, raters, overlap, options.seed);
+    if let Some(page) = raters.iter().find(|page| page.items.is_empty()) {
+        let what = format!(
+            "--raters: nothing is left for {}; draw more --answers, or raise --overlap",
+            page.rater.escape_debug()
+        );
+        return Err(Error::Settings(what));
+    }
     let notes = notes(&drawn, &builder);
     let mut sheet = LabelSheet {
         schema_version: LABEL_SCHEMA,

@@ -1,6 +1,6 @@
 //! Grades in aspects, with the descriptions that the judge had.
 
-use super::{JudgedAnswer, LabelTask, UnitSource};
+use super::{LabelTask, LabeledAnswer, UnitSource};
 use crate::domain::{BlindTask, ComponentKind, LabelKind, LabelUnit, ScoredAnswer};
 use crate::error::Result;
 use crate::runs::label::scales::numbered;
@@ -10,7 +10,7 @@ pub(super) const SOURCE: UnitSource = UnitSource {
     tasks,
 };
 
-fn tasks(answer: &JudgedAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
+fn tasks(answer: &LabeledAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
     let mut tasks = Vec::new();
     for component in &scored.score.components {
         if component.kind != ComponentKind::Aspect {

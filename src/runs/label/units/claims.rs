@@ -1,6 +1,6 @@
 //! Claims and the sources that they cite: those about which a judge was asked.
 
-use super::{JudgedAnswer, LabelTask, UnitSource};
+use super::{LabelTask, LabeledAnswer, UnitSource};
 use crate::domain::{BlindTask, ClaimSupport, LabelKind, LabelUnit, ScoredAnswer};
 use crate::error::Result;
 use crate::runs::label::scales::numbered;
@@ -21,7 +21,7 @@ const LEVELS: [(&str, &str); 2] = [
     ),
 ];
 
-fn tasks(answer: &JudgedAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
+fn tasks(answer: &LabeledAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
     let mut tasks = Vec::new();
     for (index, claim) in scored.score.claims.iter().enumerate() {
         let sources = sources(answer, claim);
@@ -49,7 +49,7 @@ fn tasks(answer: &JudgedAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTa
 }
 
 /// The sources of a claim that the answer has, by index.
-fn sources(answer: &JudgedAnswer<'_>, claim: &ClaimSupport) -> Vec<usize> {
+fn sources(answer: &LabeledAnswer<'_>, claim: &ClaimSupport) -> Vec<usize> {
     let prediction = answer.item.answer.prediction.as_deref();
     let count = prediction.map_or(0, |prediction| prediction.sources.len());
     let mut places = Vec::new();

@@ -3,7 +3,7 @@
 //! What is only counted (length), and what takes a reading of every claim (citations, excerpts, snippets of a property), is left
 //! to the judge.
 
-use super::{JudgedAnswer, LabelTask, UnitSource};
+use super::{LabelTask, LabeledAnswer, UnitSource};
 use crate::dataset::rubric_profile;
 use crate::domain::{
     BlindTask, Component, ComponentKind, GivenLabel, LabelKind, LabelScale, LabelUnit, ReplyShape,
@@ -37,7 +37,7 @@ const EXPERTISE_LEVELS: [(usize, &str); 5] = [
     (10, "pitched at the reader throughout"),
 ];
 
-fn tasks(answer: &JudgedAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
+fn tasks(answer: &LabeledAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTask>> {
     let mut tasks = Vec::new();
     for component in &scored.score.components {
         let Some((text, scale)) = text_and_scale(answer, component)? else {
@@ -63,7 +63,7 @@ fn tasks(answer: &JudgedAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelTa
 
 /// What a rater reads of a component, and the scale; `None` for one that is not a criterion.
 fn text_and_scale(
-    answer: &JudgedAnswer<'_>,
+    answer: &LabeledAnswer<'_>,
     component: &Component,
 ) -> Result<Option<(String, LabelScale)>> {
     let scale = match component.kind {
@@ -107,7 +107,7 @@ fn expertise() -> Result<LabelScale> {
 }
 
 /// The texts that support a criterion, or that meet it.
-fn snippets(answer: &JudgedAnswer<'_>, name: &str) -> Vec<String> {
+fn snippets(answer: &LabeledAnswer<'_>, name: &str) -> Vec<String> {
     let case = &answer.item.case;
     if let Some(property) = case.rubric.criteria.iter().find(|own| own.name == name) {
         return property.snippets.to_vec();

@@ -36,14 +36,14 @@ struct UnitSource {
     kind: LabelKind,
     /// The tasks of an answer by one score, none if the score has no unit of this kind. An error is why people cannot label what
     /// the score has.
-    tasks: fn(&JudgedAnswer<'_>, &ScoredAnswer) -> Result<Vec<LabelTask>>,
+    tasks: fn(&LabeledAnswer<'_>, &ScoredAnswer) -> Result<Vec<LabelTask>>,
 }
 
 /// The kinds of units of single answers. Without a choice, the first one that a run has is labeled.
 const SOURCES: [UnitSource; 3] = [criteria::SOURCE, aspects::SOURCE, claims::SOURCE];
 
 /// An answer with what the tasks about it need.
-struct JudgedAnswer<'a> {
+struct LabeledAnswer<'a> {
     item: &'a Item,
     profile: Option<&'a RubricProfile>,
     aspects: &'a [Arc<Aspect>],
@@ -98,7 +98,7 @@ impl<'a> RunTasks<'a> {
     /// # Errors
     /// When people cannot label what the run has of a kind.
     pub(crate) fn tasks(&self, item: &Item, kinds: &BTreeSet<LabelKind>) -> Result<Vec<LabelTask>> {
-        let answer = JudgedAnswer {
+        let answer = LabeledAnswer {
             item,
             profile: self.profile.as_ref(),
             aspects: &self.aspects,
