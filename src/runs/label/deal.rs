@@ -33,9 +33,12 @@ pub(super) fn deal(drawn: usize, raters: usize, overlap: usize, seed: u64) -> Ha
 
 /// The items of a rater in the order of the page, from their groups by answer or pair. An answer's items stay together, so that it
 /// is read once; claims stay in the order of the text.
-pub(super) fn page_order(groups: Vec<Vec<&SheetItem>>, rater: usize, seed: u64) -> Vec<PageItem> {
+pub(super) fn page_order(
+    mut groups: Vec<Vec<&SheetItem>>,
+    rater: usize,
+    seed: u64,
+) -> Vec<PageItem> {
     let mut rng = stream(seed, RATERS + rater as u64);
-    let mut groups = groups;
     groups.shuffle(&mut rng);
     let mut page = Vec::new();
     for mut group in groups {

@@ -159,8 +159,7 @@ fn rater_pages(names: &[String]) -> Result<Vec<RaterPage>> {
         let plain = plain_name(name);
         let mut page = format!("{plain}.html");
         let mut number = 2;
-        // Two names may have the same letters and digits; the page of adjudication has a name, too.
-        while plain == ADJUDICATOR && number == 2 || pages.iter().any(|own| own.page == page) {
+        while is_taken(&page, &pages) {
             page = format!("{plain}-{number}.html");
             number += 1;
         }
@@ -171,6 +170,12 @@ fn rater_pages(names: &[String]) -> Result<Vec<RaterPage>> {
         });
     }
     Ok(pages)
+}
+
+/// Whether a page has this file name: two raters' names may have the same letters and digits, and the page of adjudication comes
+/// into the directory, too.
+fn is_taken(page: &str, pages: &[RaterPage]) -> bool {
+    page == format!("{ADJUDICATOR}.html") || pages.iter().any(|own| own.page == page)
 }
 
 /// The first bytes of the hash of a value's JSON.
