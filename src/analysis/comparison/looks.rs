@@ -367,7 +367,7 @@ impl RunLooks {
 
     /// The look at which the run ended.
     fn own_look(&self) -> Option<&Look> {
-        self.schedule.looks.get(self.look - 1)
+        self.schedule.looks.get(self.look.checked_sub(1)?)
     }
 
     /// Replaces what holds only for a number of questions that was fixed before (p, letters, plain intervals) by what holds at a
