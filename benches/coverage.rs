@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale]
+//! pair-looks old-scale labels]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -12,6 +12,8 @@ mod citations;
 mod counts;
 #[path = "coverage/judged_pairs.rs"]
 mod judged_pairs;
+#[path = "coverage/labels.rs"]
+mod labels;
 #[path = "coverage/looks.rs"]
 mod looks;
 #[path = "coverage/net_shares.rs"]
@@ -30,6 +32,7 @@ mod tables;
 use citations::citations;
 use counts::counts;
 use judged_pairs::judged_pairs;
+use labels::labels;
 use looks::looks;
 use net_shares::net_shares;
 use old_scale::old_scale;
@@ -492,6 +495,7 @@ fn main() {
         "looks",
         "pair-looks",
         "old-scale",
+        "labels",
     ]
     .into_iter()
     .any(is_named);
@@ -503,6 +507,9 @@ fn main() {
     }
     if all || is_named("counts") {
         counts(repetitions);
+    }
+    if all || is_named("labels") {
+        labels(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

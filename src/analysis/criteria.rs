@@ -76,6 +76,8 @@ pub struct CriterionStatistics {
     pub labels: usize,
     /// Kendall's tau-b with people's labels (their mean, if several).
     pub people: Estimate,
+    /// How far the judge is from people's labels on average, as a share of the scale, 0..=1; `None` without labels on the scale.
+    pub people_gap: Option<f64>,
     /// Why it is suspicious.
     pub finding: Option<Finding>,
 }
@@ -398,10 +400,26 @@ fn statistics(
         reliability: reliability(variance, of_noise),
         labels: labeled.len(),
         people,
+        people_gap: people_gap(&labeled, labels),
         finding: None,
     };
     row.finding = finding(&row);
     row
+}
+
+/// The mean distance of the judge's credit from people's, as a share of the scale.
+fn people_gap(labeled: &[&Mark<'_>], labels: &HumanLabels<'_>) -> Option<f64> {
+    let mut gaps = Vec::new();
+    for mark in labeled {
+        let (low, high) = mark.component.kind.unit().range();
+        let label = mark.label(labels)?.abs();
+        // Labels of a table may be on another scale, which orders answers and measures no distance.
+        if !(low..=high).contains(&label) {
+            return None;
+        }
+        gaps.push((mark.component.value? - label).abs() / (high - low));
+    }
+    mean(&gaps)
 }
 
 /// The share of the values for which this holds.

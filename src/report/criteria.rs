@@ -5,6 +5,8 @@ use super::layout::wrapped;
 use super::numbers::COEFFICIENT;
 use super::table::{Cell, Column, Format, Legend, Table, legend_notes};
 use super::visible::without_middle;
+use std::cmp::Ordering;
+
 use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
 
@@ -65,6 +67,11 @@ pub(crate) const CRITERIA_LEGEND: &[Legend] = &[
         heading: "people",
         meaning: "Kendall's tau-b with people's labels",
     },
+    Legend {
+        key: "people_gap",
+        heading: "off by",
+        meaning: "mean distance of the judge from people, % of the scale",
+    },
 ];
 
 /// Key and heading of a column, and its cells.
@@ -75,7 +82,7 @@ type Statistic = (
     fn(&CriterionStatistics) -> Cell,
 );
 
-const STATISTICS: [Statistic; 19] = [
+const STATISTICS: [Statistic; 20] = [
     ("finding", "finding", Format::Text, |row| {
         row.finding
             .map_or(Cell::Missing, |own| Cell::text(words(own).0))
@@ -126,6 +133,9 @@ const STATISTICS: [Statistic; 19] = [
         Cell::count(row.labels)
     }),
     ("people", "people", COEFFICIENT, |row| estimate(&row.people)),
+    ("people_gap", "off by", Format::Percent, |row| {
+        Cell::maybe(row.people_gap)
+    }),
     ("group_of", "group of", Format::Count, |row| {
         Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))
     }),
@@ -219,12 +229,53 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
         single.truncate(SHOWN);
     }
     let mut tables = vec![
+        read_differently(criteria, all, width),
         findings_table(criteria),
         table(title, &single, &UNSHOWN),
         table("Over all cases".to_owned(), &over_all, &UNSHOWN),
     ];
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// The criteria that people and judge read differently, the worst first; without rows if nobody labeled.
+fn read_differently(criteria: &Criteria, all: bool, width: usize) -> Table {
+    let mut rows: Vec<&CriterionStatistics> = Vec::new();
+    for row in &criteria.criteria {
+        if row.group_of == 0 && row.people_gap.is_some_and(|gap| gap > 0.0) {
+            rows.push(row);
+        }
+    }
+    rows.sort_by(|a, b| {
+        b.people_gap
+            .partial_cmp(&a.people_gap)
+            .unwrap_or(Ordering::Equal)
+    });
+    let count = rows.len();
+    if !all {
+        rows.truncate(SHOWN);
+    }
+    let rows: Vec<CriterionStatistics> = rows.into_iter().map(|row| shown(row, width)).collect();
+    let title = if rows.len() < count {
+        format!(
+            "Read differently by people and judge ({SHOWN} of {count}; criteria --notes shows all)"
+        )
+    } else {
+        format!("Read differently by people and judge ({count})")
+    };
+    let mut table = Table::new(title, Vec::new());
+    for (key, heading, format, cell) in STATISTICS {
+        if ["name", "case_id", "labels", "people_gap", "people"].contains(&key) {
+            table.push(
+                Column {
+                    meaning: meaning(key),
+                    ..Column::headed(key, heading, format)
+                },
+                rows.iter().map(cell),
+            );
+        }
+    }
+    table
 }
 
 /// How often each finding occurs, and what it means. A group of criteria counts by its members.

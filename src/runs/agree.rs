@@ -7,11 +7,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::people::PeopleLabels;
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labeled, RaterAgreement,
     label_plans, rater_agreement, run_rater,
 };
-use crate::dataset::{Labels, load_labels, no_faults};
+use crate::dataset::{Labels, no_faults};
 use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{RecordedRun, RunStatus, load_run};
@@ -70,16 +71,25 @@ fn load(
         .map(|dir| load_run(dir))
         .collect::<Result<_>>()?;
     let is_given = !labels.is_empty();
-    let labels = load_labels(labels)?;
+    let people = PeopleLabels::load(labels, &runs)?;
+    let labels = people.labels();
     let metric = options.metric.as_deref();
     let mut raters: Vec<Rater> = Vec::new();
     for run in &runs {
-        raters.push(judge(&rater_name(run, &runs, &labels)?, run, metric)?);
+        let name = rater_name(run, &runs, labels)?;
+        let of_units = match &people {
+            PeopleLabels::OfSheets(unblinded) if metric.is_none() => unblinded.judge(&name, run)?,
+            _ => None,
+        };
+        raters.push(match of_units {
+            Some(rater) => rater,
+            None => judge(&name, run, metric)?,
+        });
     }
     if let Some(metric) = metric.filter(|_| runs.is_empty()) {
-        require_item(metric, &labels)?;
+        require_item(metric, labels)?;
     }
-    let mut notes = missing_answers(&runs, &raters, &labels)?;
+    let mut notes = missing_answers(&runs, &raters, labels)?;
     for (run, rater) in runs.iter().zip(&raters) {
         notes.extend(run_notes(run, rater));
     }
@@ -114,7 +124,10 @@ fn load(
         raters,
         questions,
         probabilities: labels.probabilities.clone(),
+        people: people.together(),
+        scales: people.scales(),
     };
+    let labels = labels.clone();
     Ok((labeled, labels, notes))
 }
 

@@ -11,13 +11,13 @@ use super::anchors::{BasisOfRuns, old_scale_basis};
 use super::comparable::{differences, has_unscored, keep_common_systems, require_same_answers};
 use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
+use crate::analysis::OnUnscored;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
     ObservedSystem, RunAnswers, anchored_scales, are_pairs, carried_scales, compare, judge_changes,
     observe, run_changes,
 };
-use crate::analysis::{Criteria, OnUnscored, criteria};
-use crate::dataset::{load_labels, with_text};
+use crate::dataset::with_text;
 use crate::domain::{CaseId, ScoredAnswer, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{AnsweredJudge, IMPORTED, Manifest, RecordedRun, RoleEntry, load_run};
@@ -234,33 +234,6 @@ impl RunSet {
         } else {
             None
         }
-    }
-
-    /// Statistics of every criterion, with its agreement with the item labels in these files.
-    ///
-    /// # Errors
-    /// When labels cannot be read, are of no criterion in the run, or are given for several runs.
-    pub fn criteria(&self, labels: &[PathBuf]) -> Result<Criteria> {
-        if !labels.is_empty() && self.runs.len() > 1 {
-            let what =
-                "--labels needs a single run: in several, a label may be of more than one answer";
-            return Err(Error::Settings(what.to_owned()));
-        }
-        let people = load_labels(labels)?;
-        // What pairs are compared by says nothing of single answers.
-        let single = self.runs.iter().filter(|run| !are_pairs(&run.scored));
-        let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
-        let mut criteria = criteria(&scored, &people.raters);
-        let is_labeled = criteria.criteria.iter().any(|row| row.labels > 0);
-        if let Some(path) = labels.first()
-            && !is_labeled
-        {
-            let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
-            let hint = "write system, case_id and item (the criterion's name) as in items.csv";
-            return Err(fault.hint(hint).into());
-        }
-        criteria.notes.extend(people.notes);
-        Ok(criteria)
     }
 
     /// The systems of these runs compared by these observations.

@@ -51,6 +51,7 @@ mod studentized;
 mod summary;
 mod table_posterior;
 mod variance;
+mod weighted_share;
 
 pub use agreement::{Coefficient, MeasurementLevel};
 pub use anchors::{
@@ -81,3 +82,4 @@ pub use studentized::{mean_interval, mean_interval_within, standard_error};
 pub(crate) use summary::rounded;
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};
+pub use weighted_share::{WeightedShare, WeightedUnit, weighted_share};

@@ -250,6 +250,7 @@ fn forty_labels_by_keyboard_survive_a_killed_browser() {
     let id = sheet["id"].as_str().unwrap();
     let file = work.json(&format!("browser-work/labels-ann-{id}.json"));
     let mut labels = 0;
+    let mut gaps = Vec::new();
     for own in file["labels"].as_array().unwrap() {
         let Some(key) = pressed.get(own["item"].as_str().unwrap()) else {
             continue;
@@ -261,12 +262,28 @@ fn forty_labels_by_keyboard_survive_a_killed_browser() {
         };
         assert_eq!(own["label"]["value"].as_f64(), expected, "{own}");
         assert_eq!(own["label"] == "cannot_assess", expected.is_none(), "{own}");
+        let unit = &item(&sheet, own["item"].as_str().unwrap())["unit"];
+        if unit["name"] == "expertise" {
+            // The judge gives 6 points to everything.
+            gaps.extend(expected.map(|value| (value - 0.6).abs()));
+        }
         labels += 1;
     }
     assert_eq!(
         (labels, &file["sheet"], &file["rater"]),
         (40, &sheet["id"], &json!("ann"))
     );
+    let download = format!("browser-work/labels-ann-{id}.json");
+    let read = [
+        "criteria", "out", "--format", "json", "--labels", "labels", &download,
+    ];
+    let criteria: Value = serde_json::from_str(&work.run(&read).exits_with(0).stdout).unwrap();
+    let mut rows = criteria["criteria"].as_array().unwrap().iter();
+    let expertise = rows.find(|row| row["name"] == "expertise").unwrap();
+    assert_eq!(expertise["labels"], gaps.len());
+    let gap = expertise["people_gap"].as_f64().unwrap();
+    let expected = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    assert!((gap - expected).abs() < 1e-9, "{gap} {expected}");
 }
 
 #[test]

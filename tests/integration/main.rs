@@ -36,6 +36,7 @@ mod judge_http;
 #[cfg(unix)]
 mod keys;
 mod label;
+mod labels_back;
 mod layering;
 mod library;
 mod llama_cpp;

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::confusion::{ItemScale, confusions};
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::LabeledRun;
 use super::result::{
-    AgreementOptions, NO_ORDER, PairAgreement, PoweredMean, RaterAgreement, RaterPair, SummaryRow,
+    AgreementLevel, AgreementOptions, Confusion, NO_ORDER, PairAgreement, PoweredMean,
+    RaterAgreement, RaterPair, SummaryRow,
 };
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
@@ -32,6 +34,10 @@ pub struct Labeled {
     pub questions: HashMap<CaseId, Arc<str>>,
     /// The probability with which each answer was drawn to be labeled, if known: in 0..=1, not 0.
     pub probabilities: HashMap<(SystemName, CaseId), f64>,
+    /// The people together, if that is not the mean of the raters: adjudicated labels replace those on which they differ.
+    pub people: Option<Rater>,
+    /// The scales of labeled items, for tables of a judge's levels against those of people.
+    pub scales: Vec<ItemScale>,
 }
 
 impl Labeled {
@@ -50,8 +56,41 @@ impl Labeled {
         while self.raters.iter().any(|rater| *rater.name == *name) {
             name.insert_str(0, "all ");
         }
-        let humans = (people.len() >= 2).then(|| RaterView::mean_of(&name, &people));
+        let humans = match &self.people {
+            Some(together) => Some(RaterView::together(&name, together, &people, options)),
+            None => (people.len() >= 2).then(|| RaterView::mean_of(&name, &people)),
+        };
         (views, humans)
+    }
+
+    /// The levels of each judge against those of the people together, or of the only person.
+    fn confusions(&self, options: &AgreementOptions) -> Vec<Confusion> {
+        let of_items = AgreementOptions {
+            level: AgreementLevel::Item,
+            metric: None,
+            ..options.clone()
+        };
+        let (views, humans) = self.views(&of_items);
+        let mut people = views
+            .iter()
+            .filter(|view| view.rater.kind == RaterKind::Human);
+        let Some(human) = humans.as_ref().or(people.next()) else {
+            return Vec::new();
+        };
+        let context = self.context(&views, &of_items);
+        let mut all = Vec::new();
+        for judge in &views {
+            if judge.rater.kind == RaterKind::Judge {
+                all.extend(confusions(
+                    judge,
+                    human,
+                    &self.scales,
+                    &self.probabilities,
+                    &context,
+                ));
+            }
+        }
+        all
     }
 
     pub(super) fn context<'a>(
@@ -93,6 +132,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         .iter()
         .filter_map(|judge| LabeledRun::new(judge, labels?, &labeled.probabilities, &context))
         .collect();
+    let confusions = labeled.confusions(options);
     let powered: Vec<PoweredMean> = labeled_runs.iter().flat_map(LabeledRun::means).collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
@@ -105,6 +145,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
             .collect(),
         pairs,
         groups: groups(&views, &context),
+        confusions,
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,
         notes: labeled

@@ -30,6 +30,8 @@ pub struct LabelPlan {
     pub sd: f64,
     /// Their correlation with the judge within systems; 0 if it is negative.
     pub correlation: f64,
+    /// How many more labels of each system halve its interval; `None` if labels of all its answers do not.
+    pub to_halve: Option<usize>,
     /// By number of labels.
     pub rows: Vec<PlannedLabels>,
 }
@@ -129,14 +131,37 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
         answers,
         sd,
         correlation,
+        to_halve: to_halve(labels.div_ceil(systems), answers, correlation),
         rows,
     })
+}
+
+/// How many more labels than `n` of `answers` halve the interval: its squared width is proportional to
+/// (1 - r^2) / n + r^2 / answers.
+fn to_halve(n: usize, answers: usize, correlation: f64) -> Option<usize> {
+    let by_judge = correlation * correlation;
+    let of_all = by_judge / answers as f64;
+    let wanted = ((1.0 - by_judge) / n as f64 + of_all) / 4.0;
+    if wanted <= of_all {
+        return None;
+    }
+    let needed = ((1.0 - by_judge) / (wanted - of_all)).ceil();
+    (needed <= answers as f64).then(|| (needed as usize).saturating_sub(n))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{Rater, Rating};
+
+    #[test]
+    fn four_times_the_labels_halve_the_interval_of_a_useless_judge() {
+        assert_eq!(to_halve(25, 200, 0.0), Some(75));
+        assert_eq!(to_halve(25, 90, 0.0), None, "there are 90 answers");
+        // (1 - 0.64) / n + 0.64 / 1000: 0.01504 at 25, a quarter at 115.38
+        assert_eq!(to_halve(25, 1_000, 0.8), Some(91));
+        assert_eq!(to_halve(25, 100, 1.0), None);
+    }
 
     #[test]
     fn half_widths_by_hand() {

@@ -24,6 +24,7 @@
 
 mod compare;
 mod comparisons;
+mod confusion;
 mod groups;
 mod label_plan;
 mod pair;
@@ -36,11 +37,12 @@ mod units;
 
 pub use super::ratings::Estimate;
 pub use compare::{Labeled, rater_agreement};
+pub use confusion::{ItemScale, LabeledItem};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use result::{
-    AgreementLevel, AgreementOptions, Measures, PairAgreement, PartMeasures, PoweredMean,
-    RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow,
-    ThresholdAgreement, TieThreshold,
+    AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
+    PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,
+    RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
 };
 pub use run::run_rater;
 

@@ -84,6 +84,9 @@ pub struct RaterAgreement {
     pub pairs: Vec<RaterPair>,
     /// All raters together, all people, all judges.
     pub groups: Vec<RaterGroup>,
+    /// How the levels of each judge fall on those of people, for scales of up to five levels (labels of a sheet only).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confusions: Vec<Confusion>,
     /// Means of systems on the human scale, then their differences.
     pub powered: Vec<PoweredMean>,
     /// Notes on these means; as sentences in JSON.
@@ -366,4 +369,36 @@ impl PairAgreement {
             ("pairs_kappa", [self.n, self.questions], &self.kappa),
         ]
     }
+}
+
+/// The levels of a judge against those of people, on one scale.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Confusion {
+    /// The judge.
+    pub judge: Arc<str>,
+    /// The names of the levels, from the lowest.
+    pub levels: Vec<String>,
+    /// Items that both rated.
+    pub items: usize,
+    /// Items left out because raters, or samples of the judge, are split between two levels.
+    pub split: usize,
+    /// Their questions.
+    pub questions: usize,
+    /// By level of the people, then of the judge: the number of items.
+    pub counts: Vec<Vec<usize>>,
+    /// The same as weighted shares of all items, which sum to 1.
+    pub shares: Vec<Vec<f64>>,
+    /// For each level; of two levels for the upper one only, of which the lower one is the opposite.
+    pub accuracy: Vec<LevelAccuracy>,
+}
+
+/// How well a judge recognizes a level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelAccuracy {
+    /// The level.
+    pub level: String,
+    /// The share of items with this level by people that have it by the judge.
+    pub sensitivity: Estimate,
+    /// The share of items with another level by people that have another one by the judge.
+    pub specificity: Estimate,
 }

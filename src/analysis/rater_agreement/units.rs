@@ -104,6 +104,22 @@ impl RaterView {
         view
     }
 
+    /// The people together, as given.
+    pub(super) fn together(
+        name: &str,
+        together: &Rater,
+        people: &[&Self],
+        options: &AgreementOptions,
+    ) -> Self {
+        let mut view = Self::new(together, options);
+        view.rater.name = name.into();
+        view.rater.mean_of = people
+            .iter()
+            .map(|person| Arc::clone(&person.rater.name))
+            .collect();
+        view
+    }
+
     fn of(
         name: &str,
         kind: RaterKind,

@@ -15,6 +15,8 @@ Examples:
     scholareval agree runs/mine --labels labels.csv
   Criterion by criterion, as JSON:
     scholareval agree runs/mine --labels labels.csv --level item --format json
+  Labels from the pages of scholareval label, in the directory of their sheet:
+    scholareval agree runs/mine --labels labels/round1
   One aspect, with ratings up to half a grade apart counted as ties:
     scholareval agree runs/mine --labels grades.csv --metric coverage --tie-threshold 0.5
   Two judges, without people:
@@ -39,7 +41,8 @@ pub struct AgreeArgs {
     /// Run directories, or directories that hold several; each run is one rater
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both
+    /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both; or the directory of a sheet of
+    /// label, with the files from its pages
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,
     /// How raters are compared.

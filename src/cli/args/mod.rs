@@ -256,7 +256,7 @@ pub struct CriteriaArgs {
     /// Run directories, or directories that hold several (unfinished ones are skipped)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Files of people's labels of criteria, as for agree --level item; for a single run
+    /// People's labels of criteria, as for agree; for a single run
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,
     /// Show runs whose judge, prompts, tests or settings differ, and flag it

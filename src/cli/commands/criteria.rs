@@ -5,7 +5,7 @@ use crate::analysis::comparison::{ComparisonOptions, Observations};
 use crate::cli::args::CriteriaArgs;
 use crate::error::{InputFault, Result};
 use crate::report::{criteria_table, criteria_text, run_warnings};
-use crate::runs::RunSet;
+use crate::runs::{RunSet, criteria_of};
 
 /// Runs the command.
 ///
@@ -13,7 +13,7 @@ use crate::runs::RunSet;
 /// When a run or labels cannot be read, runs are not comparable, or no run has criteria.
 pub(super) fn run(args: &CriteriaArgs, context: &CommandContext<'_>) -> Result<()> {
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
-    let mut criteria = set.criteria(&args.labels)?;
+    let mut criteria = criteria_of(&set, &args.labels)?;
     if criteria.criteria.is_empty() {
         let fault = InputFault::new(
             &args.runs[0],

@@ -16,7 +16,7 @@ use crate::files::write_bytes;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
-use crate::runs::RunSet;
+use crate::runs::{RunSet, criteria_of};
 use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
@@ -69,7 +69,7 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     }
     let page = html::page(&HtmlReport {
         comparison: &comparison,
-        criteria: &set.criteria(&[])?,
+        criteria: &criteria_of(&set, &[])?,
         observations: &observations,
         runs: &set.runs,
         calls,

@@ -2,14 +2,16 @@
 
 use super::powered_name;
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{PoweredMean, RaterAgreement, RaterGroup, RaterPair};
+use crate::analysis::rater_agreement::{
+    Confusion, PoweredMean, RaterAgreement, RaterGroup, RaterPair,
+};
 use crate::error::Result;
 use crate::report::CsvText;
 use crate::report::numbers::COEFFICIENT;
 use crate::report::table::{Cell, Column, Table};
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
-/// `ratings` or `preferences` for a group (`first` is its name), `mean` for a prediction-powered mean, `difference` for one
+/// `ratings` or `preferences` for a group (`first` is its name), `level` for a judge's levels against those of people, `mean` for a prediction-powered mean, `difference` for one
 /// of two systems (`name` is `FIRST - SECOND`).
 ///
 /// # Errors
@@ -26,6 +28,9 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
     }
     for group in &agreement.groups {
         push_group(&mut table, group);
+    }
+    for confusion in &agreement.confusions {
+        push_confusion(&mut table, confusion);
     }
     for mean in &agreement.powered {
         push_mean(&mut table, mean);
@@ -132,6 +137,37 @@ fn push_group(table: &mut Table, group: &RaterGroup) {
         ("icc_2_1", group.complete, &group.icc_2_1),
     ] {
         push(table, topic, measure, [units, group.questions], estimate);
+    }
+}
+
+/// The levels of a judge against those of people: each share of the table by its two levels, then how well levels are recognized.
+fn push_confusion(table: &mut Table, confusion: &Confusion) {
+    let counts = [confusion.items, confusion.questions];
+    let topic = |name| Topic {
+        first: &confusion.judge,
+        second: "people",
+        part: "level",
+        name,
+    };
+    for (row, human) in confusion.levels.iter().enumerate() {
+        for (column, judge) in confusion.levels.iter().enumerate() {
+            let share = Estimate {
+                estimate: Some(confusion.shares[row][column]),
+                ..Estimate::default()
+            };
+            push(
+                table,
+                topic(human),
+                &format!("share judged {judge}"),
+                counts,
+                &share,
+            );
+        }
+    }
+    for accuracy in &confusion.accuracy {
+        let topic = topic(&accuracy.level);
+        push(table, topic, "sensitivity", counts, &accuracy.sensitivity);
+        push(table, topic, "specificity", counts, &accuracy.specificity);
     }
 }
 

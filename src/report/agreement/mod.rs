@@ -29,6 +29,10 @@ pub fn render_agreement_table(
     let mut out = tables::summary(agreement).terminal(style);
     out.push('\n');
     out += &line(&verdict::verdict(agreement), style);
+    for confusion in &agreement.confusions {
+        out.push('\n');
+        out += &tables::confusion_table(confusion).terminal(style);
+    }
     for table in tables::tables(agreement, by, style.all_notes) {
         // A header above nothing would look like a result; the notes say why there is none.
         if table.rows.is_empty() {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{PEOPLE, powered_name};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{
-    AgreementLevel, LabelPlan, Measures, PartMeasures, PlannedLabels, PoweredMean, RankedSystem,
-    RaterAgreement, RaterPair, ThresholdAgreement,
+    AgreementLevel, Confusion, LabelPlan, Measures, PartMeasures, PlannedLabels, PoweredMean,
+    RankedSystem, RaterAgreement, RaterPair, ThresholdAgreement,
 };
 use crate::domain::{Note, RaterKind};
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
@@ -277,6 +277,38 @@ fn groups(agreement: &RaterAgreement) -> Table {
     table
 }
 
+/// The levels of a judge, in columns, by those of people: weighted shares of all items, and how well the judge recognizes each level.
+pub(super) fn confusion_table(confusion: &Confusion) -> Table {
+    let split = if confusion.split == 0 {
+        String::new()
+    } else {
+        format!(
+            "; {} split between two levels are left out",
+            confusion.split
+        )
+    };
+    let title = format!(
+        "What people say, by row, and {}, by column: % of {} items in {} questions{split}",
+        confusion.judge, confusion.items, confusion.questions,
+    );
+    let mut columns = vec![Column::text("people")];
+    for level in &confusion.levels {
+        columns.push(Column::new(level, Format::Percent));
+    }
+    columns.push(Column::new("sensitivity", Format::Percent).kept());
+    columns.push(Column::new("specificity", Format::Percent).kept());
+    let mut table = Table::new(title, columns);
+    for (at, level) in confusion.levels.iter().enumerate() {
+        let mut row = vec![Cell::text(level)];
+        row.extend(confusion.shares[at].iter().copied().map(Cell::number));
+        let accuracy = confusion.accuracy.iter().find(|own| own.level == *level);
+        row.push(accuracy.map_or(Cell::Missing, |own| estimate_cell(&own.sensitivity)));
+        row.push(accuracy.map_or(Cell::Missing, |own| estimate_cell(&own.specificity)));
+        table.rows.push(row);
+    }
+    table
+}
+
 /// The systems by the means of two raters.
 fn order_of_systems(pair: &RaterPair, raters: &[String; 2]) -> Option<Table> {
     let ranking = pair.ranking.as_ref()?;
@@ -358,6 +390,16 @@ pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
         for labels in &plan.rows {
             table.rows.push(planned_row(plan, labels));
         }
+        let halved = match plan.to_halve {
+            Some(more) => format!("{more} more labels of each system halve its interval"),
+            None => format!(
+                "labels of all {} answers of a system do not halve its interval",
+                plan.answers
+            ),
+        };
+        table
+            .notes
+            .push(Note::warning(format!("{}: {halved}.", plan.judge)));
         table.notes.push(Note::warning(format!(
             "{}: normal approximation from {} labels, for {} answers of a system; within systems labels have a standard deviation of \
              {:.3} and a correlation of {:.2} with the judge.",

@@ -11,9 +11,11 @@ mod names;
 mod round;
 mod scales;
 mod texts;
+mod unblind;
 pub(super) mod units;
 
 pub use adjudicate::{Dispute, DisputedLabel, disputes};
 pub use draw::{LabelCandidate, LabelCandidates};
 pub use names::{mentions, plain_name};
 pub use round::{LabelOptions, LabelRound, label_round};
+pub(super) use unblind::{Unblinded, is_label_file, unblind};

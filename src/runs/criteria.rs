@@ -1,0 +1,42 @@
+//! Which criteria of recorded runs discriminate, and which ones people read otherwise than the judge.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::people::PeopleLabels;
+use super::run_set::RunSet;
+use crate::analysis::comparison::are_pairs;
+use crate::analysis::{Criteria, criteria};
+use crate::domain::ScoredAnswer;
+use crate::error::{Error, InputFault, Result};
+
+/// Statistics of every criterion, with its agreement with the item labels in these files.
+///
+/// # Errors
+/// When labels cannot be read, are of no criterion in the run, or are given for several runs.
+pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
+    if !labels.is_empty() && set.runs.len() > 1 {
+        let what =
+            "--labels needs a single run: in several, a label may be of more than one answer";
+        return Err(Error::Settings(what.to_owned()));
+    }
+    let people = PeopleLabels::load(labels, &set.runs)?;
+    let raters = match people.together() {
+        Some(together) => vec![together],
+        None => people.labels().raters.clone(),
+    };
+    // What pairs are compared by says nothing of single answers.
+    let single = set.runs.iter().filter(|run| !are_pairs(&run.scored));
+    let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
+    let mut criteria = criteria(&scored, &raters);
+    let is_labeled = criteria.criteria.iter().any(|row| row.labels > 0);
+    if let Some(path) = labels.first()
+        && !is_labeled
+    {
+        let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
+        let hint = "write system, case_id and item (the criterion's name) as in items.csv";
+        return Err(fault.hint(hint).into());
+    }
+    criteria.notes.extend(people.labels().notes.iter().cloned());
+    Ok(criteria)
+}

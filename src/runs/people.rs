@@ -1,0 +1,118 @@
+//! Labels by people, as tables of ratings or as files that raters downloaded from the pages of `label`.
+
+use std::path::{Path, PathBuf};
+
+use super::label::{Unblinded, is_label_file, unblind};
+use crate::analysis::rater_agreement::ItemScale;
+use crate::dataset::{Labels, SHEET_FILE, TEXTS_FILE, load_labels};
+use crate::domain::Rater;
+use crate::error::{Error, InputFault, Result};
+use crate::record::RecordedRun;
+
+/// Labels in either form.
+pub(super) enum PeopleLabels {
+    /// Tables.
+    OfTables(Labels),
+    /// Files of labels, unblinded by their sheets.
+    OfSheets(Box<Unblinded>),
+}
+
+impl PeopleLabels {
+    /// Reads these files. A directory stands for its sheet and the files of labels in it.
+    ///
+    /// # Errors
+    /// When a file cannot be read, does not fit the runs, and for both forms at once.
+    pub(super) fn load(paths: &[PathBuf], runs: &[RecordedRun]) -> Result<Self> {
+        let named = NamedFiles::among(paths)?;
+        if named.of_pages.is_empty() && named.sheets.is_empty() {
+            return Ok(Self::OfTables(load_labels(&named.tables)?));
+        }
+        if !named.tables.is_empty() {
+            let what = "--labels: files from the pages of label and tables of labels are read apart; give one kind at a time";
+            return Err(Error::Usage(what.to_owned()));
+        }
+        if let (true, Some(sheet)) = (named.of_pages.is_empty(), named.sheets.first()) {
+            let fault = InputFault::new(
+                sheet,
+                "no labels yet: the sheet is there, but no file of a rater",
+            );
+            return Err(fault
+                .hint("put the files that raters downloaded into this directory, or name them")
+                .into());
+        }
+        let unblinded = unblind(&named.of_pages, &named.sheets, runs)?;
+        Ok(Self::OfSheets(Box::new(unblinded)))
+    }
+
+    /// The raters, their probabilities, and notes.
+    pub(super) fn labels(&self) -> &Labels {
+        match self {
+            Self::OfTables(labels) => labels,
+            Self::OfSheets(unblinded) => &unblinded.labels,
+        }
+    }
+
+    /// The people together, where that is not the mean of the raters.
+    pub(super) fn together(&self) -> Option<Rater> {
+        match self {
+            Self::OfTables(_) => None,
+            Self::OfSheets(unblinded) => unblinded.people.clone(),
+        }
+    }
+
+    /// The scales of the labeled items, where they are known.
+    pub(super) fn scales(&self) -> Vec<ItemScale> {
+        match self {
+            Self::OfTables(_) => Vec::new(),
+            Self::OfSheets(unblinded) => unblinded.scales.clone(),
+        }
+    }
+}
+
+/// Paths of labels by what they are.
+#[derive(Default)]
+struct NamedFiles {
+    /// Directories with a sheet.
+    sheets: Vec<PathBuf>,
+    /// Files that raters downloaded.
+    of_pages: Vec<PathBuf>,
+    /// All other files.
+    tables: Vec<PathBuf>,
+}
+
+impl NamedFiles {
+    fn among(paths: &[PathBuf]) -> Result<Self> {
+        let mut named = Self::default();
+        for path in paths {
+            if path.is_dir() {
+                named.sheets.push(path.clone());
+                named.add_labels_in(path)?;
+            } else if path.ends_with(SHEET_FILE) {
+                named.sheets.extend(path.parent().map(Path::to_path_buf));
+            } else if path.ends_with(TEXTS_FILE) {
+                // Beside its sheet, as in DIR/*.json.
+            } else if is_label_file(path) {
+                named.of_pages.push(path.clone());
+            } else {
+                named.tables.push(path.clone());
+            }
+        }
+        Ok(named)
+    }
+
+    fn add_labels_in(&mut self, dir: &Path) -> Result<()> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
+            let path = entry.map_err(Error::io(dir, "read"))?.path();
+            let is_json = path
+                .extension()
+                .is_some_and(|extension| extension == "json");
+            if is_json && is_label_file(&path) {
+                found.push(path);
+            }
+        }
+        found.sort();
+        self.of_pages.extend(found);
+        Ok(())
+    }
+}
