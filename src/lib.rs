@@ -9,7 +9,11 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<()> {
-//! let judge = JudgeBuilder::openai("gpt-4o").api_key("sk-..").concurrency(8).cache("replies.sqlite");
+//! let judge = JudgeBuilder::openai("openai/gpt-oss-120b")
+//!     .base_url("https://openrouter.ai/api/v1")
+//!     .api_key("sk-..")
+//!     .concurrency(8)
+//!     .cache("replies.sqlite");
 //! let run = Evaluation::builder().tests("tests.json").answers("answers").judge(judge).run("runs/mine").await?;
 //! for scored in run.scores() {
 //!     println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);

@@ -39,7 +39,7 @@ use crate::text::perturbation::Perturbation;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> scholareval::Result<()> {
 /// # let dir = std::env::temp_dir().join(format!("scholareval-evaluation-{}", std::process::id()));
-/// // `JudgeBuilder::openai("gpt-4o").api_key("sk-..")` in its place asks a model.
+/// // `JudgeBuilder::server("http://localhost:8000")` in its place asks a model.
 /// let judge = JudgeBuilder::lexical();
 /// let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers").judge(judge);
 /// let run = evaluation.run(dir.join("run")).await?;

@@ -15,13 +15,13 @@ use super::pairs::{ChosenPairs, PairOrders};
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::analysis::comparison::{Look, LookRule, ScoreRule};
-use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity};
+use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity, today};
 use crate::error::{Error, Result};
-use crate::judge::Notify;
 use crate::judge::answering::Answering;
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::meters::Meters;
 use crate::judge::refusals::ReplyLimits;
+use crate::judge::{Notify, refuse_ended};
 use crate::record::{Inputs, Manifest, NoEvents, RecordedReplies};
 use crate::scorer::Scorer;
 use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
@@ -291,7 +291,8 @@ impl Prepared {
     /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
     ///
     /// # Errors
-    /// When the cache cannot be read or a file not be written; for a route that the limits refuse.
+    /// When the cache cannot be read or a file not be written; for a route that the limits refuse;
+    /// [`Error::JudgeUnavailable`] for a model that has ended.
     pub async fn export_batch(
         &self,
         dir: PathBuf,
@@ -305,6 +306,11 @@ impl Prepared {
         // them.
         let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;
         let planned = super::plan(&jobs, &mut NoEvents).await?;
+        for ending in self.endings(&planned).await.values() {
+            refuse_ended(ending)?;
+            // A batch may take a day.
+            (self.notify)(Severity::Info, &ending.sentence(today()));
+        }
         // A batch must not ask for replies that the run would then take from the cache.
         self.settle(&jobs, &planned).await?;
         let mut writer = BatchWriter::new(dir, limits);

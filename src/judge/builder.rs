@@ -46,7 +46,11 @@ pub(crate) const LEXICAL_ID: &str = "lexical-1";
 /// ```
 /// use scholareval::JudgeBuilder;
 ///
-/// let hosted = JudgeBuilder::openai("gpt-4o").api_key("sk-..").concurrency(8).cache("replies.sqlite");
+/// let hosted = JudgeBuilder::openai("openai/gpt-oss-120b")
+///     .base_url("https://openrouter.ai/api/v1")
+///     .api_key("sk-..")
+///     .concurrency(8)
+///     .cache("replies.sqlite");
 /// let mut local = JudgeBuilder::server("http://localhost:8000").requests_per_minute(500);
 /// local.limits.retries = 2;
 /// # let _ = (hosted, local, JudgeBuilder::lexical());

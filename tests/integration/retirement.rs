@@ -1,4 +1,5 @@
-//! Services state when they end a model: `check`, `plan`, `score` and `runs` say so, and a model that has ended is not asked.
+//! Services state when they end a model: `check`, `plan`, `score`, `batch export` and `runs` say so, and a model that has ended
+//! is not asked.
 
 use std::time::Duration;
 
@@ -23,7 +24,6 @@ fn stating(members: &Value) -> Behaviour {
 /// The arguments of another command in place of `score`.
 fn command<'a>(name: &'a str, url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let common = [
-        name,
         "answers",
         "--tests",
         "tests.json",
@@ -32,7 +32,8 @@ fn command<'a>(name: &'a str, url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         "--base-url",
         url,
     ];
-    [&common[..], more].concat()
+    let name: Vec<&str> = name.split(' ').collect();
+    [&name[..], &common, more].concat()
 }
 
 /// Where the end of the judge of rubrics stands in the record.
@@ -67,6 +68,12 @@ fn an_end_date_is_reported_before_the_calls_and_recorded() {
         assert_eq!(planned["ending_models"][0]["date"], FAR);
         let checked = work.run(&command("check", &url, &kind)).exits_with(0);
         assert!(checked.stdout.contains(sentence), "{checked:?}");
+        if kind[1] == "chat" {
+            let batch = [&kind[..], &["--out", "batch"]].concat();
+            work.run(&command("batch export", &url, &batch))
+                .exits_with(0)
+                .says(&[sentence]);
+        }
 
         work.score(&server, &kind).exits_with(0).says(&[sentence]);
         assert_eq!(recorded_end(&work)["date"], FAR);
@@ -137,6 +144,12 @@ fn a_model_that_has_ended_is_not_asked() {
             work.run(&command("check", &server.base_url(), &kind)),
             sentence,
         );
+        let batch = [&kind[..], &["--out", "batch"]].concat();
+        is_refused(
+            work.run(&command("batch export", &server.base_url(), &batch)),
+            sentence,
+        );
+        assert!(!work.path("batch").exists());
         assert_eq!(server.chat_count(), 0);
     }
 }

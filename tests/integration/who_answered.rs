@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{
-    Act, Behaviour, FakeServer, Recorded, good_completion, good_content,
+    Act, Behaviour, DONE, FakeServer, Gate, Recorded, good_completion, good_content,
 };
-use crate::support::workspace::{Finished, NOW, Workspace};
+use crate::support::judging::kind_of;
+use crate::support::workspace::{AT_MOST, Finished, NOW, Workspace, wait_until};
 
 /// A good reply, as that model gives it.
 fn reply_of(model: &str, request: &Recorded) -> Act {
@@ -24,6 +25,18 @@ fn reply_of(model: &str, request: &Recorded) -> Act {
         }],
         "usage": {"prompt_tokens": 10, "completion_tokens": 2},
     }))
+}
+
+/// The same as a stream, whose events name the model.
+fn stream_by(model: &str, request: &Recorded) -> Act {
+    let chunk = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        let chunk = json!({"id": "chatcmpl-fake", "model": model, "choices": [choice]});
+        format!("data: {chunk}\n\n")
+    };
+    let content = chunk(json!({"content": good_content(request)}), Value::Null);
+    let end = chunk(json!({}), "stop".into());
+    Act::status(200, content + &end + DONE).with_header("content-type", "text/event-stream")
 }
 
 /// A server that answers its calls, counted from 0, by the model that `model` names.
@@ -123,6 +136,75 @@ fn several_models_in_a_run_are_a_warning_everywhere_and_an_error_with_strict() {
     assert_eq!(strict.code, Some(4), "{strict:?}");
     says(&strict, "error: --strict: Several models answered");
     assert_eq!(server.chat_count() as u64, calls);
+}
+
+#[test]
+fn a_change_between_streams_is_seen() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let old = |request: &Recorded| kind_of(request) == "property";
+    let server = FakeServer::start(Behaviour::good().deciding(move |request| {
+        let model = if old(request) { "fake-judge" } else { "other" };
+        Some(stream_by(model, request))
+    }));
+    let scored = work.score(&server, &["--stream", "on"]).exits_with(0);
+    says(&scored, "Several models answered as judge fake-judge:");
+    let counted: u64 = answering_models(&work, "out").iter().map(|of| of.1).sum();
+    assert_eq!(counted, calls_of(&work, "out"));
+}
+
+#[test]
+fn a_reply_that_is_asked_again_counts_for_the_model_that_gave_it() {
+    let unreadable = |model: &str| {
+        let mut body = good_completion("/v1/chat/completions", &Value::Null);
+        body["model"] = model.into();
+        body["choices"][0]["message"]["content"] = "no verdict".into();
+        Act::json(&body)
+    };
+    for first in [
+        Act::error(503, "overloaded", "try again"),
+        unreadable("fake-judge"),
+    ] {
+        let work = Workspace::new(&["alpha"], 1);
+        let count = AtomicUsize::new(0);
+        let server = FakeServer::start(Behaviour::good().deciding(move |request| {
+            let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
+            Some(if is_first {
+                first.clone()
+            } else {
+                reply_of("other", request)
+            })
+        }));
+        let scored = work.score(&server, &["--concurrency", "1"]).exits_with(0);
+        let of_other = server.chat_count() as u64 - 1;
+        let counted = answering_models(&work, "out");
+        assert!(
+            counted.contains(&("other".to_owned(), of_other)),
+            "{counted:?}"
+        );
+        // A failed attempt has no model; an unreadable reply has one.
+        let attempts = calls_of(&work, "out") - of_other;
+        assert_eq!(counted.len() as u64, 1 + attempts, "{counted:?}");
+        assert_eq!(is_said(&scored, "Several models"), attempts == 1);
+    }
+}
+
+#[test]
+fn a_run_that_another_model_continues_after_a_kill_is_by_one_model_or_says_so() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    let server = FakeServer::start(answers(|_| "fake-judge").behind(&Gate::after(AT_MOST)));
+    let mut run = work.spawn_score(&server, &["--concurrency", "1"]);
+    wait_until("some replies arrived", || server.chat_count() > AT_MOST);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let server = server.replaced_by(answers(|_| "other"));
+    let continued = work.score(&server, &[]).exits_with(0);
+    let counted = answering_models(&work, "out");
+    assert!(counted.iter().any(|of| of.0 == "other"), "{counted:?}");
+    // Only answers that were recorded before the kill keep the replies of the old model.
+    let is_mixed = counted.len() > 1;
+    assert_eq!(is_said(&continued, "Several models answered"), is_mixed);
+    let calls: u64 = counted.iter().map(|of| of.1).sum();
+    assert_eq!(calls, calls_of(&work, "out"));
 }
 
 #[test]

@@ -138,7 +138,7 @@ pub struct Comparison {
 pub struct JudgedRole {
     /// `rubric`, `aspect.coverage`, `citation`.
     pub role: String,
-    /// Judge and prompts: `gpt-4o; prompts scholareval@1a2b3c4d`.
+    /// Judge and prompts: `gpt-oss-120b; prompts scholareval@1a2b3c4d`.
     pub judge: String,
     /// How they differ from those of the published numbers; `None` if they do not, or if there are none.
     pub differs_from_published: Option<String>,
