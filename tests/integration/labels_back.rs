@@ -1,6 +1,6 @@
 //! Labels from the pages of `label`, read back by `agree` and `criteria`: numbers by hand, adjudication, joined rounds, faults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -94,7 +94,8 @@ fn items(sheet: &Value) -> BTreeMap<String, (usize, String)> {
     for item in sheet["items"].as_array().unwrap() {
         let answer = &sheet["frame"][item["answer"].as_u64().unwrap() as usize];
         let case = answer["case_id"].as_str().unwrap();
-        let name = item["unit"]["name"].as_str().unwrap().to_owned();
+        // Whole answers have none.
+        let name = item["unit"]["name"].as_str().unwrap_or_default().to_owned();
         items.insert(
             item["id"].as_str().unwrap().to_owned(),
             (case[1..].parse().unwrap(), name),
@@ -292,7 +293,25 @@ fn rounds_join_and_faults_name_the_file() {
     both.dedup();
     assert_eq!(joined["confusions"][0]["questions"], both.len());
 
-    // Without its sheet, beside tables, and of other texts.
+    // Who labels an answer in both rounds means the later label, however the files are named.
+    let low = |_: usize, _: &str| Some(1);
+    write_labels(&work, "two/ann.json", &two, "ann", low);
+    let later = work
+        .read("two/ann.json")
+        .replace("2026-01-01", "2026-02-01");
+    work.write("two/ann.json", &later);
+    let means = [
+        ["one/ann.json", "two/ann.json"],
+        ["two/ann.json", "one/ann.json"],
+    ]
+    .map(|files| agree(&work, &files)["powered"][0]["labels_only"]["estimate"].clone());
+    assert_eq!(means[0], means[1]);
+    // The first round alone has 3.5.
+    let of_two: BTreeSet<usize> = cases(&two).into_iter().collect();
+    let [once, again] = [both.len() - of_two.len(), of_two.len()].map(|count| count as f64);
+    close(&means[0], (3.5 * once + again) / both.len() as f64);
+
+    // Without its sheet, beside tables, of other units, off the scale, and of other texts.
     std::fs::create_dir(work.path("alone")).unwrap();
     work.write("alone/ann.json", &work.read("one/ann.json"));
     let refused = |labels: &[&str], says: &[&str]| {
@@ -317,6 +336,29 @@ fn rounds_join_and_faults_name_the_file() {
     );
     work.write("table.csv", "system,case_id,rater,value\nalpha,c01,eve,3\n");
     refused(&["one/ann.json", "table.csv"], &["one kind at a time"]);
+    let whole = [
+        "label",
+        "out",
+        "--answers",
+        "10",
+        "--raters",
+        "ann",
+        "--random",
+        "--units",
+        "answer",
+        "--out",
+        "whole",
+    ];
+    work.run(&whole).exits_with(0);
+    let whole = work.json("whole/sheet.json");
+    write_labels(&work, "whole/ann.json", &whole, "ann", |_, _| Some(4));
+    refused(
+        &["one/ann.json", "whole/ann.json"],
+        &["whole/ann.json", "other units (answer)", "(aspect)"],
+    );
+    write_labels(&work, "one/off.json", &one, "ben", |_, _| Some(6));
+    refused(&["one/off.json"], &["one/off.json", "not on its scale"]);
+    std::fs::remove_file(work.path("one/off.json")).unwrap();
     let inputs = work.read("out/inputs.jsonl");
     assert!(inputs.contains("To question 3:"), "texts are recorded");
     let other = work.read("one/sheet.json");

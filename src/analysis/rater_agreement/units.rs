@@ -89,19 +89,7 @@ impl RaterView {
             .into_iter()
             .filter_map(|(unit, all)| Some((unit, mean(&all)?)))
             .collect();
-        let mut view = Self::of(name, RaterKind::Human, means, preferences);
-        for (item, own) in people.iter().flat_map(|person| &person.ends) {
-            let ends = view.ends.entry(item.clone()).or_insert(*own);
-            *ends = Interval {
-                low: ends.low.min(own.low),
-                high: ends.high.max(own.high),
-            };
-        }
-        view.rater.mean_of = people
-            .iter()
-            .map(|person| Arc::clone(&person.rater.name))
-            .collect();
-        view
+        Self::of(name, RaterKind::Human, means, preferences).with_people(people)
     }
 
     /// The people together, as given.
@@ -113,11 +101,22 @@ impl RaterView {
     ) -> Self {
         let mut view = Self::new(together, options);
         view.rater.name = name.into();
-        view.rater.mean_of = people
-            .iter()
-            .map(|person| Arc::clone(&person.rater.name))
-            .collect();
-        view
+        view.with_people(people)
+    }
+
+    /// These values as those of several people: their ends are what labels can be, which means seldom reach.
+    fn with_people(mut self, people: &[&Self]) -> Self {
+        for (item, own) in people.iter().flat_map(|person| &person.ends) {
+            let ends = self.ends.entry(item.clone()).or_insert(*own);
+            *ends = Interval {
+                low: ends.low.min(own.low),
+                high: ends.high.max(own.high),
+            };
+        }
+        for person in people {
+            self.rater.mean_of.push(Arc::clone(&person.rater.name));
+        }
+        self
     }
 
     fn of(

@@ -5,8 +5,10 @@
 //! [`disputes`] finds the items on which raters differ, for a page on which they are settled.
 
 mod adjudicate;
+mod asked_units;
 mod deal;
 mod draw;
+mod labeled_texts;
 mod names;
 mod round;
 mod scales;

@@ -104,11 +104,9 @@ impl<'a> RunTasks<'a> {
             aspects: &self.aspects,
             index_base: self.index_base,
         };
-        let key = (&item.answer.system, &item.case.case_id);
-        let scores = self.scored.get(&key);
         let mut tasks = Vec::new();
         for source in SOURCES.iter().filter(|source| kinds.contains(&source.kind)) {
-            for scored in scores.into_iter().flatten() {
+            for scored in self.scores(item) {
                 tasks.extend((source.tasks)(&answer, scored)?);
             }
         }
@@ -116,6 +114,12 @@ impl<'a> RunTasks<'a> {
             tasks.push(whole::answer());
         }
         Ok(tasks)
+    }
+
+    /// The scores of an answer.
+    pub(crate) fn scores<'b>(&'b self, item: &'b Item) -> &'b [&'a ScoredAnswer] {
+        let key = (&item.answer.system, &item.case.case_id);
+        self.scored.get(&key).map_or(&[], Vec::as_slice)
     }
 }
 
