@@ -94,7 +94,7 @@ pub(super) fn labels(repetitions: u64) {
         let cells = LABELS.map(|labels| {
             let held = (0..repetitions)
                 .into_par_iter()
-                .map(|seed| repetition(met, labels, seed).map(|held| u64::from(held)))
+                .map(|seed| repetition(met, labels, seed).map(u64::from))
                 .reduce(|| [0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
             let [sensitivity, specificity] =
                 held.map(|count| 100.0 * count as f64 / repetitions as f64);

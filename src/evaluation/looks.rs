@@ -251,7 +251,7 @@ fn second_orders_of<'a>(
             // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
             let start = place_of[first] + place_of[second];
             let turn = turns.entry([first, second]).or_insert(start);
-            let last = if *turn % 2 == 0 {
+            let last = if turn.is_multiple_of(2) {
                 [second, first]
             } else {
                 [first, second]

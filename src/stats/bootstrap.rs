@@ -253,7 +253,7 @@ pub(super) fn resample_together<T: Send>(
                 for at in 0..TOGETHER {
                     let mut rng = seeded.clone();
                     rng.set_stream((group * TOGETHER + at) as u64);
-                    draw(units, &mut rng, |unit| weights[unit][at] += 1);
+                    count_draws(weights, at, &mut rng);
                 }
                 statistics(weights)
             },
@@ -262,6 +262,11 @@ pub(super) fn resample_together<T: Send>(
         .collect();
     values.truncate(options.resamples as usize);
     values
+}
+
+/// Counts the draws of the resample at this place.
+fn count_draws(weights: &mut [[u32; TOGETHER]], at: usize, rng: &mut ChaCha8Rng) {
+    draw(weights.len(), rng, |unit| weights[unit][at] += 1);
 }
 
 /// Draws as many units as there are, with replacement.

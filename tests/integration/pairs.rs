@@ -469,7 +469,7 @@ fn a_run_of_pairs_ends_when_it_is_decided_and_continues_without_until() {
     let work = workspace(&[("a", 10), ("b", 20)], 50);
     let server = FakeServer::start(Behaviour::good().saying(|request| {
         // The longer answer loses in one of eight questions, so that the differences vary.
-        let is_other = number(request) % 8 == 0;
+        let is_other = number(request).is_multiple_of(8);
         let [first, second] = lengths(request);
         verdict(if (first > second) != is_other {
             "A"
@@ -510,7 +510,7 @@ fn follows_the_place(request: &Recorded) -> String {
     let systems = ["response_a", "response_b"]
         .map(|name| section(request, name).chars().next().unwrap_or_default());
     let winner = if systems.contains(&'c') {
-        if number % 8 == 0 { 'a' } else { 'c' }
+        if number.is_multiple_of(8) { 'a' } else { 'c' }
     } else if number % 10 < 3 {
         'b'
     } else {
