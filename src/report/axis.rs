@@ -5,7 +5,7 @@ use crate::report::table::Format;
 
 /// A range of numbers, drawn from left (0) to right (100).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub(in crate::report) struct Axis {
     low: f64,
     high: f64,
     step: f64,
@@ -13,7 +13,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// An axis with round ends around these numbers; `None` without numbers.
-    pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(in crate::report) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut low = f64::INFINITY;
         let mut high = f64::NEG_INFINITY;
         for value in values {
@@ -46,14 +46,14 @@ impl Axis {
     }
 
     /// Position of a number, in percent of the width, clamped to the ends.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(in crate::report) fn at(&self, value: f64) -> f64 {
         let at = (100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0);
         // Two digits are finer than a pixel.
         (100.0 * at).round() / 100.0
     }
 
     /// The grid lines, ends included: position in percent of the width, and label.
-    pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
+    pub(in crate::report) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let count = ((self.high - self.low) / self.step).round() as usize;
         let mut ticks = Vec::new();
         // A guard against rounding in the step; there are at most about six.

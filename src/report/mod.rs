@@ -6,10 +6,12 @@
 
 mod agreement;
 mod anchors;
+mod axis;
 mod bench;
 mod comparison;
 mod criteria;
 pub(crate) mod facts;
+mod figure;
 pub(crate) mod html;
 mod inspect;
 mod json;
@@ -44,6 +46,9 @@ pub(crate) use comparison::COMPARISON_LEGEND;
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
+pub use figure::{
+    Dot, DotPlot, DotRow, Figure, FigureSize, plot_of_judges, plot_of_means, plot_of_pairs,
+};
 pub use inspect::write_inspect_logs;
 pub use json::render_json;
 pub use junit::{UncheckedGate, junit};

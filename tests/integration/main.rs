@@ -47,6 +47,7 @@ mod pairwise_golden;
 mod panels;
 mod pinned_calls;
 mod plan;
+mod plot;
 mod probe;
 mod prompts;
 mod prompts_cs2;

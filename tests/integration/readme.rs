@@ -12,7 +12,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 44] = [
+const COMMANDS: [&str; 45] = [
     "",
     "demo",
     "score",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 44] = [
     "batch fetch",
     "check",
     "table",
+    "plot",
     "compare",
     "rescore",
     "report",

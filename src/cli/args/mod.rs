@@ -10,6 +10,7 @@ mod facts;
 mod help;
 mod label;
 mod plan;
+mod plot;
 mod reading;
 mod score;
 mod texts;
@@ -27,6 +28,7 @@ pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use label::{LabelArgs, LabelForm};
 pub use plan::PlanArgs;
+pub use plot::{PlotArgs, PlotKind};
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
@@ -199,6 +201,9 @@ pub enum Command {
     /// Make the table of a paper: systems by metrics
     #[command(after_long_help = reading::TABLE_EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
     Table(Box<TableArgs>),
+    /// Draw a figure of a paper: means, differences, judges
+    #[command(after_long_help = plot::EXAMPLES, long_about = "Draw a figure of a paper from recorded runs, as SVG or as TikZ for LaTeX. The numbers are those of compare.")]
+    Plot(Box<PlotArgs>),
     /// Compare systems: means, paired tests, intervals
     #[command(after_long_help = reading::compare_help())]
     Compare(Box<CompareArgs>),

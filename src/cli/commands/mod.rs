@@ -16,6 +16,7 @@ mod facts;
 mod import;
 mod label;
 mod plan;
+mod plot;
 mod power;
 mod prompts;
 mod report;
@@ -210,6 +211,7 @@ pub(crate) fn run(
         Command::Runs(args) => runs::run(&args, &context)?,
         Command::Report(args) => report::run(&args, &context)?,
         Command::Table(args) => table::run(&args, &context)?,
+        Command::Plot(args) => plot::run(&args, &context)?,
         Command::Compare(args) => return compare::run(&args, &context),
         Command::Config(args) => config::run(&context.settings(&args)?, &context)?,
         Command::Prompts(command) => prompts::run(&command)?,

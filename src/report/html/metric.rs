@@ -1,9 +1,9 @@
 //! A metric on the page: its leaderboard with a chart beside the systems, and the pairs.
 
-use super::axis::Axis;
 use super::safety::push_html;
 use super::table::{ShortLabels, push_cells, push_headings, push_notes, push_table};
 use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
+use crate::report::axis::Axis;
 use crate::report::comparison::{
     comparison_notes, metric_name, metric_notes, orders_table, pairs_table, systems_table,
 };

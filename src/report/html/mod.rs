@@ -4,7 +4,6 @@
 //! from JSON in the file, one block per case, parsed on demand. The page loads nothing: see
 //! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
-mod axis;
 mod data;
 mod label_page;
 mod metric;

@@ -127,13 +127,23 @@ impl Workspace {
     /// The log of a document of class `article` with these options and tables, which must compile; `None` without
     /// pdflatex.
     pub(crate) fn latex_log(&self, options: &str, tables: &str) -> Option<String> {
+        self.latex_log_with("booktabs,graphicx", options, tables)
+    }
+
+    /// As [`Workspace::latex_log`], with these packages.
+    pub(crate) fn latex_log_with(
+        &self,
+        packages: &str,
+        options: &str,
+        tables: &str,
+    ) -> Option<String> {
         let (class, body) = (
             format!("\\documentclass[{options}]{{article}}"),
             format!("\\begin{{document}}\n{tables}"),
         );
         self.write(
             "paper.tex",
-            &format!("{class}\n\\usepackage{{booktabs,graphicx}}\n{body}\\end{{document}}\n"),
+            &format!("{class}\n\\usepackage{{{packages}}}\n{body}\\end{{document}}\n"),
         );
         let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
         match std::process::Command::new("pdflatex")
