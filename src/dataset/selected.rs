@@ -62,6 +62,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     let json = rows_as_jsonl(&text, path)?;
     let mut answers = HashSet::new();
     let mut draws = Vec::new();
+    let mut repeated = Vec::new();
     all(elements(&json, path)?.iter().map(|line| {
         let row: SelectedRow = line.parse("object").map_err(|fault| fault.hint(ROW))?;
         let [system, case_id] = [&row.system.0, &row.case_id.0].map(|cell| {
@@ -71,13 +72,19 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
         draws.push(row.draw());
         if !answers.insert((system.as_str().into(), case_id.as_str().into())) {
             let fault = line.fault(format!("the answer of {system} is named twice"));
-            return Err(fault
-                .of_case(&case_id)
-                .hint("remove one of the rows")
-                .into());
+            repeated.push(fault.of_case(&case_id));
         }
         Ok(())
     }))?;
+    // A file of labels has many rows of each answer: one error says it.
+    let more = repeated.len().saturating_sub(1);
+    if let Some(fault) = repeated.into_iter().next() {
+        let hint = match more {
+            0 => "remove one of the rows".to_owned(),
+            more => format!("so are {more} more; name each answer in one row"),
+        };
+        return Err(fault.hint(hint).into());
+    }
     let Some(first) = draws.first() else {
         return Err(InputFault::new(path, "the file names no answer")
             .hint(ROW)
@@ -133,6 +140,14 @@ mod tests {
     fn faults_name_line_and_case() {
         let twice = load("a.csv", "system,case_id\na,c1\na,c1\n").unwrap_err();
         let message = twice.to_string();
+        // One error for a file of labels, with many rows of each answer.
+        let text = "system,case_id\na,c1\na,c1\nb,c1\nb,c1\nb,c1\n";
+        let many = load("a.csv", text).unwrap_err().to_string();
+        assert!(
+            many.contains(":3") && many.contains("so are 2 more"),
+            "{many}"
+        );
+        assert_eq!(many.lines().count(), 1, "{many}");
         assert!(
             message.contains(":3") && message.contains("c1") && message.contains("named twice"),
             "{message}"

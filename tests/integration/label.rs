@@ -211,6 +211,15 @@ fn a_system_named_in_an_answer_and_what_cannot_be_drawn_are_said() {
         .exits_with(3)
         .says(&["nothing is left for c"]);
     assert!(!work.path("other").exists());
+    // A table has no directory and no raters; a page needs both.
+    for more in [&["--out", "other"][..], &["--raters", "a"]] {
+        let table = ["label", "out", "--answers", "2", "--format", "csv"];
+        work.run(&[&table[..], more].concat())
+            .exits_with(2)
+            .says(&["--format csv writes a table of answers"]);
+    }
+    work.run(&[&other[..], &["a", "--answers", "2", "--format", "page"]].concat())
+        .exits_with(0);
 }
 
 /// Uses the page in Chromium, or says why it cannot; gives what the script prints.

@@ -47,6 +47,5 @@ pub struct LabelArgs {
     pub adjudicate: Option<PathBuf>,
     /// page, or csv: system, case and probability of the drawn answers, with a column to fill in
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
-    #[arg(conflicts_with_all = ["raters", "overlap", "units", "pairs"])]
     pub format: Option<LabelForm>,
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
+use crate::analysis::comparison::are_pairs;
 use crate::cli::args::{LabelArgs, LabelForm};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{
@@ -119,6 +120,20 @@ fn adjudicate(dir: &Path, labels: &[PathBuf]) -> Result<()> {
     write_stdout(line.as_bytes())
 }
 
+/// A given option that only pages have.
+fn flag_of_pages(args: &LabelArgs) -> Option<&'static str> {
+    let options = &args.options;
+    [
+        (args.out.is_some(), "--out"),
+        (!options.raters.is_empty(), "--raters"),
+        (options.overlap.is_some(), "--overlap"),
+        (!options.units.is_empty(), "--units"),
+        (options.pairs, "--pairs"),
+    ]
+    .into_iter()
+    .find_map(|(is_given, flag)| is_given.then_some(flag))
+}
+
 /// Writes a table of the drawn answers to standard output.
 fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> Result<()> {
     // The probability of a draw belongs to one list of answers.
@@ -126,6 +141,15 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         return Err(Error::Usage(
             "--format csv draws answers of one run: label RUN --answers N --format csv".to_owned(),
         ));
+    }
+    if let Some(flag) = flag_of_pages(args) {
+        return Err(Error::Usage(format!(
+            "{flag} is for pages, and --format csv writes a table of answers to standard output; leave one of them out"
+        )));
+    }
+    if runs.runs.iter().any(|run| are_pairs(&run.scored)) {
+        let what = "--format csv lists single answers, and a run of pairs is labeled in pairs; leave --format out";
+        return Err(Error::Usage(what.to_owned()));
     }
     let options = &args.options;
     let item = options.metric.as_deref();
