@@ -229,7 +229,7 @@ fn by_systems(repetitions: u64) {
             share(repetitions, |rng, options| {
                 let anchors: Vec<f64> = (0..systems).map(|_| shifts.of(rng)).collect();
                 let carried = carried_mean(0.5, &anchors, None, options.level).unwrap();
-                holds(Some(carried.interval), 0.5 + shifts.of(rng))
+                holds(carried.interval, 0.5 + shifts.of(rng))
             })
         });
         println!(

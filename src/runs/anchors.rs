@@ -41,10 +41,16 @@ pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<Ba
             "{} has the old judge's scores of every answer: nothing is estimated",
             old.name
         );
-        return Err(Error::Settings(format!(
-            "{what}; compare {} itself",
-            old.name
-        )));
+        // The runs may be given in the wrong order.
+        let hint = if new.manifest.selection().is_some() {
+            format!(
+                "is {} the one by the new judge? Then name it first",
+                old.name
+            )
+        } else {
+            format!("compare {} itself", old.name)
+        };
+        return Err(Error::Settings(format!("{what}; {hint}")));
     }
     Err(not_at_random(old))
 }

@@ -257,6 +257,9 @@ impl RunSet {
             for metric in &mut comparison.metrics {
                 looks.correct(metric);
             }
+            if let Some(pairwise) = &mut comparison.pairwise {
+                looks.correct_win_rates(pairwise);
+            }
         }
         comparison
     }

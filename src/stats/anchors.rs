@@ -184,8 +184,9 @@ fn clamped(range: Option<Interval>, value: f64) -> f64 {
 pub struct CarriedMean {
     /// The new judge's mean and the average shift of the anchor systems.
     pub estimate: f64,
-    /// Where the old judge's mean of a system like the anchor systems lies.
-    pub interval: Interval,
+    /// Where the old judge's mean of a system like the anchor systems lies; `None` if their shifts do not differ, which says
+    /// nothing of a further one.
+    pub interval: Option<Interval>,
 }
 
 /// The mean of a system that only the new judge scored, on the scale of the old judge, by the shifts (old less new) of
@@ -197,7 +198,7 @@ pub struct CarriedMean {
 /// let carried = carried_mean(0.5, &[-0.1, -0.12, -0.08, -0.11, -0.09], None, 0.95).ok_or("too few systems")?;
 /// assert!((carried.estimate - 0.4).abs() < 1e-12);
 /// // t(4) = 2.776, s = 0.0158, sqrt(1.2) = 1.095
-/// assert!((carried.interval.high - 0.448).abs() < 1e-3);
+/// assert!((carried.interval.ok_or("no spread")?.high - 0.448).abs() < 1e-3);
 /// # Ok::<(), &str>(())
 /// ```
 pub fn carried_mean(
@@ -215,7 +216,7 @@ pub fn carried_mean(
     let half = t * sd(shifts)? * (1.0 + 1.0 / systems).sqrt();
     Some(CarriedMean {
         estimate: clamped(range, estimate),
-        interval: within(range, around(estimate, half)),
+        interval: (differing(shifts) > 0).then(|| within(range, around(estimate, half))),
     })
 }
 
@@ -301,7 +302,13 @@ mod tests {
             high: 1.0,
         });
         let carried = carried_mean(0.95, &[0.1, 0.2, 0.0, 0.15, 0.05], range, 0.95).unwrap();
-        assert_eq!((carried.estimate, carried.interval.high), (1.0, 1.0));
+        assert_eq!(
+            (carried.estimate, carried.interval.unwrap().high),
+            (1.0, 1.0)
+        );
         assert_eq!(carried_mean(0.5, &[0.1; 4], range, 0.95), None);
+        // Five shifts by the same say nothing of a sixth.
+        let carried = carried_mean(0.5, &[0.25; 5], range, 0.95).unwrap();
+        assert_eq!((carried.estimate, carried.interval), (0.75, None));
     }
 }

@@ -585,8 +585,26 @@ fn second_orders_are_asked_of_pairs_that_one_order_leaves_open() {
         done.stdout
     );
     assert_eq!(work.lines("out/scores.jsonl").len(), 200);
-    work.run(&["compare", "out", "--require", "b>=a"])
-        .exits_with(0);
+    let text = work
+        .run(&["compare", "out", "--require", "b>=a"])
+        .exits_with(0)
+        .stdout;
+    assert!(
+        text.contains("Win rates of pairs with repeated 95% intervals"),
+        "{text}"
+    );
+    let compared = work.run(&["compare", "out", "--format", "json"]);
+    let compared: Value = serde_json::from_str(&compared.stdout).unwrap();
+    for pair in compared["pairwise"]["pairs"].as_array().unwrap() {
+        let is_same = |own: &&Value| own["systems"] == json!([pair["first"], pair["second"]]);
+        let mut looked_at = recorded["pairs"].as_array().unwrap().iter();
+        let Some(own) = looked_at.find(is_same) else {
+            continue;
+        };
+        // A difference of win rates is twice what the win rate is above a half.
+        let low = own["interval"]["low"].as_f64().unwrap();
+        assert_eq!(pair["interval"]["low"], f64::midpoint(1.0, low));
+    }
     pairs(&work, &server, &["--orders", "auto"]).exits_with(0);
     assert_eq!(server.chat_count(), 300);
     // A run from cache leaves out what a run with calls does.

@@ -13,8 +13,8 @@ use super::gates::Gate;
 use super::pairs::Extremes;
 use super::shared::{SharedCases, slices};
 use super::{
-    ComparisonOptions, MetricComparison, MetricId, Observations, RunAnswers, SEED, observe,
-    pair_count,
+    ComparisonOptions, MetricComparison, MetricId, Observations, Pairwise, RunAnswers, SEED,
+    observe, pair_count,
 };
 use crate::domain::Unit;
 use crate::error::{Error, Result};
@@ -396,6 +396,19 @@ impl RunLooks {
                 pair.interval = Some(interval);
                 pair.differs = interval.low > 0.0 || interval.high < 0.0;
             }
+        }
+    }
+
+    /// Replaces the intervals of win rates, which hold only for a number of questions that was fixed before, by the repeated ones.
+    pub fn correct_win_rates(&self, pairwise: &mut Pairwise) {
+        for pair in &mut pairwise.pairs {
+            let repeated = self.interval_of([&pair.first, &pair.second]);
+            // A difference of win rates is twice what the win rate is above a half.
+            pair.interval = repeated.map(|interval| Interval {
+                low: f64::midpoint(1.0, interval.low),
+                high: f64::midpoint(1.0, interval.high),
+            });
+            pair.at_equal_length_interval = None;
         }
     }
 

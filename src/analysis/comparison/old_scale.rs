@@ -34,6 +34,9 @@ pub struct OldScale {
     pub new: String,
     /// By what it is estimated.
     pub basis: ScaleBasis,
+    /// The lowest and the highest mean of the other systems by the new judge, outside which nothing is estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub systems_range: Option<Interval>,
     /// The systems, by name: estimates are no ranking.
     pub systems: Vec<OldScaleMean>,
 }
@@ -143,6 +146,7 @@ pub fn anchored_scales(
             old: old.1.to_owned(),
             new: new.1.to_owned(),
             basis: ScaleBasis::Anchors,
+            systems_range: None,
             systems: systems.collect(),
         });
     }
@@ -217,11 +221,15 @@ pub fn carried_scales(
                     .map(|rank| shared.system(*rank).system.clone())
                     .collect(),
             ),
+            systems_range: Some(anchors.range()),
             systems,
         });
     }
     scales
 }
+
+/// Why a system has no estimate whose mean is not in [`OldScale::systems_range`].
+const OUTSIDE: &str = "its mean by the new judge lies outside the range of those of the systems that both judges scored";
 
 /// The systems that both judges scored.
 struct AnchorSystems {
@@ -274,13 +282,11 @@ impl AnchorSystems {
         let new_mean = mean_over(&shared.values[rank], &self.cases).unwrap_or_default();
         let name = &shared.system(rank).system;
         let system = OldScaleMean::by_new(name, self.cases.len(), new_mean);
-        let low = self.means.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Outside, judges may favor differently, and the shifts say nothing of it.
+        let Interval { low, high } = self.range();
         if new_mean < low || new_mean > high {
-            let why = "outside the range of the anchor systems' means by the new judge";
             return OldScaleMean {
-                why_not: Some(why.to_owned()),
+                why_not: Some(OUTSIDE.to_owned()),
                 ..system
             };
         }
@@ -294,10 +300,23 @@ impl AnchorSystems {
                 ..system
             };
         };
+        let why_not = found
+            .interval
+            .is_none()
+            .then(|| "all systems that both judges scored shift by the same".to_owned());
         OldScaleMean {
             estimate: Some(found.estimate),
-            interval: Some(found.interval),
+            interval: found.interval,
+            why_not,
             ..system
+        }
+    }
+
+    /// The lowest and the highest of their means by the new judge.
+    fn range(&self) -> Interval {
+        Interval {
+            low: self.means.iter().copied().fold(f64::INFINITY, f64::min),
+            high: self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         }
     }
 }

@@ -72,7 +72,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
         Some(Across::Judges) => {
             let mut comparison = runs.compare_judges(observations, &options)?;
             if let Some(margin) = args.gates.margin {
-                comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level);
+                comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
             }
             comparison
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::old_scale::old_scale_notes;
-use super::pairwise::pairwise_notes;
+use super::pairwise::comparison_notes;
 use super::tables::metric_name;
 use super::verdict::labels;
 use crate::analysis::comparison::{
@@ -83,7 +83,7 @@ pub(super) fn notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
             notes.extend(metric_notes(metric));
         }
     }
-    notes.extend(comparison.pairwise.iter().flat_map(pairwise_notes));
+    notes.extend(comparison_notes(comparison));
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
     notes.extend(unpublished(&judged).map(Note::info));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));

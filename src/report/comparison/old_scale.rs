@@ -12,6 +12,12 @@ use crate::report::table::{Cell, Column, Format, Table};
 pub(super) fn sentence(scale: &OldScale) -> String {
     let name = &scale.metric.name;
     let old = &scale.old;
+    if scale.systems.iter().all(|own| own.estimate.is_none()) {
+        return format!(
+            "{name}: no mean on the scale of {old} can be estimated{}.",
+            by_systems(scale)
+        );
+    }
     match &scale.basis {
         ScaleBasis::Anchors => format!(
             "{name}: estimated on the scale of {old}, which scored {}, drawn at random. These means are not ranked with measured \
@@ -21,14 +27,40 @@ pub(super) fn sentence(scale: &OldScale) -> String {
         ScaleBasis::Systems(systems) => {
             let names = listed(systems.iter().map(ToString::to_string)).unwrap_or_default();
             format!(
-                "{name}: estimated on the scale of {old}, which did not score these systems, by the shift of {} from {old} to {}: {names}. \
+                "{name}: estimated on the scale of {old}, which did not score these systems, by the shift of {} from {old} to {}: {names}{}. \
                  This assumes that the two judges differ on these systems as they do on those. The means are not ranked with \
                  measured ones.",
                 counted(systems.len(), "system"),
-                scale.new
+                scale.new,
+                means_between(scale)
             )
         }
     }
+}
+
+/// ` from 6 systems (means of 30.3 to 38.2 by new)`; empty where the old judge scored a part of the answers.
+fn by_systems(scale: &OldScale) -> String {
+    match &scale.basis {
+        ScaleBasis::Anchors => String::new(),
+        ScaleBasis::Systems(systems) => format!(
+            " from {}{}",
+            counted(systems.len(), "system"),
+            means_between(scale)
+        ),
+    }
+}
+
+/// ` (means of 30.3 to 38.2 by new)`; empty where the old judge scored a part of the answers.
+fn means_between(scale: &OldScale) -> String {
+    let format = Format::of_mean(scale.metric.unit);
+    scale.systems_range.map_or_else(String::new, |range| {
+        format!(
+            " (means of {} to {} by {})",
+            format.show(range.low),
+            format.show(range.high),
+            scale.new
+        )
+    })
 }
 
 /// `30 of 100 answers of each system`; the range where systems differ.

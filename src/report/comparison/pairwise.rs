@@ -32,10 +32,13 @@ pub(super) fn push_strengths(table: &mut Table, pairwise: &Pairwise) {
 pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> {
     let pairwise = comparison.pairwise.as_ref()?;
     let rows = &pairwise.pairs;
-    let title = format!(
-        "Win rates of pairs with {} intervals of each pair alone; a tie is half a win",
-        percent(comparison.options.level)
-    );
+    let level = percent(comparison.options.level);
+    let intervals = if comparison.runs.iter().any(|run| run.looks.is_some()) {
+        format!("repeated {level} intervals")
+    } else {
+        format!("{level} intervals of each pair alone")
+    };
+    let title = format!("Win rates of pairs with {intervals}; a tie is half a win");
     let mut table = Table::new(title, Vec::new());
     table.push(Column::text("system"), texts(rows, |row| &row.first));
     table.push(Column::text("against"), texts(rows, |row| &row.second));
@@ -74,15 +77,28 @@ fn numbers(rows: &[PairRecord], number: fn(&PairRecord) -> Option<f64>) -> Vec<C
 
 /// The notes on the verdicts of a run of pairs; none for other comparisons.
 pub(in crate::report) fn comparison_notes(comparison: &Comparison) -> Vec<Note> {
-    comparison
-        .pairwise
-        .iter()
-        .flat_map(pairwise_notes)
-        .collect()
+    let mut notes = Vec::new();
+    for pairwise in &comparison.pairwise {
+        notes.extend(by_strengths(comparison));
+        notes.extend(pairwise_notes(pairwise));
+    }
+    notes
+}
+
+/// Why the verdict on a pair has another win rate than its row: where some pairs were not compared on some questions, differences
+/// are those of strengths.
+fn by_strengths(comparison: &Comparison) -> Option<Note> {
+    let metric = comparison.metrics.first()?;
+    let mut tested = metric.pairs.iter().filter(|pair| pair.p.is_some());
+    tested.find(|pair| pair.wins + pair.ties + pair.losses < metric.cases.len())?;
+    Some(Note::warning(
+        "Not every pair was compared on every question: p, letters and the win rates of the verdict are by the strengths, those in the \
+         table of pairs by the verdicts on the pair alone.",
+    ))
 }
 
 /// What a reader must know of the verdicts, most important first.
-pub(super) fn pairwise_notes(pairwise: &Pairwise) -> Vec<Note> {
+fn pairwise_notes(pairwise: &Pairwise) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(follows_the_place(&pairwise.orders));
     notes.extend(pairwise.no_strengths.clone().map(Note::warning));

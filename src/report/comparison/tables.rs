@@ -156,8 +156,14 @@ pub(in crate::report) fn pairs_table(
 
 /// What the table of pairs shows, and what its flags mean.
 fn pairs_title(comparison: &Comparison, metric: &MetricComparison) -> String {
+    let is_looked_at = metric.pairs.iter().any(|pair| pair.is_at_look);
+    let kind = if is_looked_at {
+        "repeated"
+    } else {
+        "simultaneous"
+    };
     let mut title = format!(
-        "Differences in {} with simultaneous {} intervals; * significant",
+        "Differences in {} with {kind} {} intervals; * significant",
         metric_name(comparison, metric),
         percent(comparison.options.level)
     );

@@ -15,13 +15,16 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     let is_only = comparison.metrics.len() == 1;
     let mut lines = Vec::new();
     let mut same = Vec::new();
+    let mut is_of_all = true;
     for metric in &comparison.metrics {
-        if tested(metric).is_empty() {
+        let tested = tested(metric);
+        if tested.is_empty() {
             continue;
         }
+        is_of_all &= tested.len() == metric.pairs.len();
         let name = metric_name(comparison, metric);
         // The only pair of the only metric is always worth its numbers.
-        let has_evidence = is_only && metric.pairs.len() == 1;
+        let has_evidence = is_only && tested.len() == 1;
         if has_evidence || metric.pairs.iter().any(|pair| pair.differs) {
             let words = VerdictWords::of(comparison, metric);
             lines.push(format!("{name}: {}", verdict(metric, words)));
@@ -36,7 +39,8 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
             Some(baseline) => {
                 format!("No system differs significantly from {baseline} in {names}.")
             }
-            None => format!("No pair differs significantly in {names}."),
+            None if is_of_all => format!("No pair differs significantly in {names}."),
+            None => format!("No pair that was looked at differs significantly in {names}."),
         });
     }
     lines

@@ -110,6 +110,10 @@ fn a_margin_is_met_missed_or_undecided_by_the_interval_of_the_shift() {
         "{met:?}"
     );
     margin(&work, "0").exits_with(2);
+    // Points of 100: no shift would miss it.
+    margin(&work, "5")
+        .exits_with(2)
+        .says(&["0.02 is 2 points of 100"]);
     compare(
         &work,
         &["old", "new", "--across", "runs", "--margin", "0.1"],

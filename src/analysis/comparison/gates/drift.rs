@@ -3,6 +3,7 @@
 use super::result::{GateOutcome, GateResult};
 use crate::analysis::comparison::JudgeChange;
 use crate::analysis::comparison::pairs::POWER;
+use crate::error::{Error, Result};
 use crate::stats::{Interval, normal_quantile};
 use crate::text::names::counted;
 
@@ -11,14 +12,32 @@ use crate::text::names::counted;
 const FEWEST_QUESTIONS: usize = 6;
 
 /// Whether the shift of each change by the first metric lies within `margin`, in the unit of files.
-pub fn drift_gates(changes: &[JudgeChange], margin: f64, level: f64) -> Vec<GateResult> {
+///
+/// # Errors
+/// [`Error::Usage`] for a margin that no shift of the metric exceeds.
+pub fn drift_gates(changes: &[JudgeChange], margin: f64, level: f64) -> Result<Vec<GateResult>> {
     let mut gates = Vec::new();
     for change in changes {
         if change.metric == changes[0].metric {
+            check_margin(change, margin)?;
             gates.push(drift_gate(change, margin, level));
         }
     }
-    gates
+    Ok(gates)
+}
+
+/// # Errors
+/// For `5` where scores lie between 0 and 1: most likely meant in points of 100, it could never be missed.
+fn check_margin(change: &JudgeChange, margin: f64) -> Result<()> {
+    let range = change.metric.range();
+    if range.is_some_and(|range| margin >= range.high - range.low) {
+        let what = format!(
+            "--margin {margin}: no shift of {} is as large; 0.02 is 2 points of 100",
+            change.metric.name
+        );
+        return Err(Error::Usage(what));
+    }
+    Ok(())
 }
 
 fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
@@ -56,7 +75,10 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         counted(change.questions, "question")
     );
     if let Some(needed) = questions_needed {
-        message.push_str(&format!("; about {needed} questions would decide"));
+        message.push_str(&format!(
+            "; about {} would decide",
+            counted(needed, "question")
+        ));
     }
     GateResult {
         condition: format!("{} shifts by at most {margin}", change.metric.name),
