@@ -72,9 +72,13 @@ fn order(change: &JudgeChange) -> String {
         }
     }
     if unclear > 0 {
-        let pairs = counted(unclear, "pair");
+        let pairs = if unclear == 1 {
+            "1 pair of systems changes places".to_owned()
+        } else {
+            format!("{} of systems change places", counted(unclear, "pair"))
+        };
         changes.push(format!(
-            "ordered otherwise without a significant difference by either judge: {pairs} of systems"
+            "{pairs}, without a significant difference by either judge"
         ));
     }
     listed(changes).unwrap_or_else(|| "the order of the systems is unchanged".to_owned())

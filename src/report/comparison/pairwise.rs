@@ -78,7 +78,7 @@ fn numbers(rows: &[PairRecord], number: fn(&PairRecord) -> Option<f64>) -> Vec<C
 /// The notes on the verdicts of a run of pairs; none for other comparisons.
 pub(in crate::report) fn comparison_notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = Vec::new();
-    for pairwise in &comparison.pairwise {
+    if let Some(pairwise) = &comparison.pairwise {
         notes.extend(by_strengths(comparison));
         notes.extend(pairwise_notes(pairwise));
     }

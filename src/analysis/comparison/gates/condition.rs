@@ -185,7 +185,7 @@ impl<'a> ConditionReader<'a> {
             first = system;
         }
         let first = self.observations.system_named(first)?;
-        let second = self.observations.system_named(second)?;
+        let second = self.second_system(second)?;
         if first == second {
             return Err(self.refusal(&format!("both sides are {first}")));
         }
@@ -284,7 +284,7 @@ impl<'a> ConditionReader<'a> {
         }
         let pair = [
             self.observations.system_named(first)?.to_owned(),
-            self.observations.system_named(right)?.to_owned(),
+            self.second_system(right)?.to_owned(),
         ];
         if pair[0] == pair[1] {
             return Err(self.refusal(&format!("both sides are {}", pair[0])));
@@ -310,6 +310,20 @@ impl<'a> ConditionReader<'a> {
             text: self.condition.to_owned(),
             metric,
             demand: Demand::Order { pair, order },
+        })
+    }
+
+    /// The system on the right side.
+    ///
+    /// # Errors
+    /// If there is none of this name. Of `gptt-0.02` the error names `gptt`, which is near a known name.
+    fn second_system(&self, right: &str) -> Result<&str> {
+        self.observations.system_named(right).map_err(|error| {
+            let name = right
+                .rsplit_once('-')
+                .filter(|(_, margin)| margin.trim().parse::<f64>().is_ok())
+                .and_then(|(name, _)| self.observations.system_named(name.trim()).err());
+            name.unwrap_or(error)
         })
     }
 
@@ -428,6 +442,11 @@ mod tests {
         assert_eq!(within("a>=b-0.02"), expected);
         assert_eq!(within("score: a >= b - 2e-2"), expected);
         assert!(refusal("a>b-0.02", &observed).contains("a margin needs >="));
+        let mistyped = refusal("a>=bb-0.02", &observed);
+        assert!(
+            mistyped.contains("no system is called bb (did you mean b?)"),
+            "{mistyped}"
+        );
         assert!(refusal("a>=b-2", &observed).contains("0.02 is 2 points"));
     }
 
