@@ -192,10 +192,10 @@ impl Evaluation {
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         let chosen_pairs = paired(&mut inputs, &options)?;
-        let orders = chosen_pairs.as_ref().map(|chosen| chosen.orders);
-        if orders == Some(PairOrders::Auto) && options.scoring.until.is_none() && rule.is_none() {
-            inputs.notes.push(NO_LOOKS.to_owned());
-        }
+        let has_looks = options.scoring.until.is_some() || rule.is_some();
+        inputs
+            .notes
+            .extend(note_on_orders(chosen_pairs.as_ref(), has_looks));
         if options.scoring.compat {
             // Some references repeat an unreadable reply more often than we do; with fewer
             // attempts, compat could not give their number.
@@ -293,6 +293,12 @@ impl Evaluation {
 
 /// A note on pairs whose second order could only be left out at a look.
 const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
+
+/// What to know of pairs whose second order is left out only at a look, where there are no looks.
+fn note_on_orders(pairs: Option<&ChosenPairs>, has_looks: bool) -> Option<String> {
+    let is_auto = pairs.is_some_and(|chosen| chosen.orders == PairOrders::Auto);
+    (is_auto && !has_looks).then(|| NO_LOOKS.to_owned())
+}
 
 /// Puts the answers together in pairs, if they are to be compared.
 fn paired(inputs: &mut LoadedInputs, options: &EvaluationOptions) -> Result<Option<ChosenPairs>> {

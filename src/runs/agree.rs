@@ -74,18 +74,7 @@ fn load(
     let people = PeopleLabels::load(labels, &runs)?;
     let labels = people.labels();
     let metric = options.metric.as_deref();
-    let mut raters: Vec<Rater> = Vec::new();
-    for run in &runs {
-        let name = rater_name(run, &runs, labels)?;
-        let of_units = match &people {
-            PeopleLabels::OfSheets(unblinded) if metric.is_none() => unblinded.judge(&name, run)?,
-            _ => None,
-        };
-        raters.push(match of_units {
-            Some(rater) => rater,
-            None => judge(&name, run, metric)?,
-        });
-    }
+    let mut raters = judges(&runs, &people, metric)?;
     if let Some(metric) = metric.filter(|_| runs.is_empty()) {
         require_item(metric, labels)?;
     }
@@ -101,34 +90,61 @@ fn load(
         )));
     }
     raters.extend(labels.raters.iter().cloned());
-    if let [] | [_] = &raters[..] {
-        let found = raters.first().map_or("none".to_owned(), |rater| {
-            rater.name.escape_debug().to_string()
-        });
-        let remedy = if is_given && labels.raters.is_empty() {
-            "the files of labels hold no value; fill in the column value"
-        } else {
-            "add labels of people (--labels FILE) or a second run"
-        };
-        return Err(Error::Settings(format!(
-            "agreement needs two raters, found only {found}; {remedy}"
-        )));
-    }
-    let mut questions: HashMap<CaseId, Arc<str>> = HashMap::new();
-    for answer in runs.iter().flat_map(|run| &run.scored) {
-        // Answers to one question are not independent evidence: intervals resample questions.
-        let question = answer.case.initial_prompt.as_str();
-        questions.insert(answer.case.case_id.clone(), question.into());
-    }
+    require_two(&raters, is_given && labels.raters.is_empty())?;
     let labeled = Labeled {
         raters,
-        questions,
+        questions: questions_of(&runs),
         probabilities: labels.probabilities.clone(),
         people: people.together(),
         scales: people.scales(),
     };
     let labels = labels.clone();
     Ok((labeled, labels, notes))
+}
+
+/// The judge of each run as a rater: of what people labeled on pages, else by the run's own metric.
+fn judges(runs: &[RecordedRun], people: &PeopleLabels, metric: Option<&str>) -> Result<Vec<Rater>> {
+    let mut raters = Vec::new();
+    for run in runs {
+        let name = rater_name(run, runs, people.labels())?;
+        let of_units = match people {
+            PeopleLabels::OfSheets(unblinded) if metric.is_none() => unblinded.judge(&name, run)?,
+            _ => None,
+        };
+        raters.push(match of_units {
+            Some(rater) => rater,
+            None => judge(&name, run, metric)?,
+        });
+    }
+    Ok(raters)
+}
+
+/// # Errors
+/// For fewer than two raters; `is_unfilled` if there are files of labels and no label in them.
+fn require_two(raters: &[Rater], is_unfilled: bool) -> Result<()> {
+    let found = match raters {
+        [] => "none".to_owned(),
+        [rater] => rater.name.escape_debug().to_string(),
+        _ => return Ok(()),
+    };
+    let remedy = if is_unfilled {
+        "the files of labels hold no value; fill in the column value"
+    } else {
+        "add labels of people (--labels FILE) or a second run"
+    };
+    Err(Error::Settings(format!(
+        "agreement needs two raters, found only {found}; {remedy}"
+    )))
+}
+
+/// The question of each case. Answers to one question are not independent evidence: intervals resample questions.
+fn questions_of(runs: &[RecordedRun]) -> HashMap<CaseId, Arc<str>> {
+    let mut questions: HashMap<CaseId, Arc<str>> = HashMap::new();
+    for answer in runs.iter().flat_map(|run| &run.scored) {
+        let question = answer.case.initial_prompt.as_str();
+        questions.insert(answer.case.case_id.clone(), question.into());
+    }
+    questions
 }
 
 /// The run's name, or its path where another rater has that name.

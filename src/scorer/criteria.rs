@@ -27,7 +27,7 @@ use crate::scorer::{
 use aggregation::Aggregation;
 use credit::{Credit, CriterionCredit};
 use report::ReportMean;
-use weighted::WeightedShare;
+use weighted::WeightedCredits;
 
 /// The scorer by a list of criteria.
 pub static CRITERIA: ScorerInfo = ScorerInfo {
@@ -83,7 +83,7 @@ impl CriteriaScorer {
         if self.profile.report {
             &ReportMean
         } else {
-            &WeightedShare
+            &WeightedCredits
         }
     }
 

@@ -61,7 +61,7 @@ impl AskedUnits {
         }
     }
 
-    /// The weights of the units in these runs; the first run with an answer decides.
+    /// The weights of the units in these runs; the first run with one decides.
     pub(super) fn weights(&self, runs: &[RecordedRun]) -> UnitWeights {
         let mut weights = UnitWeights::new();
         for answer in runs.iter().flat_map(|run| &run.scored) {
@@ -75,7 +75,11 @@ impl AskedUnits {
                         scorer: answer.score.scorer.name().to_owned(),
                         name: component.name.clone(),
                     };
-                    of_answer.entry(unit).or_insert(component.weight);
+                    let weight = of_answer.entry(unit).or_default();
+                    // A judge that cannot assess a criterion leaves it no weight; another run may have it.
+                    if *weight == 0.0 {
+                        *weight = component.weight;
+                    }
                 }
             }
         }

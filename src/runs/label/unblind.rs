@@ -58,7 +58,7 @@ pub(in crate::runs) fn unblind(
     sheets: &[PathBuf],
     runs: &[RecordedRun],
 ) -> Result<Unblinded> {
-    let mut collector = Collector::default();
+    let mut collector = LabelCollector::default();
     for (path, file) in load_label_files(files)? {
         let sheet = sheet_of(&path, &file, sheets)?;
         collector.add(&path, &file, &sheet)?;
@@ -157,7 +157,7 @@ fn preferred_together(preferences: &PeopleSay<Preferred>) -> Preferred {
 
 /// The labels so far.
 #[derive(Default)]
-struct Collector {
+struct LabelCollector {
     /// The sheets of the files, each once.
     sheets: Vec<LabelSheet>,
     values: BTreeMap<AnswerKey, BTreeMap<LabelUnit, PeopleSay<f64>>>,
@@ -166,7 +166,7 @@ struct Collector {
     not_assessed: usize,
 }
 
-impl Collector {
+impl LabelCollector {
     /// # Errors
     /// For a sheet that asks about other kinds of units than the first one: an answer that only one of them drew would count with the
     /// probability of both, and the scales of kinds differ.

@@ -17,9 +17,9 @@ pub(super) const OUT_OF_RANGE: &str = "shares outside 0..100%: the judge's point
 
 /// The weighted share of the criteria's credits.
 #[derive(Debug)]
-pub(super) struct WeightedShare;
+pub(super) struct WeightedCredits;
 
-impl Aggregation for WeightedShare {
+impl Aggregation for WeightedCredits {
     fn score_without_judge(&self, scorer: &CriteriaScorer, subject: &Subject<'_>) -> Option<Score> {
         let mut criteria = subject.case.criteria.iter();
         // Found before the judge is asked, as no reply could change it.
