@@ -9,6 +9,9 @@ use crate::domain::Rater;
 use crate::error::{Error, InputFault, Result};
 use crate::record::RecordedRun;
 
+/// How names of downloads begin.
+const DOWNLOAD_PREFIX: &str = "labels-";
+
 /// Labels in either form.
 pub(super) enum PeopleLabels {
     /// Tables.
@@ -18,7 +21,7 @@ pub(super) enum PeopleLabels {
 }
 
 impl PeopleLabels {
-    /// Reads these files. A directory stands for its sheet and the files of labels in it.
+    /// Reads these files; of a directory its sheet and the files of labels in it.
     ///
     /// # Errors
     /// When a file cannot be read, does not fit the runs, and for both forms at once.
@@ -31,11 +34,15 @@ impl PeopleLabels {
             let what = "--labels: files from the pages of label and tables of labels are read apart; give one kind at a time";
             return Err(Error::Usage(what.to_owned()));
         }
-        if let (true, Some(sheet)) = (named.of_pages.is_empty(), named.sheets.first()) {
-            let fault = InputFault::new(
-                sheet,
-                "no labels yet: the sheet is there, but no file of a rater",
-            );
+        if let Some(dir) = named.sheets.first()
+            && named.of_pages.is_empty()
+        {
+            let what = if dir.join(SHEET_FILE).is_file() {
+                "no labels yet: the sheet is there, but no file of a rater"
+            } else {
+                "a directory without a sheet of label and without files of raters"
+            };
+            let fault = InputFault::new(dir, what);
             return Err(fault
                 .hint("put the files that raters downloaded into this directory, or name them")
                 .into());
@@ -90,7 +97,7 @@ impl NamedFiles {
             } else if path.ends_with(SHEET_FILE) {
                 named.sheets.extend(path.parent().map(Path::to_path_buf));
             } else if path.ends_with(TEXTS_FILE) {
-                // Beside its sheet, as in DIR/*.json.
+                // A pattern such as DIR/*.json names it, too.
             } else if is_label_file(path) {
                 named.of_pages.push(path.clone());
             } else {
@@ -104,10 +111,7 @@ impl NamedFiles {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
             let path = entry.map_err(Error::io(dir, "read"))?.path();
-            let is_json = path
-                .extension()
-                .is_some_and(|extension| extension == "json");
-            if is_json && is_label_file(&path) {
+            if is_download(&path) {
                 found.push(path);
             }
         }
@@ -115,4 +119,14 @@ impl NamedFiles {
         self.of_pages.extend(found);
         Ok(())
     }
+}
+
+/// Whether a file in a directory of labels is one that a rater downloaded. By its name, too: a damaged one is an error, and not left
+/// out.
+fn is_download(path: &Path) -> bool {
+    let is_json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_json && (name.starts_with(DOWNLOAD_PREFIX) || is_label_file(path))
 }

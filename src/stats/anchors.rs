@@ -1,6 +1,6 @@
 //! Means on the scale of a judge that scored only some answers, from another judge's values of all.
 //!
-//! With n answers, of which m drawn at random have values O of the old judge beside those N of the new one, and D = O - N:
+//! With n answers, of which m drawn at random have values O by the old judge and N by the new one, and D = O - N:
 //! estimate = mean_n(N) + mean_m(D) (difference estimator; W. G. Cochran, Sampling Techniques, 3rd ed., 7.10),
 //! half-width t(m - 1) s_D sqrt((1 - m / n) / m) for these n answers. For the population of their questions it is the
 //! prediction-powered mean with lambda = (n - m) / n. Its weight is fixed, since one that is estimated from few anchors covers

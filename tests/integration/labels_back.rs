@@ -359,6 +359,10 @@ fn rounds_join_and_faults_name_the_file() {
     write_labels(&work, "one/off.json", &one, "ben", |_, _| Some(6));
     refused(&["one/off.json"], &["one/off.json", "not on its scale"]);
     std::fs::remove_file(work.path("one/off.json")).unwrap();
+    let whole = work.read("one/ann.json");
+    work.write("one/labels-ben.json", &whole[..whole.len() / 2]);
+    refused(&["one"], &["one/labels-ben.json", "not a file of labels"]);
+    std::fs::remove_file(work.path("one/labels-ben.json")).unwrap();
     let inputs = work.read("out/inputs.jsonl");
     assert!(inputs.contains("To question 3:"), "texts are recorded");
     let other = work.read("one/sheet.json");

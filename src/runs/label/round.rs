@@ -87,7 +87,7 @@ pub struct LabelRound {
 /// Draws answers of the runs and deals what people can label of them to the raters.
 ///
 /// # Errors
-/// [`Error::Settings`] for raters that cannot be told from each other, for fewer answers than are drawn, and for answers without
+/// [`Error::Settings`] for raters with one name, for fewer answers than are drawn, and for answers without
 /// anything to label; [`Error::Input`] for runs without texts.
 pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
     let raters = rater_pages(&options.raters)?;

@@ -13,7 +13,7 @@ const KEYS: [char; 11] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+']
 /// Why people cannot label on it, in words.
 pub(super) fn scale_of(shape: &ReplyShape) -> Result<LabelScale, &'static str> {
     if !shape.second.is_empty() {
-        return Err("its criteria are judged beside a reference article");
+        return Err("its criteria are judged together with a reference article");
     }
     let levels = match whole_numbers(shape) {
         Some(levels) => levels,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_beside_a_reference_article_have_no_scale() {
+    fn criteria_judged_with_a_reference_article_have_no_scale() {
         let profile = rubric_profile(Some("race")).unwrap();
         assert!(scale_of(&profile.reply).is_err());
     }
