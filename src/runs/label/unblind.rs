@@ -302,13 +302,13 @@ impl LabelCollector {
         let mut notes = Vec::new();
         if partly > 0 {
             notes.push(Note::warning(format!(
-                "{partly} of {} labeled answers have labels of some of their items only: these count as items, and not as whole answers.",
+                "{partly} of {} labeled answers have labels for only some of their items: the items count, the whole answers do not.",
                 self.values.len()
             )));
         }
         if self.not_assessed > 0 {
             notes.push(Note::info(format!(
-                "{} items could not be assessed by a rater and have no label of theirs.",
+                "{} labels say that the item cannot be assessed; they count as missing.",
                 self.not_assessed
             )));
         }
