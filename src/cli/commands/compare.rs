@@ -35,15 +35,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     if let Some(old) = &args.corrected_by {
         return on_old_scale(&directories, old, args, context);
     }
-    let runs = match args.across {
-        Some(Across::Judges) => RunSet::open_across_judges(&directories, args.anyway)?,
-        Some(Across::Runs) => RunSet::open_across_runs(&directories, args.anyway)?,
-        None => RunSet::open(&directories, args.anyway)?,
-    };
-    if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
-        let what = "--margin is about the shift between judges: give --across judges";
-        return Err(Error::Usage(what.to_owned()));
-    }
+    let runs = open(&directories, args)?;
     let mut observations = runs.observe()?;
     if observations.metrics.is_empty() {
         let fault = InputFault::new(&args.runs[0], "no scores that can be compared")
@@ -94,13 +86,32 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     let has_gap = !gates.is_empty() && !tolerates && !skipped.is_empty();
     let left_out: &[String] = if has_gap { &skipped } else { &[] };
     let gates = by_choice(&comparison.gates, args);
-    if let Some(path) = &args.junit {
-        let unchecked: Vec<UncheckedGate> = left_out.iter().map(|line| of_run(line)).collect();
-        let file = junit(&suite(args), &gates, &unchecked);
-        write_bytes(path, file.as_bytes())?;
-    }
+    write_junit(&gates, left_out, args)?;
     warn_without_margin(&comparison.gates, context);
     Ok(conclude(&gates, left_out))
+}
+
+/// The runs, which must agree in what is compared.
+fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
+    if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
+        let what = "--margin is about the shift between judges: give --across judges";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    match args.across {
+        Some(Across::Judges) => RunSet::open_across_judges(directories, args.anyway),
+        Some(Across::Runs) => RunSet::open_across_runs(directories, args.anyway),
+        None => RunSet::open(directories, args.anyway),
+    }
+}
+
+/// Writes the gates, and the runs that were left out, to the file of `--junit`.
+fn write_junit(gates: &[GateResult], left_out: &[String], args: &CompareArgs) -> Result<()> {
+    let Some(path) = &args.junit else {
+        return Ok(());
+    };
+    let unchecked: Vec<UncheckedGate> = left_out.iter().map(|line| of_run(line)).collect();
+    let file = junit(&suite(args), gates, &unchecked);
+    write_bytes(path, file.as_bytes())
 }
 
 /// Shows the means of a run on the scale of the judge of `old`.
