@@ -260,6 +260,7 @@ fn forty_labels_by_keyboard_survive_a_killed_browser() {
     let file = work.json(&format!("browser-work/labels-ann-{id}.json"));
     let mut labels = 0;
     let mut gaps = Vec::new();
+    let mut values = 0;
     for own in file["labels"].as_array().unwrap() {
         let Some(key) = pressed.get(own["item"].as_str().unwrap()) else {
             continue;
@@ -271,6 +272,7 @@ fn forty_labels_by_keyboard_survive_a_killed_browser() {
         };
         assert_eq!(own["label"]["value"].as_f64(), expected, "{own}");
         assert_eq!(own["label"] == "cannot_assess", expected.is_none(), "{own}");
+        values += usize::from(expected.is_some());
         let unit = &item(&sheet, own["item"].as_str().unwrap())["unit"];
         if unit["name"] == "expertise" {
             // The judge gives 6 points to everything.
@@ -283,6 +285,13 @@ fn forty_labels_by_keyboard_survive_a_killed_browser() {
         (40, &sheet["id"], &json!("ann"))
     );
     let download = format!("browser-work/labels-ann-{id}.json");
+    let agree = [
+        "agree", "out", "--level", "item", "--format", "json", "--labels", "labels", &download,
+    ];
+    let agreement: Value = serde_json::from_str(&work.run(&agree).exits_with(0).stdout).unwrap();
+    let mut raters = agreement["raters"].as_array().unwrap().iter();
+    let ann = raters.find(|rater| rater["name"] == "ann").unwrap();
+    assert_eq!(ann["ratings"], values);
     let read = [
         "criteria", "out", "--format", "json", "--labels", "labels", &download,
     ];
