@@ -196,12 +196,7 @@ impl Evaluation {
         inputs
             .notes
             .extend(note_on_orders(chosen_pairs.as_ref(), has_looks));
-        if options.scoring.compat {
-            // Some references repeat an unreadable reply more often than we do; with fewer
-            // attempts, compat could not give their number.
-            let repeats = inputs.profile.repeats_in_compat();
-            options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
-        }
+        repeat_as_reference(&mut options, &inputs.profile);
         // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
             Choice::default()
@@ -241,10 +236,7 @@ impl Evaluation {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
         let rule = look_rule(&options, rule, &inputs)?;
-        if rule.is_some() && !perturbations.is_empty() {
-            let what = "--until does not fit probe, which compares each system with its own changed answers";
-            return Err(Error::Usage(what.to_owned()));
-        }
+        check_rule_of_probe(rule.is_some(), &perturbations)?;
         inputs.add_perturbed(&perturbations)?;
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
         let settings = &mut manifest.settings;
@@ -298,6 +290,26 @@ const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --
 fn note_on_orders(pairs: Option<&ChosenPairs>, has_looks: bool) -> Option<String> {
     let is_auto = pairs.is_some_and(|chosen| chosen.orders == PairOrders::Auto);
     (is_auto && !has_looks).then(|| NO_LOOKS.to_owned())
+}
+
+/// In compat mode asks as often for a readable reply as the reference: some references do more often than we, and with fewer
+/// attempts compat could not give their number.
+fn repeat_as_reference(options: &mut EvaluationOptions, profile: &RubricProfile) {
+    if options.scoring.compat {
+        let repeats = profile.repeats_in_compat();
+        options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
+    }
+}
+
+/// # Errors
+/// For looks at a probe.
+fn check_rule_of_probe(has_looks: bool, perturbations: &[Perturbation]) -> Result<()> {
+    if has_looks && !perturbations.is_empty() {
+        let what =
+            "--until does not fit probe, which compares each system with its own changed answers";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    Ok(())
 }
 
 /// Puts the answers together in pairs, if they are to be compared.

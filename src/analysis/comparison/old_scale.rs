@@ -37,7 +37,7 @@ pub struct OldScale {
     /// The lowest and the highest mean of the other systems by the new judge, outside which nothing is estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub systems_range: Option<Interval>,
-    /// The systems, by name: estimates are no ranking.
+    /// The systems, by name: estimates are not ranked.
     pub systems: Vec<OldScaleMean>,
 }
 

@@ -75,29 +75,11 @@ impl DotPlot {
         let room = (WIDEST_LABELS * size.width / (CHARACTER * font)) as usize;
         let labels = self.rows.iter().map(|row| fitting(&row.label, room));
         let labels: Vec<String> = labels.collect();
-        let widest = labels
-            .iter()
-            .map(|label| text_width(label, font))
-            .fold(0.0, f64::max);
-        let legend = if self.series.len() > 1 {
-            font * ROW
-        } else {
-            0.0
-        };
-        let top = 0.3 * font + legend;
-        let bottom = top + font * ROW * self.rows.len() as f64;
-        let layout = Layout {
-            left: widest + 0.8 * font,
-            // Half of the last number on the axis stands beyond its end.
-            right: size.width - 1.6 * font,
-            top,
-            bottom,
-            font,
-            axis: Axis::around(self.numbers())?,
-        };
+        let layout = self.layout(size, &labels)?;
         let mut figure = Figure {
             width: size.width,
-            height: bottom + 3.4 * font,
+            // Below the rows: the numbers of the axis, and what it shows.
+            height: layout.bottom + 3.4 * font,
             font,
             description: self.description(),
             shapes: Vec::new(),
@@ -115,6 +97,28 @@ impl DotPlot {
         Some(figure)
     }
 
+    /// Where the parts are if the rows have these names; `None` without a number.
+    fn layout(&self, size: FigureSize, labels: &[String]) -> Option<Layout> {
+        let font = size.font;
+        let widths = labels.iter().map(|label| text_width(label, font));
+        let legend = if self.series.len() > 1 {
+            font * ROW
+        } else {
+            0.0
+        };
+        let top = 0.3 * font + legend;
+        Some(Layout {
+            left: widths.fold(0.0, f64::max) + 0.8 * font,
+            // Half of the last number on the axis stands beyond its end.
+            right: size.width - 1.6 * font,
+            top,
+            bottom: top + font * ROW * self.rows.len() as f64,
+            font,
+            axis: Axis::around(self.numbers())?,
+        })
+    }
+
+    /// Every number that the axis must hold.
     fn numbers(&self) -> Vec<f64> {
         let mut numbers = Vec::from_iter(self.reference);
         for dot in self.rows.iter().flat_map(|row| &row.dots) {
@@ -128,11 +132,13 @@ impl DotPlot {
     fn description(&self) -> String {
         let first = self.rows.first().map_or("", |row| &row.label);
         let last = self.rows.last().map_or("", |row| &row.label);
-        format!(
+        // Names are from files, and XML has no control characters.
+        visible(&format!(
             "{}: {} rows from {first} to {last}",
             self.axis,
             self.rows.len()
-        )
+        ))
+        .into_owned()
     }
 
     /// The grid with its numbers, the line of reference, and what the axis shows.
@@ -320,6 +326,12 @@ mod tests {
                 assert!(apart, "{one:?} {other:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_name_with_control_characters_leaves_valid_xml() {
+        let svg = plot(&["a\u{1b}[2J\u{0}"]).figure(SIZE).unwrap().svg();
+        assert!(!svg.contains('\u{1b}') && !svg.contains('\u{0}'), "{svg}");
     }
 
     #[test]

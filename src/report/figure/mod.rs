@@ -32,6 +32,24 @@ pub struct Figure {
     shapes: Vec<Shape>,
 }
 
+#[cfg(test)]
+impl Figure {
+    /// A figure of one text.
+    fn of_text(description: &str, text: &str) -> Self {
+        Self {
+            width: 100.0,
+            height: 33.333_333,
+            font: 8.0,
+            description: description.to_owned(),
+            shapes: vec![Shape::Text {
+                at: [1.0, 2.5],
+                align: Align::End,
+                text: text.to_owned(),
+            }],
+        }
+    }
+}
+
 /// What a figure is made of, in the order in which it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {

@@ -1,8 +1,9 @@
 //! The plots of results: means, differences of pairs, two judges.
 
 use super::dots::{Dot, DotPlot, DotRow};
-use crate::analysis::comparison::{JudgeChange, MetricComparison, MetricId};
+use crate::analysis::comparison::{JudgeChange, MetricComparison, MetricId, PairComparison};
 use crate::report::numbers::unit_name;
+use crate::stats::Interval;
 
 /// The systems by their means with intervals, best first.
 pub fn plot_of_means(metric: &MetricComparison) -> DotPlot {
@@ -31,34 +32,10 @@ pub fn plot_of_means(metric: &MetricComparison) -> DotPlot {
 /// The differences of pairs with simultaneous intervals; hollow dots are not significant. With a baseline each other system less
 /// it, best first.
 pub fn plot_of_pairs(metric: &MetricComparison, baseline: Option<&str>) -> DotPlot {
-    let mut rows = Vec::new();
-    for pair in &metric.pairs {
-        let first = &metric.systems[pair.first].label;
-        let second = &metric.systems[pair.second].label;
-        // The better one is first; a system below the baseline has the other sign.
-        let is_turned = baseline == Some(first);
-        let mut dot = Dot {
-            value: pair.difference,
-            interval: pair.interval,
-            is_hollow: !pair.differs,
-        };
-        let label = match baseline {
-            Some(_) if is_turned => second.clone(),
-            Some(_) => first.clone(),
-            None => format!("{first} – {second}"),
-        };
-        if is_turned {
-            dot.value = -dot.value;
-            dot.interval = dot.interval.map(|own| crate::stats::Interval {
-                low: -own.high,
-                high: -own.low,
-            });
-        }
-        rows.push(DotRow {
-            label,
-            dots: vec![dot],
-        });
-    }
+    let pairs = metric.pairs.iter();
+    let mut rows: Vec<DotRow> = pairs
+        .map(|pair| row_of_pair(metric, pair, baseline))
+        .collect();
     rows.sort_by(|a, b| b.dots[0].value.total_cmp(&a.dots[0].value));
     let axis = match baseline {
         Some(baseline) => format!("{}, difference from {baseline}", axis_of(&metric.metric)),
@@ -70,6 +47,40 @@ pub fn plot_of_pairs(metric: &MetricComparison, baseline: Option<&str>) -> DotPl
         reference: Some(0.0),
         series: Vec::new(),
         rows,
+    }
+}
+
+/// The difference of a pair: the better system less the other one, or the other system less the baseline.
+fn row_of_pair(metric: &MetricComparison, pair: &PairComparison, baseline: Option<&str>) -> DotRow {
+    let first = &metric.systems[pair.first].label;
+    let second = &metric.systems[pair.second].label;
+    let difference = Dot {
+        value: pair.difference,
+        interval: pair.interval,
+        is_hollow: !pair.differs,
+    };
+    let (label, dot) = if baseline == Some(first) {
+        (second.clone(), opposite(difference))
+    } else if baseline.is_some() {
+        (first.clone(), difference)
+    } else {
+        (format!("{first} – {second}"), difference)
+    };
+    DotRow {
+        label,
+        dots: vec![dot],
+    }
+}
+
+/// The difference of the same pair in the other order.
+fn opposite(dot: Dot) -> Dot {
+    Dot {
+        value: -dot.value,
+        interval: dot.interval.map(|own| Interval {
+            low: -own.high,
+            high: -own.low,
+        }),
+        ..dot
     }
 }
 

@@ -93,17 +93,7 @@ mod tests {
 
     #[test]
     fn names_are_text_and_numbers_are_short() {
-        let figure = Figure {
-            width: 100.0,
-            height: 33.333_333,
-            font: 8.0,
-            description: "<b> & ]]>".to_owned(),
-            shapes: vec![Shape::Text {
-                at: [1.0, 2.5],
-                align: Align::End,
-                text: "<script>".to_owned(),
-            }],
-        };
+        let figure = Figure::of_text("<b> & ]]>", "<script>");
         let svg = figure.svg();
         assert!(svg.contains("viewBox=\"0 0 100 33.33\""), "{svg}");
         assert!(

@@ -85,17 +85,7 @@ mod tests {
 
     #[test]
     fn names_are_escaped_and_the_comment_is_one_line() {
-        let figure = Figure {
-            width: 100.0,
-            height: 30.0,
-            font: 8.0,
-            description: "a\n\\input{x}".to_owned(),
-            shapes: vec![Shape::Text {
-                at: [1.0, 2.0],
-                align: Align::Start,
-                text: "100% of $x_1$ \\input{y}".to_owned(),
-            }],
-        };
+        let figure = Figure::of_text("a\n\\input{x}", "100% of $x_1$ \\input{y}");
         let tikz = figure.tikz();
         let first = tikz.lines().next().unwrap();
         assert!(
