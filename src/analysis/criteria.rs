@@ -4,6 +4,8 @@
 //! a negative weight is a fault: an answer without it has full marks, and its mean has a minus sign. Differences are those
 //! between answers to the same question. Formulas: `docs/metrics.md`.
 
+mod grid;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,6 +20,8 @@ use crate::domain::{
     CaseId, Component, ComponentKind, Note, Rater, RaterKind, ScoredAnswer, ScorerId, SystemName,
 };
 use crate::stats::{Correlation, Judged, mean, variance_components};
+
+pub use grid::{CriteriaGrid, CriteriaGroup, CriterionMark, CriterionRow, criteria_grid};
 
 /// Level of the intervals.
 const CONFIDENCE: f64 = 0.95;

@@ -18,7 +18,10 @@ mod summarize;
 mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
-pub use criteria::{Criteria, CriterionStatistics, Finding, criteria};
+pub use criteria::{
+    Criteria, CriteriaGrid, CriteriaGroup, CriterionMark, CriterionRow, CriterionStatistics,
+    Finding, criteria, criteria_grid,
+};
 pub use headline::{headline, metric_by, row_metrics};
 pub use panel::{ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale};
 pub use probe::{Probe, Probed, UNCHANGED, may_move, probe};
