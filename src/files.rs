@@ -129,11 +129,19 @@ pub(crate) fn parse_toml<T: DeserializeOwned>(
 /// # Errors
 /// When the file cannot be written.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_bytes(path, &json_bytes(path, value)?)
+}
+
+/// The value as indented JSON, for the file `path`.
+///
+/// # Errors
+/// When it cannot be JSON.
+pub(crate) fn json_bytes(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| {
         Error::Internal(format!("cannot write {} as JSON: {error}", path.display()))
     })?;
     bytes.push(b'\n');
-    write_bytes(path, &bytes)
+    Ok(bytes)
 }
 
 /// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can only be read once).

@@ -27,6 +27,10 @@ use crate::prompt::injection;
 use crate::question::{JudgeCall, Question, Sample};
 use crate::scorer::{Possible, Step, Subject, Verdicts};
 
+/// Tokens that the prompts of an answer share at least where its first call goes alone: providers cache no shorter prefix
+/// (OpenAI, and Anthropic's smallest), and a server of one's own reads so few in a fraction of a second.
+const WARMED_PREFIX: u64 = 1024;
+
 /// Why an answer was abandoned.
 #[derive(Debug)]
 pub(super) enum Abort {
@@ -200,8 +204,8 @@ impl AnswerRun<'_> {
         self.job.scorer.step(&subject, &state.verdicts)
     }
 
-    /// Asks for every sample of these calls. The first call of an answer goes alone, so that the others find the prefix
-    /// of their prompts in the cache of the provider.
+    /// Asks for every sample of these calls. The first call of an answer goes alone where the others then find the prefix of
+    /// their prompts in the cache of the provider.
     async fn ask_all(
         &self,
         calls: Vec<JudgeCall>,
@@ -220,12 +224,10 @@ impl AnswerRun<'_> {
         let is_over = AtomicBool::new(false);
         let ask = |unit| self.ask_unit(unit, &own_slot, &is_over);
         let mut in_flight = FuturesUnordered::new();
-        // Calls that start together all miss the provider's prefix cache, and all pay the full
-        // price for the answer's text.
-        let at_first = if state.is_warm {
-            units.len()
+        let at_first = if !state.is_warm && self.shares_a_prefix(&units) {
+            1
         } else {
-            units.len().min(1)
+            units.len()
         };
         in_flight.extend(units.drain(..at_first).map(ask));
         let mut abort: Option<Abort> = None;
@@ -261,6 +263,20 @@ impl AnswerRun<'_> {
             state.merge_samples(call, asked, self.job);
         }
         Ok(())
+    }
+
+    /// Whether calls that start together would all miss the provider's prefix cache, and all pay the full price for the
+    /// answer's text.
+    fn shares_a_prefix(&self, units: &VecDeque<SampleCall<'_>>) -> bool {
+        let (Some(first), Some(second)) = (units.front(), units.get(1)) else {
+            return false;
+        };
+        if self.job.options.at_once || first.call.member != second.call.member {
+            return false;
+        }
+        let renderer = first.member.renderer.as_ref();
+        let shared = renderer.map(|own| own.shared_tokens(&first.call, &second.call));
+        shared.is_some_and(|tokens| tokens >= WARMED_PREFIX)
     }
 
     /// The samples to take next of a call from a judge, after this one; none before all that were asked have ended.

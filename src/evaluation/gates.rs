@@ -117,6 +117,7 @@ mod tests {
         let options = Options {
             concurrency: 1,
             parse_retries: 0,
+            at_once: false,
             retry_unscored: false,
             mode: crate::domain::Mode::Default,
         };

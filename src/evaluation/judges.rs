@@ -17,7 +17,7 @@ use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedMod
 use crate::judge::forms::ServiceTier;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::meters::{Activity, Meters};
-use crate::judge::options::{JudgeOptions, LimitOptions};
+use crate::judge::options::{CacheOptions, JudgeOptions, LimitOptions};
 use crate::judge::planner::ReplySource;
 use crate::judge::prices::PriceList;
 use crate::judge::refusals::ReplyLimits;
@@ -89,7 +89,10 @@ impl NamedJudge {
         let builder = JudgeBuilder {
             options: named.judge.clone(),
             limits: named.limits.clone(),
-            cache: options.cache.clone(),
+            cache: CacheOptions {
+                leaves_log: options.output.temporary,
+                ..options.cache.clone()
+            },
             own: own.cloned(),
         };
         let judge = builder.identify(prompts, notify).await?;

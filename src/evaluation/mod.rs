@@ -91,6 +91,8 @@ pub struct Options {
     pub retry_unscored: bool,
     /// How replies are parsed.
     pub mode: crate::domain::Mode,
+    /// No call of an answer waits for its first one.
+    pub at_once: bool,
 }
 
 /// One scorer's part of a run: the answers it scores and its judges. The jobs of a run are concurrent, each with its

@@ -187,6 +187,10 @@ pub struct ScoringOptions {
     /// Repeats of a call whose reply cannot be read
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub parse_retries: u32,
+    /// Make all calls of an answer at once; else the first one goes alone where it fills the provider's prefix cache for the
+    /// others (prompts that share 1,024 tokens or more)
+    #[arg(long, help_heading = "Limits")]
+    pub at_once: bool,
     /// Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against --baseline)
     /// or "all" (all pairs); the same command without --until asks the rest
     #[arg(long, value_name = "WHAT", help_heading = "Bounds")]
@@ -252,6 +256,10 @@ pub struct OutputOptions {
     /// Leave questions and answers out of the run record
     #[arg(long)]
     pub no_inputs: bool,
+    /// The run is deleted as soon as it was read, as that of a reward is: its files are not synced to the disk
+    #[arg(skip)]
+    #[serde(skip)]
+    pub temporary: bool,
     /// Name of the run in items.csv [default: the name of its directory]
     #[arg(long = "run-label", value_name = "NAME")]
     pub label: Option<String>,
@@ -287,6 +295,7 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.on_unscored",
     "score.max_unscored",
     "score.seed",
+    "score.at_once",
     // How many questions are asked, not what comes of them; the manifest has the looks.
     "score.until",
     "score.baseline",

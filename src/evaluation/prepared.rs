@@ -150,6 +150,7 @@ impl Prepared {
                     parse_retries: self.options.scoring.parse_retries,
                     retry_unscored: self.options.cache.retry_unscored,
                     mode: self.options.scoring.mode(),
+                    at_once: self.options.scoring.at_once,
                 }),
             });
         }

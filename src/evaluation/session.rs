@@ -31,7 +31,7 @@ impl Prepared {
     /// For a directory that holds another run or changed calls, or cannot be written.
     pub async fn start(self, path: &Path) -> Result<Run> {
         // Locked from here on: two processes in one directory would interleave their lines.
-        let dir = RunDir::open(path)?;
+        let dir = RunDir::open(path)?.temporary(self.options.output.temporary);
         let meters = Arc::new(Meters::default());
         let Work {
             jobs,

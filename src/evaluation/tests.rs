@@ -220,6 +220,7 @@ fn sampled_job(
     let mut options = Options {
         concurrency: 1,
         parse_retries: 2,
+        at_once: false,
         retry_unscored: false,
         mode: Mode::Default,
     };

@@ -170,6 +170,9 @@ impl JudgeBuilder {
             return Ok(IdentifiedJudge::Lexical);
         }
         let cache = self.cache.path().map(Cache::open).transpose()?;
+        if let Some(cache) = cache.as_ref().filter(|_| self.cache.leaves_log) {
+            cache.leave_log()?;
+        }
         let limits = self.limits.with_patience(judge.service_tier);
         let servers = Servers::ask(judge, &limits, cache.as_ref(), notify).await?;
         let request = RequestOptions {

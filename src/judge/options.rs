@@ -581,6 +581,11 @@ pub struct CacheOptions {
     /// Repeat calls whose cached reply could not be read
     #[arg(long)]
     pub retry_unscored: bool,
+    /// Replies stay in the cache's log when it is closed, which spares the wait for the disk: for many short runs, whose
+    /// replies the next one finds there.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(crate) leaves_log: bool,
 }
 
 impl Default for CacheOptions {

@@ -500,10 +500,34 @@ impl Renderer {
         }
     }
 
+    /// About how many tokens the prompts of two calls have in common at their beginning, which a provider's prefix cache
+    /// can serve to the second one.
+    pub fn shared_tokens(&self, first: &JudgeCall, second: &JudgeCall) -> u64 {
+        let first = self.prompts.render(&*first.question);
+        let second = self.prompts.render(&*second.question);
+        if first.system != second.system {
+            return 0;
+        }
+        let system = first.system.as_deref().unwrap_or_default();
+        let user = common_prefix(&first.user, &second.user);
+        estimate_tokens(system) + estimate_tokens(user)
+    }
+
     /// The route of rendered calls.
     pub fn route(&self) -> JudgeKind {
         self.options.endpoint
     }
+}
+
+/// The longest text that both begin with.
+fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
+    let pairs = first.char_indices().zip(second.chars());
+    for ((at, one), other) in pairs {
+        if one != other {
+            return &first[..at];
+        }
+    }
+    &first[..first.len().min(second.len())]
 }
 
 /// Whether the text has the beginning of an object without any of the members that the schema asks for.

@@ -179,7 +179,7 @@ impl LineReader {
 /// When it was changed, or cannot be read.
 pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
     let path = dir.join("calls.jsonl");
-    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path)?)
+    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path, true)?)
     else {
         return Ok(());
     };

@@ -19,16 +19,16 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of the file, whose bytes are on the disk afterwards; `None` if it does not exist.
+    /// The stamp of the file, whose bytes are on the disk afterwards if it is to be synced; `None` if it does not exist.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn of(path: &Path) -> Result<Option<Self>> {
+    pub(super) fn of(path: &Path, is_synced: bool) -> Result<Option<Self>> {
         let Some(file) = open(path)? else {
             return Ok(None);
         };
         // Windows syncs only files that are open for writing.
-        if cfg!(unix) {
+        if is_synced && cfg!(unix) {
             // Before it is hashed: a power cut must not lose bytes whose hash the manifest has.
             file.sync_all().map_err(Error::io(path, "write"))?;
         }

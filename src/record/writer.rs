@@ -21,7 +21,7 @@ use super::stamp::FileStamp;
 use crate::analysis::comparison::{Observations, RunAnswers, RunLooks, observe};
 use crate::domain::{CallId, EndingModel, EndpointUse, Fingerprint, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
-use crate::files::{lock_directory, write_bytes, write_json, write_whole};
+use crate::files::{json_bytes, lock_directory, write_bytes, write_whole};
 
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
@@ -41,6 +41,8 @@ pub const FILES: [&str; 7] = [
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
+    /// Its files need not outlive a power cut.
+    is_temporary: bool,
     /// Held for its lock, which keeps other processes out.
     _lock: File,
 }
@@ -54,8 +56,18 @@ impl RunDir {
         create_private(path).map_err(Error::io(path, "create"))?;
         Ok(Self {
             path: path.to_path_buf(),
+            is_temporary: false,
             _lock: lock_directory(path, ", or name another place with --out")?,
         })
+    }
+
+    /// With `true` nothing waits for the disk: the directory is deleted as soon as it was read.
+    #[must_use]
+    pub(crate) fn temporary(self, is_temporary: bool) -> Self {
+        Self {
+            is_temporary,
+            ..self
+        }
     }
 
     /// The directory.
@@ -120,8 +132,8 @@ impl RunDir {
         Ok(names.find(|name| !name.starts_with('.')))
     }
 
-    /// Finishes a record: writes the scores, stamps the files, and sets the status. All of it is on the disk before the
-    /// manifest is.
+    /// Finishes a record: writes the scores, stamps the files, and sets the status. Unless the run is temporary, all of it is
+    /// on the disk before the manifest is.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -141,11 +153,11 @@ impl RunDir {
         manifest.count_answers(&self.path)?;
         manifest.files.clear();
         for name in STAMPED {
-            if let Some(stamp) = FileStamp::of(&self.path.join(name))? {
+            if let Some(stamp) = FileStamp::of(&self.path.join(name), !self.is_temporary)? {
                 manifest.files.insert(name.to_owned(), stamp);
             }
         }
-        sync_directory(&self.path);
+        self.sync();
         manifest.status = status;
         manifest.scores = scored.len();
         manifest.finished_at = Some(now());
@@ -159,8 +171,9 @@ impl RunDir {
     }
 
     fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
-        write_json(&self.path.join("manifest.json"), manifest)?;
-        sync_directory(&self.path);
+        let bytes = json_bytes(&self.path.join("manifest.json"), manifest)?;
+        self.write_file("manifest.json", &bytes)?;
+        self.sync();
         Ok(())
     }
 
@@ -169,7 +182,22 @@ impl RunDir {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        write_bytes(&self.path.join(name), bytes)
+        let path = self.path.join(name);
+        if !self.is_temporary {
+            return write_bytes(&path, bytes);
+        }
+        write_whole(&path, |out| {
+            out.write_all(bytes).map_err(Error::io(&path, "write"))
+        })
+    }
+
+    /// Puts the names of the files on the disk, where the system can: not every file system does, and Windows opens no
+    /// directories.
+    fn sync(&self) {
+        if cfg!(unix) && !self.is_temporary {
+            // Without it, a power cut can leave files of the right content under no name.
+            let _ = File::open(&self.path).and_then(|directory| directory.sync_all());
+        }
     }
 }
 
@@ -202,15 +230,6 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(path)
-}
-
-/// Puts the names of the files in a directory on the disk, where the system can: not every file system does, and Windows
-/// opens no directories.
-fn sync_directory(path: &Path) {
-    if cfg!(unix) {
-        // Without it, a power cut can leave files of the right content under no name.
-        let _ = File::open(path).and_then(|directory| directory.sync_all());
-    }
 }
 
 /// A call of an earlier session.

@@ -229,6 +229,7 @@ async fn replay(
         // Reading from one file; several at once would only wait for its lock.
         concurrency: 1,
         parse_retries: u32::try_from(retries).unwrap_or(u32::MAX),
+        at_once: false,
         // Nobody is asked: each attempt that exists is in the record.
         retry_unscored: false,
         mode: manifest.mode,

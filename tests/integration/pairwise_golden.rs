@@ -343,6 +343,7 @@ async fn samples_of_a_vote_stop_when_none_that_is_left_can_change_it() {
                 parse_retries: 0,
                 retry_unscored: false,
                 mode: Mode::Default,
+                at_once: false,
             }),
         };
         let ran = run(&[job], &[vec![0]], &mut NoEvents, &StopHandle::new())

@@ -166,6 +166,7 @@ async fn judged(members: Vec<Member>) -> Summary {
         parse_retries: 0,
         retry_unscored: false,
         mode: Mode::Default,
+        at_once: false,
     };
     let jobs = scorers.map(|scorer| Job {
         items: (0..3).map(item).collect(),

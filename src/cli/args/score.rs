@@ -35,6 +35,10 @@ pub struct ScoreArgs {
     )]
     #[serde(skip)]
     pub trust_config: bool,
+    /// The run is deleted as soon as it was read: its files are not synced to the disk
+    #[arg(long, hide = true, help_heading = "Output")]
+    #[serde(skip)]
+    pub temporary: bool,
     /// Estimate calls, tokens and cost, as plan does, and exit
     #[arg(long, hide_short_help = true, help_heading = "Bounds")]
     #[serde(skip)]

@@ -50,6 +50,7 @@ impl SettingSources<'_> {
         Ok(ScoreArgs {
             qa_dir: args.qa_dir.clone(),
             dry_run: args.dry_run,
+            temporary: args.temporary,
             ..merged
         })
     }

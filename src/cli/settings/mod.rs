@@ -59,6 +59,7 @@ impl Settings {
         let mut args = sources.merged(args)?;
         let mut options = args.options;
         options.input.answers.append(&mut args.qa_dir);
+        options.output.temporary = args.temporary;
         let mut warnings = Vec::new();
         warnings.extend(sources.use_openai_variable(&mut options.judge, environment));
         // Before secrets are read: a malformed address must not get one.

@@ -5,14 +5,16 @@
 //! for longer than its lease loses it, and its call may be paid for twice.
 //!
 //! Replies are committed to SQLite's log and move into the file now and then. A cache that is closed moves all of them, so
-//! that a copy of the file alone is whole.
+//! that a copy of the file alone is whole; short runs leave them in the log (`Cache::leave_log`).
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +72,8 @@ struct Writer {
     /// Duration of a lease.
     lease: Duration,
     connection: Mutex<Connection>,
+    /// See [`Cache::leave_log`].
+    leaves_log: AtomicBool,
 }
 
 /// The thread that renews leases. It ends when the sender is dropped.
@@ -137,6 +141,7 @@ impl Cache {
             owner: owner_name(),
             lease,
             connection: Mutex::new(connection),
+            leaves_log: AtomicBool::new(false),
         });
         let renewal = Renewal::start(&writer).map_err(|error| {
             let what = format!(
@@ -152,6 +157,20 @@ impl Cache {
         Ok(Self {
             inner: Arc::new(inner),
         })
+    }
+
+    /// Leaves the replies in the log when the cache is closed. Moving them into the file syncs both, which takes longer than
+    /// a short run; SQLite moves them all the same when the log has 4 MB.
+    ///
+    /// # Errors
+    /// [`Error::Cache`](crate::Error::Cache) when SQLite refuses.
+    pub(crate) fn leave_log(&self) -> Result<()> {
+        let writer = &self.inner.writer;
+        writer.leaves_log.store(true, Ordering::Relaxed);
+        locked(&writer.connection)
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            .map_err(failed(&writer.path, "keep its log"))?;
+        Ok(())
     }
 
     /// The file, as it was named.
@@ -403,6 +422,9 @@ impl Writer {
         });
         if let Err(error) = released {
             tracing::debug!(%error, "could not give the leases on the cache back");
+        }
+        if self.leaves_log.load(Ordering::Relaxed) {
+            return;
         }
         if let Err(error) = file::empty_log(&self.path, &locked(&self.connection)) {
             tracing::warn!(%error, "the cache's log still holds replies: copy it with the file");

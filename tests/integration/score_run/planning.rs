@@ -335,9 +335,20 @@ fn check_reads_all_input_and_asks_one_tiny_call() {
     assert_eq!(server.requests().len(), before);
 }
 
+/// A system with answers whose prompts share more than 1,024 tokens: 1,100 short words have about as many.
+fn with_long_answers(cases: &[&str]) -> Workspace {
+    let work = Workspace::with_cases(&cases.iter().copied().map(plain_case).collect::<Vec<_>>());
+    let answers = cases.iter().map(|case| {
+        let text = format!("The alpha answer to {case}{}", " word".repeat(1100));
+        (*case, text)
+    });
+    work.answers("alpha", answers);
+    work
+}
+
 #[test]
-fn the_first_call_of_an_answer_goes_alone_and_the_rest_one_by_one_while_answers_wait() {
-    let work = Workspace::new(&["alpha"], 6);
+fn the_first_call_of_a_long_answer_goes_alone_and_the_rest_one_by_one_while_answers_wait() {
+    let work = with_long_answers(&["c1", "c2", "c3", "c4", "c5", "c6"]);
     let timeline = Timeline::default();
     let latency = std::time::Duration::from_millis(5);
     let gate = Gate::after(0);
@@ -386,8 +397,8 @@ fn the_first_call_of_an_answer_goes_alone_and_the_rest_one_by_one_while_answers_
 }
 
 #[test]
-fn idle_places_go_to_an_answer_once_its_first_call_is_answered() {
-    let work = Workspace::new(&["alpha"], 1);
+fn idle_places_go_to_a_long_answer_once_its_first_call_is_answered() {
+    let work = with_long_answers(&["c1"]);
     let timeline = Timeline::default();
     // none of the three is answered before all have come
     let gate = Gate::after(1);
@@ -410,6 +421,40 @@ fn idle_places_go_to_an_answer_once_its_first_call_is_answered() {
         "the other three of the first step go together"
     );
     assert_eq!(server.max_in_flight(), 3);
+}
+
+#[test]
+fn the_calls_of_a_short_answer_and_those_of_any_at_once_go_together() {
+    for (work, arguments) in [
+        (Workspace::new(&["alpha"], 1), &["--concurrency", "8"][..]),
+        (
+            with_long_answers(&["c1"]),
+            &["--concurrency", "8", "--at-once"],
+        ),
+    ] {
+        // none is answered before the first step has come as a whole
+        let gate = Gate::after(0);
+        let server = FakeServer::start(Behaviour::good().behind(&gate));
+        let run = work.spawn_score(&server, arguments);
+        wait_until("the first step is asked", || server.max_in_flight() == NOW);
+        gate.open();
+        Running::of(run).finish().exits_with(0);
+    }
+}
+
+#[test]
+fn a_temporary_run_has_the_record_of_any_other_and_leaves_its_replies_in_the_log() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--temporary"]).exits_with(0);
+    let log = work.path(".scholareval/cache.sqlite-wal");
+    assert!(std::fs::metadata(log).is_ok_and(|log| log.len() > 0));
+    let asked = server.chat_count();
+    // its files have the hashes in its manifest, and the replies are found
+    work.run(&["compare", "out"]).exits_with(0);
+    work.score(&server, &["--out", "again"]).exits_with(0);
+    assert_eq!(server.chat_count(), asked);
+    assert!(!work.path(".scholareval/cache.sqlite-wal").exists());
 }
 
 #[test]
