@@ -510,6 +510,7 @@ impl AnswerOptions {
         match answer_text {
             Value::String(text) => answer.answer_text = text.into(),
             response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
+            Value::Null if self.mode == Mode::Default => answer.is_missing = true,
             other => {
                 return Err(fault(format!(
                     "answer_text: {}",
@@ -586,7 +587,8 @@ fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
 
 /// An answer as a line of a file; the inverse of [`parse_answers`].
 pub fn render_answer(answer: &Answer) -> String {
-    let mut line = json!({"case_id": answer.case_id.as_str(), "answer_text": &*answer.answer_text});
+    let text = (!answer.is_missing).then_some(&*answer.answer_text);
+    let mut line = json!({"case_id": answer.case_id.as_str(), "answer_text": text});
     if answer.own_bytes.is_some() {
         line[REFERENCES_FROM] = answer.own_text().chars().count().into();
     }
@@ -643,13 +645,13 @@ mod tests {
 
     #[test]
     fn every_faulty_line_is_reported() {
-        let text = "{\"case_id\":\"1\"}\n{\"case_id\":[2],\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
+        let text = "{\"case_id\":\"1\"}\n{\"case_id\":[2],\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":5}\n\
             {bad}\n[1]\n\"x\"\n{\"case_id\":\"4\",\"answer_text\":\"\\ud800\"}\n{\"case_id\":\"\",\"answer_text\":\"a\"}";
         let expected = [
             "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
              ..} per line",
             "gpt.jsonl:2: case_id: expected an id, found a list; write one",
-            "gpt.jsonl:3 (case 3): answer_text: expected a string or a report of sections, found null",
+            "gpt.jsonl:3 (case 3): answer_text: expected a string or a report of sections, found 5",
             "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
             "gpt.jsonl:5: expected an object, found a list; write one",
             "gpt.jsonl:6: invalid type: string \"x\", expected struct AnswerLine; write one",

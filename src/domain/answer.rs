@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, Report, SystemName, TestCase};
+use super::{CaseId, Digest, Report, SystemName, TestCase, UnscoredKind, UnscoredReason};
 use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
@@ -36,6 +36,9 @@ pub struct Answer {
     /// A reference answer that illustrates grade 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_answer: Option<Arc<str>>,
+    /// There is no answer: its text is null. Nothing is asked about it, and no score is 0 because of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missing: bool,
     /// 1-based line in the answer file; 0 if there is none.
     pub line: usize,
 }
@@ -53,6 +56,7 @@ impl Answer {
             prediction: None,
             report: None,
             reference_answer: None,
+            is_missing: false,
             line: 0,
         }
     }
@@ -151,6 +155,14 @@ pub struct Item {
 }
 
 impl Item {
+    /// Why nothing can be judged, where an answer is missing.
+    pub fn missing_answer(&self) -> Option<UnscoredReason> {
+        let mut answers = std::iter::once(&self.answer).chain(self.other.as_deref());
+        let missing = answers.find(|answer| answer.is_missing)?;
+        let what = format!("{} has no answer: its text is null", missing.system);
+        Some(UnscoredReason::new(UnscoredKind::NoAnswer, what))
+    }
+
     /// One answer.
     pub fn new(case: Arc<TestCase>, answer: Answer) -> Self {
         Self {

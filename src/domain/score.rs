@@ -470,6 +470,20 @@ impl Score {
         self
     }
 
+    /// The score without any value, for this reason; not even what is counted from the text has one.
+    #[must_use]
+    pub fn without_values(mut self, reason: &UnscoredReason) -> Self {
+        self.value = None;
+        self.ann_score = None;
+        self.claims.clear();
+        for component in &mut self.components {
+            component.value = None;
+            component.feedback = None;
+            component.reason = Some(reason.clone().into());
+        }
+        self
+    }
+
     /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components

@@ -200,6 +200,8 @@ pub enum UnscoredKind {
     Exception,
     /// The judge says that it cannot assess the criterion.
     Abstained,
+    /// There is no answer to judge: its text is null.
+    NoAnswer,
     /// It was not asked: the run was stopped or only planned, or nothing is left to judge.
     NotAsked,
     /// A run is rescored in another mode, which needs calls that the run did not make.

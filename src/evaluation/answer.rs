@@ -136,6 +136,9 @@ impl AnswerRun<'_> {
                 Step::Done(mut score) if state.deferred.is_empty() => {
                     score.notes.extend(std::mem::take(&mut state.flags));
                     let item = self.item;
+                    if let Some(reason) = item.missing_answer() {
+                        score = score.without_values(&reason);
+                    }
                     let scored = ScoredAnswer {
                         members: std::mem::take(&mut state.members),
                         // Scanned once an answer, when it is scored: each of its calls shows the
@@ -335,6 +338,9 @@ impl AnswerRun<'_> {
             // in vain.
             if is_over.load(Ordering::Relaxed) {
                 return Err(Abort::Stopped);
+            }
+            if let Some(reason) = self.item.missing_answer() {
+                return Ok(Some(SampleResult::unscored(reason)));
             }
             self.ask_until_read(&unit.call, unit.member, unit.gates)
                 .await

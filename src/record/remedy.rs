@@ -28,6 +28,7 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
             Some("score --compat asks the calls that this run did not")
         }
         UnscoredKind::Abstained
+        | UnscoredKind::NoAnswer
         | UnscoredKind::DependsOnUnscored
         | UnscoredKind::Exception
         | UnscoredKind::NotAsked => None,

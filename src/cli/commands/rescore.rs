@@ -47,7 +47,10 @@ pub(super) fn run(args: &RescoreArgs, context: &CommandContext<'_>) -> Result<Ex
 fn remedy_of_score(kind: UnscoredKind) -> Option<&'static str> {
     match kind {
         UnscoredKind::NeedsOtherCalls => remedy(kind),
-        UnscoredKind::Abstained | UnscoredKind::DependsOnUnscored | UnscoredKind::Exception => None,
+        UnscoredKind::Abstained
+        | UnscoredKind::NoAnswer
+        | UnscoredKind::DependsOnUnscored
+        | UnscoredKind::Exception => None,
         _ => Some(
             "rescore asks no judge; for other replies run the score command of this run again, with --retry-unscored",
         ),

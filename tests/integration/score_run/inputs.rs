@@ -1,6 +1,6 @@
 //! Bad input, all of it found before the first call, and what is done with odd input.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::FakeServer;
 use super::judging::constant_judge;
@@ -330,4 +330,37 @@ fn agreement_scores_both_annotations_and_says_how_far_they_agree() {
     // scored again from the record
     let again = work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(again.stdout, done.stdout);
+}
+
+#[test]
+fn an_answer_of_null_is_unscored_and_not_asked_about_and_the_others_are_scored() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    work.write(
+        "answers/beta.jsonl",
+        "{\"case_id\": \"c1\", \"answer_text\": null}\n{\"case_id\": \"c2\", \"answer_text\": \"It rains.\"}\n",
+    );
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--max-unscored", "50%"])
+        .exits_with(0);
+    let scores = work.lines("out/scores.jsonl");
+    let missing: Vec<&Value> = scores
+        .iter()
+        .filter(|score| score["score"].is_null())
+        .collect();
+    assert_eq!((scores.len(), missing.len()), (5, 1));
+    let score = missing[0];
+    assert_eq!(
+        (&score["system"], &score["case_id"]),
+        (&json!("beta"), &json!("c1"))
+    );
+    for (name, component) in score["details"].as_object().unwrap() {
+        assert_eq!(component["unscored"]["kind"], "no_answer", "{name}");
+        assert_eq!(component["value"], Value::Null, "{name}");
+    }
+    // four answers were asked about
+    assert_eq!(server.chat_count(), 4 * AT_MOST);
+    work.run(&["rescore", "out"]).exits_with(0);
+    assert_eq!(work.lines("out/scores.jsonl"), scores);
+    // by default 1% are tolerated
+    work.score(&server, &[]).exits_with(5);
 }
