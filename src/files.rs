@@ -25,10 +25,10 @@ const MEMBER_BYTES: u64 = 512 << 20;
 
 /// How many times its own size the members of an archive may have together, beyond [`SMALL_ARCHIVE`]. Logs of agents
 /// repeat themselves and shrink to a hundredth; an archive made to fill the memory shrinks a thousandfold and more.
-const UNPACKED_TIMES: u64 = 200;
+pub(crate) const UNPACKED_TIMES: u64 = 200;
 
 /// What the members of any archive may have together, in bytes.
-const SMALL_ARCHIVE: u64 = 8 << 20;
+pub(crate) const SMALL_ARCHIVE: u64 = 8 << 20;
 
 /// The longest file of settings, prompts or prices, in bytes: a path that leads elsewhere must not fill the memory.
 const SMALL_FILE: u64 = 16 << 20;

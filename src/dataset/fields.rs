@@ -42,7 +42,7 @@ fn names<'a>(
         "answer_text" if is_prediction => (&["output"], &[]),
         "answer_text" => (
             &["answer_text"],
-            &["answer", "response", "output", "completion"],
+            &["answer", "response", "output", "completion", "article"],
         ),
         "case_id" => (&["case_id"], &["id", "question_id"]),
         _ => (&["input", "query"], &["question", "prompt"]),
@@ -792,7 +792,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_is_one_error_with_its_fields_and_the_option_to_type() {
         let out = "or leave the file out with --systems";
-        let all = "answer_text, answer, response, output, completion, case_id, id, question_id, input, query, question, \
+        let all = "answer_text, answer, response, output, completion, article, case_id, id, question_id, input, query, question, \
                    prompt";
         let faults = [
             (
@@ -800,7 +800,7 @@ mod tests {
                 "{\"id\": 1, \"text\": \"So.\", \"score\": 2}\n{\"id\": 2, \"text\": \"No.\", \"score\": 2}",
                 format!(
                     "a.jsonl: no field for answer_text: the file has id, score, text; looked for answer_text, answer, \
-                     response, output, completion; name it with --fields answer_text=text, {out}"
+                     response, output, completion, article; name it with --fields answer_text=text, {out}"
                 ),
             ),
             (

@@ -1,9 +1,10 @@
-//! Text primitives: words, tokens, stems, sentences, citation markers, similarity, perturbations.
+//! Text primitives: words, tokens, stems, sentences, citation markers, web addresses, similarity, perturbations.
 //!
 //! Functions of texts alone: none knows an answer, a question or a judge. What a reference script
 //! does with a text is done here as it does it (white space and words of Python, NLTK's sentences
 //! and stems), and its scorers only put the results together.
 
+pub mod addresses;
 pub mod citation_markers;
 pub mod difflib;
 pub(crate) mod names;

@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("judge", &["files", "domain", "text", "question", "prompt"]),
     ("scorer", &["domain", "text", "stats", "question"]),
     ("facts", &["files", "domain", "text", "stats", "dataset"]),
+    ("sources", &["files", "text"]),
     (
         "analysis",
         &["domain", "text", "stats", "scorer", "dataset"],

@@ -12,7 +12,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 48] = [
     "",
     "demo",
     "score",
@@ -38,6 +38,9 @@ const COMMANDS: [&str; 45] = [
     "rubrics list",
     "rubrics show",
     "rubrics check",
+    "sources index",
+    "sources show",
+    "sources missing",
     "cache stats",
     "cache merge",
     "scifact score",

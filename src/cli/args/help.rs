@@ -27,6 +27,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export",
             "prompts",
             "rubrics",
+            "sources",
         ],
     ),
     (

@@ -13,6 +13,7 @@ mod plan;
 mod plot;
 mod reading;
 mod score;
+mod sources;
 mod texts;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use plan::PlanArgs;
 pub use plot::{PlotArgs, PlotKind};
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
+pub use sources::{SourcesCommand, StoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
@@ -96,7 +98,7 @@ pub struct GlobalArgs {
     #[arg(long, global = true)]
     pub notes: bool,
     /// No progress, warnings and notes; errors only
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, hide_short_help = true)]
     pub quiet: bool,
     /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
     #[arg(long, global = true, hide_short_help = true)]
@@ -241,6 +243,9 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients
     BuildTests(BuildTestsArgs),
+    /// Index saved pages that answers cite, and list missing ones
+    #[command(subcommand)]
+    Sources(SourcesCommand),
     /// Make a run from the reference script's results file
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(Box<ImportArgs>),

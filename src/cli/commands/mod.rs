@@ -25,6 +25,7 @@ mod rubrics;
 mod runs;
 mod score;
 mod shell_completions;
+mod sources;
 mod table;
 
 use std::fmt::Display;
@@ -228,6 +229,7 @@ pub(crate) fn run(
         }
         Command::Convert(args) => convert::run(&args, &context)?,
         Command::BuildTests(args) => convert::build_tests(&args)?,
+        Command::Sources(command) => sources::run(&command, &context)?,
         Command::Import(args) => return import::run(&args, &context),
         Command::Export(command) => export::run(&command, &context)?,
         Command::ShellCompletions { shell } => shell_completions::run(shell)?,

@@ -283,3 +283,24 @@ fn records() {
         let _keep = &dir;
     });
 }
+
+/// Saved pages: each input as JSON, as an archive and as a page.
+#[test]
+fn sources() {
+    let dir = tempfile::tempdir().unwrap();
+    fuzz("sources", move |input| {
+        for name in ["input.jsonl", "input.warc", "input.html"] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, input).unwrap();
+            let store = dir.path().join("sources.sqlite");
+            let _ = std::fs::remove_file(&store);
+            if said(scholareval::sources::index(&[path], &store)).is_some() {
+                let store = scholareval::sources::PageStore::open(&store).unwrap();
+                let pages = said(store.snapshots("https://example.org/a")).unwrap_or_default();
+                for page in pages {
+                    said(store.text(&page));
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,43 @@
+//! Which pages answers cite, and which of them the store has.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::page::PageState;
+use super::store::PageStore;
+use crate::error::Result;
+use crate::text::addresses::{addresses_in, page_key};
+
+/// The pages that answers cite, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CitedPages {
+    /// Addresses of pages that are not in the store, in the order of the answers.
+    pub missing: Vec<String>,
+    /// Pages in the store by their state.
+    pub stored: BTreeMap<PageState, u64>,
+    seen: HashSet<String>,
+}
+
+impl CitedPages {
+    /// Adds the addresses in the text of an answer.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn add(&mut self, text: &str, store: &PageStore) -> Result<()> {
+        for address in addresses_in(text) {
+            let Some(key) = page_key(address).filter(|key| !self.seen.contains(key)) else {
+                continue;
+            };
+            match store.snapshots(address)?.first() {
+                Some(page) => *self.stored.entry(page.state).or_default() += 1,
+                // A fetcher needs a URL: `doi:` and `arXiv:` are written as one.
+                None if address.to_ascii_lowercase().starts_with("http") => {
+                    self.missing.push(address.to_owned());
+                }
+                None => self.missing.push(key.clone()),
+            }
+            self.seen.insert(key);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! `scraped.jsonl` and `validated.jsonl` of DeepResearch Bench's FACT (214741e): for each report the pages that it cites, by
+//! their address. `url_content` is title, description and content with empty lines between them.
+
+use super::plain::text_or_failure;
+use super::{Fields, RecordForm};
+use crate::error::Result;
+use crate::sources::page::{Body, SavedPage};
+use crate::sources::sink::{Place, Sink};
+
+pub(super) static FACT: RecordForm = RecordForm {
+    fits: |fields| fields.has("citations_deduped"),
+    read,
+};
+
+/// The longest first paragraph that is taken for a title, in bytes.
+const TITLE: usize = 300;
+
+fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+    let Some(pages) = fields.object("citations_deduped") else {
+        // A report without citations.
+        sink.other();
+        return Ok(());
+    };
+    for (url, page) in &pages.0 {
+        let content = Fields::parse(page.get())
+            .ok()
+            .and_then(|page| page.text("url_content"));
+        // Null before the pages are fetched.
+        let Some(content) = content else {
+            sink.other();
+            continue;
+        };
+        let body = text_or_failure(content);
+        let title = title(&body);
+        let mut page = SavedPage::new(url, body);
+        page.title = title;
+        sink.page(page, place)?;
+    }
+    Ok(())
+}
+
+fn title(body: &Body) -> Option<String> {
+    let Body::Text(text) = body else {
+        return None;
+    };
+    let (first, _) = text.split_once("\n\n")?;
+    (first.len() <= TITLE && !first.contains('\n')).then(|| first.to_owned())
+}

@@ -1,0 +1,45 @@
+//! Replies of Firecrawl: `{data: {markdown, html, metadata: {sourceURL, url, statusCode, error}}}`; without `data` in its
+//! libraries, with a list of them for a crawl.
+
+use super::{Fields, RecordForm};
+use crate::error::Result;
+use crate::sources::page::{Body, SavedPage};
+use crate::sources::sink::{Place, Sink};
+
+pub(super) static FIRECRAWL: RecordForm = RecordForm {
+    fits: |fields| {
+        fields.has("metadata")
+            || fields
+                .object("data")
+                .is_some_and(|data| data.has("metadata"))
+    },
+    read,
+};
+
+fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+    let within = fields.object("data").filter(|data| data.has("metadata"));
+    let fields = within.as_ref().unwrap_or(fields);
+    let Some(metadata) = fields.object("metadata") else {
+        return sink.broken(place.fault("a page without metadata, which has its address"));
+    };
+    let Some(url) = metadata
+        .first_text(&["sourceURL", "url"])
+        .or_else(|| fields.text("url"))
+    else {
+        return sink.broken(place.fault("metadata without sourceURL"));
+    };
+    let body = if let Some(text) = fields.first_text(&["markdown"]) {
+        Body::Text(text)
+    } else if let Some(html) = fields.first_text(&["html", "rawHtml"]) {
+        Body::Html(html)
+    } else if let Some(error) = metadata.error("error") {
+        Body::Failed(error)
+    } else {
+        Body::Nothing
+    };
+    let mut page = SavedPage::new(url, body);
+    page.final_url = metadata.first_text(&["url"]);
+    page.title = metadata.text("title");
+    page.status = metadata.status(&["statusCode"]);
+    sink.page(page, place)
+}
