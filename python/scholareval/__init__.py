@@ -6,22 +6,58 @@ that it writes (described in docs/formats.md)::
     import scholareval
 
     run = scholareval.score("answers", tests="tests.json", model="NAME", out="runs/mine")
-    run.scores, run.items, run.calls, run.summary  # data frames
+    for row in run.scores: ..  # also run.items, run.calls, run.summary; .pandas() and .polars() make data frames
     scholareval.compare(run)
     scholareval.reward("Why is the sky blue?", "Air scatters ..", ["Names Rayleigh scattering"], model="NAME")
+    await scholareval.areward(..)
 
-Every option of the command line is a keyword argument: ``budget_usd=5`` is ``--budget-usd 5``, ``strict=True`` is
-``--strict``, a list repeats an option, a mapping is passed as JSON. API keys come from the environment.
+Answers, tests and labels are paths, data frames of pandas or polars, or mappings. Every option of the command line is a
+keyword argument: ``budget_usd=5`` is ``--budget-usd 5``, ``strict=True`` is ``--strict``, a list repeats an option, a mapping
+is passed as JSON. API keys come from the environment.
 """
 
+from ._commands import agree, ascore, compare, load, plan, score
+from ._options import AgreeOptions, CompareOptions, PlanOptions, ScoreOptions
 from ._program import (
-    BadInput, BelowThreshold, JudgeUnavailable, ScholarevalError, Stopped, TooManyUnscored, Undecided, Unexpected,
+    BadInput,
+    BelowThreshold,
+    JudgeUnavailable,
+    ScholarevalError,
+    Stopped,
+    TooManyUnscored,
+    Undecided,
+    Unexpected,
     Usage,
 )
-from ._reward import reward, rewards
-from ._run import Comparison, Run, compare, load, score
+from ._reward import areward, arewards, reward, rewards
+from ._run import Comparison, Run
+from ._table import Table
 
 __all__ = [
-    "BadInput", "BelowThreshold", "Comparison", "JudgeUnavailable", "Run", "ScholarevalError", "Stopped",
-    "TooManyUnscored", "Undecided", "Unexpected", "Usage", "compare", "load", "reward", "rewards", "score",
+    "AgreeOptions",
+    "BadInput",
+    "BelowThreshold",
+    "CompareOptions",
+    "Comparison",
+    "JudgeUnavailable",
+    "PlanOptions",
+    "Run",
+    "ScholarevalError",
+    "ScoreOptions",
+    "Stopped",
+    "Table",
+    "TooManyUnscored",
+    "Undecided",
+    "Unexpected",
+    "Usage",
+    "agree",
+    "areward",
+    "arewards",
+    "ascore",
+    "compare",
+    "load",
+    "plan",
+    "reward",
+    "rewards",
+    "score",
 ]

@@ -6,8 +6,14 @@ import sys
 
 from ._program import find
 
+
+def main() -> None:
+    """Becomes the program, or waits for it where a process cannot be replaced."""
+    words = [find(), *sys.argv[1:]]
+    if sys.platform != "win32":
+        os.execv(words[0], words)
+    sys.exit(subprocess.call(words))
+
+
 if __name__ == "__main__":
-    arguments = [find(), *sys.argv[1:]]
-    if os.name == "posix":
-        os.execv(arguments[0], arguments)
-    sys.exit(subprocess.call(arguments))
+    main()

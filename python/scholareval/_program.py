@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -10,12 +11,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Union
+from typing import cast
 
-Text = Union[str, "os.PathLike[str]"]
-Option = Union[Text, bool, int, float, None, Iterable[Union[Text, int, float]], Mapping[str, object]]
+from ._options import PAIRS, Text
+
+# How a line of the program's output is shown.
+Rename = Callable[[str], str]
 
 
 class ScholarevalError(Exception):
@@ -66,6 +70,8 @@ class Undecided(ScholarevalError):
 
 # Seconds that calls in flight get after an interrupt.
 _PATIENCE = 10.0
+# Bytes of a line of standard error: an error may quote a long text.
+_LONGEST_LINE = 1 << 24
 _BY_CODE = {error.exit_code: error for error in ScholarevalError.__subclasses__()}
 
 
@@ -82,13 +88,12 @@ def find() -> str:
     return path
 
 
-def arguments(command: str, positional: Iterable[Text], options: Mapping[str, Option]) -> list[str]:
+def arguments(command: str, positional: Iterable[Text], options: Mapping[str, object]) -> list[str]:
     """The command line of a call. `None` and `False` leave an option out, a list repeats it, a mapping becomes JSON."""
     words = [command]
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        values = value if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)) else [value]
-        for item in values:
+        for item in _values(name, value):
             if item is True:
                 words.append(flag)
             elif item is not None and item is not False:
@@ -96,49 +101,112 @@ def arguments(command: str, positional: Iterable[Text], options: Mapping[str, Op
     return [*words, "--", *(os.fspath(path) for path in positional)]
 
 
-def call(words: list[str], quiet: bool = False) -> tuple[str, Path | None]:
-    """Runs the program; returns its standard output and the directory of the run that it finished, if any.
+def _values(name: str, value: object) -> list[object]:
+    """The values with which an option is repeated."""
+    if isinstance(value, Mapping) and name in PAIRS:
+        separator = ": " if name == "header" else "="
+        fields = cast(Mapping[object, object], value)
+        return [f"{key}{separator}{item}" for key, item in fields.items()]
+    if isinstance(value, Iterable) and not isinstance(value, (str, Mapping, os.PathLike)):
+        return list(cast(Iterable[object], value))
+    return [value]
 
-    Its standard error is also written to `sys.stderr`, line by line, unless `quiet`. An interrupt, or an exception in this
-    thread, stops the program as Ctrl-C does (on Windows only in a console): calls in flight get 10 seconds, or until a second
-    interrupt, and every reply that arrived is kept.
+
+@dataclass
+class Output:
+    """What a call left: standard output, and the directory of the run that it finished, if any."""
+
+    text: str
+    run: Path | None
+
+
+class _Call:
+    """The files and the output of a process, whoever waits for it."""
+
+    def __init__(self, folder: str, quiet: bool, rename: Rename) -> None:
+        self._lines: list[str] = []
+        self._quiet = quiet
+        self._rename = rename
+        self._outcome = Path(folder, "outcome")
+        self._outcome.touch()
+        self.stdout = Path(folder, "stdout").open("w+b")
+        self.environment = {**os.environ, "SCHOLAREVAL_OUTCOME": str(self._outcome)}
+
+    def take(self, line: str) -> None:
+        """A line of standard error."""
+        self._lines.append(self._rename(line.rstrip("\n")))
+        if not self._quiet:
+            show(self._lines[-1])
+
+    def end(self, returncode: int | None) -> Output:
+        """The output of a process that has ended; raises its error."""
+        with self.stdout:
+            self.stdout.seek(0)
+            text = self.stdout.read().decode("utf-8")
+        fields = dict(field.split(b"=", 1) for field in self._outcome.read_bytes().split(b"\0") if field)
+        run = Path(os.fsdecode(fields[b"run"])) if b"run" in fields else None
+        # Where SIGCHLD is ignored, the system keeps no exit code, and Python takes the lost one for another.
+        code = int(fields.get(b"exit_code", returncode or Unexpected.exit_code))
+        if code != 0:
+            error = _BY_CODE.get(code, Unexpected)(_message(self._lines) or f"exit code {code}")
+            error.run = run
+            raise error
+        return Output(text, run)
+
+
+def call(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
+    """Runs the program.
+
+    Its standard error is also written to `sys.stderr`, line by line as `rename` changes it, unless `quiet`. An interrupt, or an
+    exception in this thread, stops the program as Ctrl-C does (on Windows only in a console): calls in flight get 10 seconds,
+    or until a second interrupt, and every reply that arrived is kept.
     """
-    lines: list[str] = []
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
-        outcome = Path(folder, "outcome")
-        outcome.touch()
+    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
+        running = _Call(folder, quiet, rename)
         with subprocess.Popen(
             [find(), *words],
             stdin=subprocess.DEVNULL,
-            stdout=out,
+            stdout=running.stdout,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            env={**os.environ, "SCHOLAREVAL_OUTCOME": str(outcome)},
+            env=running.environment,
         ) as child:
             assert child.stderr is not None
             try:
                 for line in child.stderr:
-                    lines.append(line.rstrip("\n"))
-                    if not quiet:
-                        _show(lines[-1])
+                    running.take(line)
             except BaseException:
                 _stop(child)
                 raise
-        out.seek(0)
-        text = out.read().decode("utf-8")
-        fields = dict(field.split(b"=", 1) for field in outcome.read_bytes().split(b"\0") if field)
-    run = Path(os.fsdecode(fields[b"run"])) if b"run" in fields else None
-    # Where SIGCHLD is ignored, the system keeps no exit code, and Python takes the lost one for 0.
-    code = child.returncode or int(fields.get(b"exit_code", Unexpected.exit_code))
-    if code != 0:
-        error = _BY_CODE.get(code, Unexpected)(_message(lines) or f"exit code {code}")
-        error.run = run
-        raise error
-    return text, run
+        return running.end(child.returncode)
 
 
-def _show(line: str) -> None:
+async def call_async(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
+    """`call` without a thread. A cancellation stops the program as an interrupt does."""
+    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
+        running = _Call(folder, quiet, rename)
+        child = await asyncio.create_subprocess_exec(
+            find(),
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=running.stdout,
+            stderr=asyncio.subprocess.PIPE,
+            env=running.environment,
+            limit=_LONGEST_LINE,
+        )
+        assert child.stderr is not None
+        try:
+            async for line in child.stderr:
+                running.take(line.decode("utf-8", "replace"))
+            code = await child.wait()
+        except BaseException:
+            await _stop_async(child)
+            raise
+        return running.end(code)
+
+
+def show(line: str) -> None:
     """Writes a line to `sys.stderr`. One that is closed must not stop a run."""
     try:
         if sys.stderr is not None:
@@ -162,6 +230,26 @@ def _stop(child: subprocess.Popen[str]) -> None:
             child.communicate(timeout=_PATIENCE)
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             child.kill()
+
+
+async def _stop_async(child: asyncio.subprocess.Process) -> None:
+    """`_stop`; a second cancellation does not wait for calls in flight."""
+    for stop in (_interrupt, asyncio.subprocess.Process.terminate, asyncio.subprocess.Process.kill):
+        try:
+            stop(child)
+        except ProcessLookupError:  # it has ended
+            pass
+        try:
+            # Its standard error is read to the end: a full pipe would hold it.
+            await asyncio.wait_for(child.communicate(), _PATIENCE)
+            return
+        except (TimeoutError, asyncio.CancelledError):
+            continue
+
+
+def _interrupt(child: asyncio.subprocess.Process) -> None:
+    if sys.platform != "win32":
+        child.send_signal(signal.SIGUSR1)
 
 
 def _message(lines: list[str]) -> str:

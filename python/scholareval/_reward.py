@@ -3,73 +3,309 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Union
+from typing import Any, NamedTuple, Unpack, cast
 
-from ._program import Option, TooManyUnscored, Usage
-from ._run import score
+from ._batch import Batches
+from ._commands import Judge
+from ._inputs import plain, write_line
+from ._options import ScoreOptions, Text
+from ._program import BadInput, Output, ScholarevalError, TooManyUnscored, Usage, arguments, call, call_async
 
-# A text, or a conversation of messages with `role` and `content`.
-Question = Union[str, Sequence[Mapping[str, str]]]
-# Criteria: texts, or mappings with `text` and `weight` (a negative weight takes points away); one of them, a list, or a
-# mapping with a list for each group, as in files.
-Rubric = Union[str, Mapping[str, object], Sequence[object]]
+Question = str | Sequence[Mapping[str, str]]
+"""A text, or a conversation of messages with `role` and `content`."""
+
+Rubric = str | Mapping[str, object] | Sequence[object]
+"""Criteria: texts, or mappings with `text` and `weight` (a negative weight takes points away); one of them, a list, or a
+mapping with a list for each group, as in files."""
+
+Item = tuple[Question, str | None, Rubric]
+"""A question, an answer (None: there is none) and a rubric."""
 
 
-def reward(question: Question, answer: str, rubric: Rubric, model: str | None = None, **options: Option) -> float:
+def reward(
+    question: Question,
+    answer: str,
+    rubric: Rubric,
+    model: str | None = None,
+    *,
+    base_url: str | Sequence[str] | None = None,
+    judge: Judge | None = None,
+    samples: int | None = None,
+    out: Text | None = None,
+    cache: Text | None = None,
+    concurrency: int | None = None,
+    quiet: bool = True,
+    **options: Unpack[ScoreOptions],
+) -> float:
     """The share of the rubric's positive weights that the answer earns: at most 1, below 0 with negative weights.
 
     The options are those of `score`: the judge above all. Raises TooManyUnscored if the answer could not be judged.
     """
-    (value,) = rewards([(question, answer, rubric)], model, **options)
-    assert value is not None
+    (value,) = rewards(
+        [(question, answer, rubric)], model, base_url=base_url, judge=judge, samples=samples, out=out, cache=cache,
+        concurrency=concurrency, quiet=quiet, **options,
+    )
+    if value is None:
+        raise TooManyUnscored("there is no answer to judge")
     return value
 
 
 def rewards(
-    items: Iterable[tuple[Question, str, Rubric]], model: str | None = None, **options: Option
+    items: Iterable[Item],
+    model: str | None = None,
+    *,
+    base_url: str | Sequence[str] | None = None,
+    judge: Judge | None = None,
+    samples: int | None = None,
+    out: Text | None = None,
+    cache: Text | None = None,
+    concurrency: int | None = None,
+    quiet: bool = True,
+    **options: Unpack[ScoreOptions],
 ) -> list[float | None]:
     """`reward` for many (question, answer, rubric), in their order, with one call of the program.
 
-    An answer that could not be judged has `None`, never 0; so has one that an option such as `limit` leaves out. If none
-    could be judged, this raises JudgeUnavailable or
-    TooManyUnscored: the judge is down or misconfigured. Replies are cached as in `score`; the run itself is kept only if
-    `out` names its directory.
+    An answer that is missing (None) or could not be judged has None, never 0; so has one that an option such as `limit` leaves
+    out. If none could be judged, this raises JudgeUnavailable or TooManyUnscored: the judge is down or misconfigured. A
+    question or rubric that cannot be used raises BadInput with its index before any call.
+
+    Replies are cached as in `score`; the run itself is kept only if `out` names its directory. All calls of an answer start
+    together (`at_once`).
     """
-    items = list(items)
-    if not items:
-        return []
-    with tempfile.TemporaryDirectory(prefix="scholareval-") as name:
-        folder = Path(name)
-        tests, answers = folder / "rubrics.jsonl", folder / "answers.jsonl"
-        with _open(tests) as cases, _open(answers) as texts:
-            for number, (question, answer, rubric) in enumerate(items, 1):
-                is_one = isinstance(rubric, str) or (isinstance(rubric, Mapping) and "text" in rubric)
-                criteria = [rubric] if is_one else rubric if isinstance(rubric, Mapping) else list(rubric)
-                _write(cases, {"case_id": str(number), "question": question, "criteria": criteria})
-                _write(texts, {"case_id": str(number), "answer_text": answer})
-        defaults: dict[str, Option] = {"quiet": True, "max_unscored": "100%", "out": folder / "run"}
-        run = score(answers, tests, model, **{**defaults, **options, "scorers": "criteria"})
-        lines = (run.path / "scores.jsonl").read_text(encoding="utf-8").split("\n")
+    checked = [_checked(item, f"item {index}") for index, item in enumerate(items)]
+    asked = [item for item in checked if item.answer is not None]
+    if not asked:
+        return [None] * len(checked)
+    settings = _settings(
+        options, model=model, base_url=base_url, judge=judge, samples=samples, out=out, cache=cache, concurrency=concurrency
+    )
+    with _RewardRun(asked, settings) as run:
+        judged = iter(run.results(call(run.words, quiet, run.renamed)))
+    return _values([None if item.answer is None else next(judged) for item in checked])
+
+
+async def areward(
+    question: Question,
+    answer: str,
+    rubric: Rubric,
+    model: str | None = None,
+    *,
+    base_url: str | Sequence[str] | None = None,
+    judge: Judge | None = None,
+    samples: int | None = None,
+    cache: Text | None = None,
+    concurrency: int | None = None,
+    **options: Unpack[ScoreOptions],
+) -> float:
+    """`reward` for an event loop: awaits of the same options within 20 ms, up to 256, become one call of the program.
+
+    They share its limits: `concurrency` (32 by default) is that of all their calls. A question or rubric that cannot be used
+    raises in its own await only. A cancelled await leaves its batch; when nobody waits for a batch any more, the program is
+    stopped, and replies that arrived stay in the cache.
+    """
+    (value,) = await arewards(
+        [(question, answer, rubric)], model, base_url=base_url, judge=judge, samples=samples, cache=cache,
+        concurrency=concurrency, **options,
+    )
+    if value is None:
+        raise TooManyUnscored("there is no answer to judge")
+    return value
+
+
+async def arewards(
+    items: Iterable[Item],
+    model: str | None = None,
+    *,
+    base_url: str | Sequence[str] | None = None,
+    judge: Judge | None = None,
+    samples: int | None = None,
+    cache: Text | None = None,
+    concurrency: int | None = None,
+    **options: Unpack[ScoreOptions],
+) -> list[float | None]:
+    """`rewards` for an event loop, in one call of the program with other awaits, as in `areward`."""
+    checked = [_checked(item, f"item {index}") for index, item in enumerate(items)]
+    settings = _settings(
+        options, model=model, base_url=base_url, judge=judge, samples=samples, out=None, cache=cache, concurrency=concurrency
+    )
+    asked = [item for item in checked if item.answer is not None]
+    judged = iter(await _BATCHES.gather(settings, asked))
+    return _values([None if item.answer is None else next(judged) for item in checked])
+
+
+@dataclass
+class _Checked:
+    """An item as the program reads it, and its name in errors."""
+
+    name: str
+    question: Any
+    answer: str | None
+    criteria: Any
+
+
+class _Judged(NamedTuple):
+    """What became of an answer: its value, or why it has none (empty: an option left it out)."""
+
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The options of a reward, as words of the command line: equal ones can share a call. Not shown: they may hold secrets."""
+
+    words: tuple[str, ...]
+    out: Text | None
+    is_lexical: bool
+
+    def __repr__(self) -> str:
+        return "_Settings(..)"
+
+
+def _settings(options: Mapping[str, object], *, out: Text | None, judge: object, **named: object) -> _Settings:
+    """The options, with the defaults of rewards."""
+    if "scorers" in options or "tests" in options:
+        raise Usage("a reward is by criteria: scorers and tests are not its options")
+    defaults = {"max_unscored": "100%", "at_once": True}
+    everything = {**defaults, **named, **options, "judge": judge, "scorers": "criteria", "format": "json"}
+    command, *words, _ = arguments("score", [], everything)
+    return _Settings((command, *words), out, judge == "lexical")
+
+
+def _checked(item: object, name: str) -> _Checked:
+    """The item, if its parts have the types of one. What else is wrong with it, the program finds before any call."""
+    found = type(item).__name__
+    parts = list(cast(Sequence[Any], item)) if isinstance(item, (tuple, list)) else []
+    if len(parts) != 3:
+        raise BadInput(f"{name}: expected (question, answer, rubric), found {found}")
+    question, answer, rubric = parts
+    if isinstance(answer, float) and answer != answer:  # NaN, as data frames have it
+        answer = None
+    if answer is not None and not isinstance(answer, str):
+        raise BadInput(f"{name}: answer: expected a text or None, found {type(answer).__name__}")
+    rubric = plain(rubric, f"{name}: rubric")
+    if not rubric or not isinstance(rubric, (str, list, dict)):
+        raise BadInput(f"{name}: rubric: expected criteria, found {'nothing' if not rubric else type(rubric).__name__}")
+    is_one = isinstance(rubric, str) or isinstance(rubric, dict) and "text" in rubric
+    text = None if answer is None else plain(answer, name)
+    return _Checked(name, plain(question, f"{name}: question"), text, [rubric] if is_one else rubric)
+
+
+class _RewardRun:
+    """The files of a call for some items, and its results."""
+
+    def __init__(self, items: Sequence[_Checked], settings: _Settings) -> None:
+        self._items = items
+        self._settings = settings
+        self._temporary = tempfile.TemporaryDirectory(prefix="scholareval-")
+        self._folder = Path(self._temporary.name)
+        tests = self._folder / "rubrics.jsonl"
+        answers = self._folder / "answers.jsonl"
+        with tests.open("w", encoding="utf-8") as cases, answers.open("w", encoding="utf-8") as texts:
+            for number, item in enumerate(items, 1):
+                write_line(cases, {"case_id": str(number), "question": item.question, "criteria": item.criteria})
+                write_line(texts, {"case_id": str(number), "answer_text": item.answer})
+        place = f"--out={self._folder / 'run'}" if settings.out is None else f"--out={settings.out}"
+        # Nothing of a run that is deleted needs to outlive a power cut.
+        kept = ["--temporary", "--no-inputs"] if settings.out is None else []
+        self.words = [*settings.words, f"--tests={tests}", place, *kept, "--", str(answers)]
+
+    def __enter__(self) -> _RewardRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._temporary.cleanup()
+
+    def renamed(self, line: str) -> str:
+        """A line of the program's output with items instead of lines of temporary files."""
+        line = _PLACE.sub(lambda match: self._items[int(match.group(1)) - 1].name, line)
+        return line.replace(f"{self._folder}/", "")
+
+    def results(self, output: Output) -> list[_Judged]:
+        """The results in the order of the items."""
+        if output.run is None:
+            raise ScholarevalError("the program recorded no run: leave out dry_run")
+        lines = (output.run / "scores.jsonl").read_text(encoding="utf-8").split("\n")
         scores = {record["case_id"]: record for record in (json.loads(line) for line in lines if line)}
-    records = [scores.get(str(number), {}) for number in range(1, len(items) + 1)]
-    if any("lexical_score" in record for record in records) and options.get("judge") != "lexical":
-        raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
-    values = [record.get("score", record.get("lexical_score")) for record in records]
-    if all(value is None for value in values):
-        details: dict[str, Any] = next((record["details"] for record in records if record), {})
-        reasons = [item["unscored"]["message"] for item in details.values() if "unscored" in item]
-        raise TooManyUnscored(f"no answer could be judged: {', '.join(sorted(set(reasons)))}")
-    return values
+        records = [scores.get(str(number), {}) for number in range(1, len(self._items) + 1)]
+        if any("lexical_score" in record for record in records) and not self._settings.is_lexical:
+            raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
+        return [_judged(record) for record in records]
 
 
-def _open(path: Path) -> IO[str]:
-    """A file for texts; half a character, which a cut generation may end with, becomes a question mark."""
-    return path.open("w", encoding="utf-8", errors="replace")
+# A line of an input file of a call in an error, with the id of its case where it is known.
+_PLACE = re.compile(r"\S*(?:rubrics|answers)\.jsonl:(\d+)(?: \(case \d+\))?")
 
 
-def _write(file: IO[str], record: Mapping[str, object]) -> None:
-    """A line of JSON. Numpy numbers are written as numbers."""
-    file.write(json.dumps(record, ensure_ascii=False, default=float) + "\n")
+def _judged(record: Mapping[str, Any]) -> _Judged:
+    """The result in a line of scores."""
+    value = record.get("score", record.get("lexical_score"))
+    details = record.get("details", {}).values()
+    reasons = {detail["unscored"]["message"] for detail in details if "unscored" in detail}
+    return _Judged(value, "" if value is not None else ", ".join(sorted(reasons)))
+
+
+def _values(judged: Sequence[_Judged | None]) -> list[float | None]:
+    """The values, unless no answer has one."""
+    asked = [one for one in judged if one is not None]
+    if asked and all(one.value is None for one in asked):
+        reasons = sorted({one.reason for one in asked if one.reason})
+        raise TooManyUnscored(f"no answer could be judged: {', '.join(reasons)}")
+    return [None if one is None else one.value for one in judged]
+
+
+async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[_Judged | ScholarevalError]:
+    """The result of each item, or the error that is its own."""
+    results: list[_Judged | ScholarevalError | None] = [None] * len(items)
+    left = list(range(len(items)))
+    while left:
+        # Their names say which items the program refuses.
+        numbered = [replace(items[index], name=f"<{index}>") for index in left]
+        try:
+            with _RewardRun(numbered, settings) as run:
+                judged = run.results(await call_async(run.words, True, run.renamed))
+        except BadInput as error:
+            # Found before any call: the others are asked without them.
+            refused = _faults(str(error))
+            if not refused:
+                raise
+            for index, what in refused.items():
+                results[index] = BadInput(f"{items[index].name}: {what}")
+            left = [index for index in left if index not in refused]
+        except TooManyUnscored as error:
+            # None of them has a value, which each await says for itself.
+            judged = [_Judged(None, str(error))] * len(left)
+            results = _filled(results, left, judged)
+            left = []
+        else:
+            results = _filled(results, left, judged)
+            left = []
+    return [result for result in results if result is not None]
+
+
+def _filled(
+    results: Sequence[_Judged | ScholarevalError | None], places: Sequence[int], judged: Sequence[_Judged]
+) -> list[_Judged | ScholarevalError | None]:
+    """The results with those of these places."""
+    filled = list(results)
+    for index, result in zip(places, judged):
+        filled[index] = result
+    return filled
+
+
+def _faults(message: str) -> dict[int, str]:
+    """What an error says about items by their index."""
+    faults: dict[int, str] = {}
+    for line in message.split("\n"):
+        match = re.match(r"<(\d+)>:? ?(.*)", line)
+        if match:
+            faults.setdefault(int(match.group(1)), match.group(2))
+    return faults
+
+
+_BATCHES = Batches[_Settings, _Checked, _Judged](_judge_batch)

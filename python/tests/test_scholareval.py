@@ -1,84 +1,44 @@
 """The package against the program: `pytest python/tests`, with the wheel installed or `scholareval` on PATH."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-
 import scholareval
+from conftest import HOSTILE, Judge
 
-HOSTILE = "<script>alert(1)<&script>"
-
-
-class Judge(BaseHTTPRequestHandler):
-    """Says `met` if the answer names rain; its reply cannot be read if the answer says so."""
-
-    delay = 0.0
-
-    def do_POST(self):
-        text = self.rfile.read(int(self.headers["content-length"])).decode()
-        time.sleep(self.delay)
-        level = "met" if "rain" in text else "not met"
-        self.reply({"choices": [{"message": {"content": "?" if "odd" in text else json.dumps({"verdict": level})}}]})
-
-    def do_GET(self):
-        self.reply({"data": [{"id": "fake"}]})
-
-    def reply(self, body):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def judge():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"model": "fake", "base_url": f"http://127.0.0.1:{server.server_port}"}
-    server.shutdown()
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """Answers of two systems to the cases 007 and 8, in the current directory."""
-    monkeypatch.chdir(tmp_path)
-    Path("answers").mkdir()
-    for system, text in (("7", "rain and wind"), (HOSTILE, "nothing")):
-        lines = [json.dumps({"case_id": case, "answer_text": text}) for case in ("007", "8")]
-        Path("answers", f"{system}.jsonl").write_text("\n".join(lines))
-    criteria = [{"text": "Names rain", "weight": 3}, "NA", {"text": "- gone", "weight": 0}]
-    lines = [json.dumps({"case_id": case, "question": f"{case}?", "criteria": criteria}) for case in ("007", "8")]
-    Path("tests.jsonl").write_text("\n".join(lines))
-    return {"answers": "answers", "tests": "tests.jsonl"}
+def test_tables_hold_what_the_files_hold_and_become_data_frames(files):
+    run = scholareval.score(**files, quiet=True)
+    assert run.path.parent == Path("runs") and scholareval.load(run.path).manifest["status"] == "complete"
+    for table, rows in ((run.scores, 4), (run.calls, 12), (run.items, 16), (run.summary, 2)):
+        assert len(table) == rows and table.columns[0] == "system" and all(isinstance(row, dict) for row in table)
+    assert run.scores.columns[:2] == ["system", "case_id"]
+    # Weights 3/4 and 1/4; the baseline finds "rain" in one of two answers, and "NA" in none.
+    assert sorted(row["lexical_score"] for row in run.scores) == [0.0, 0.0, 0.75, 0.75]
+    assert set(run.items.column("case_id")) == {"007", "8"} and {"NA", "- gone"} < set(run.items.column("text"))
+    assert run.summary.column("system") == ["7", HOSTILE] and run.summary.column("lexical_score") == [0.75, 0.0]
+    with pytest.raises(KeyError, match="no column 'scor'; there are system"):
+        run.summary.column("scor")
+    comparison = scholareval.compare(run, str(run.path), anyway=True, quiet=True)
+    assert len(comparison.rows) == len(comparison.systems) + len(comparison.pairs) and len(comparison.pairs) > 0
+    assert set(comparison.systems.column("kind")) == {"system"} and "difference_flag" in comparison.pairs.columns
+    assert isinstance(comparison.pairs[0]["difference"], float) and comparison.systems[0]["difference"] is None
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_hold_what_the_files_hold(files, library, monkeypatch):
+def test_a_table_becomes_a_data_frame(files, library):
     pytest.importorskip(library)
-    if library == "polars":
-        monkeypatch.setitem(sys.modules, "pandas", None)
     run = scholareval.score(**files, quiet=True)
-    assert run.path.parent == Path("runs") and scholareval.load(run.path).manifest["status"] == "complete"
-    for frame, rows in ((run.scores, 4), (run.calls, 12), (run.items, 16), (run.summary, 2)):
-        assert type(frame).__module__.startswith(library) and len(frame) == rows
-    # Weights 3/4 and 1/4; the baseline finds "rain" in one of two answers, and "NA" in none.
-    assert sorted(run.scores["lexical_score"]) == [0.0, 0.0, 0.75, 0.75]
-    assert set(run.items["case_id"]) == {"007", "8"} and {"NA", "- gone"} < set(run.items["text"])
-    assert list(run.summary["system"]) == ["7", HOSTILE] and list(run.summary["lexical_score"]) == [0.75, 0.0]
-    comparison = scholareval.compare(run, str(run.path), anyway=True, quiet=True)
-    assert len(comparison.frame) == len(comparison.systems) + len(comparison.pairs) and len(comparison.pairs) > 0
-    assert set(comparison.systems["kind"]) == {"system"} and "difference_flag" in comparison.pairs.columns
+    for table in (run.scores, run.calls, run.items, run.summary, scholareval.compare(run, quiet=True).pairs):
+        frame = getattr(table, library)()
+        assert type(frame).__module__.startswith(library) and len(frame) == len(table)
+        assert list(frame.columns) == table.columns
+    assert sorted(getattr(run.scores, library)()["lexical_score"]) == [0.0, 0.0, 0.75, 0.75]
 
 
 def test_notebooks_show_tables_in_which_hostile_names_are_escaped(files):
@@ -147,6 +107,9 @@ def test_rewards_keep_the_order_and_give_none_for_an_unscored_answer(files, judg
         scholareval.rewards([("why?", "rain", [wind])], **judge)
     with pytest.raises(scholareval.Usage, match="no judge"):
         scholareval.reward(*items[0])
+    # a missing answer is not asked about, and has no 0
+    assert scholareval.rewards([items[3], ("why?", None, "Names it"), ("why?", float("nan"), "x")], **judge) == [1.0, None, None]
+    assert scholareval.rewards([("why?", None, "Names it")], model="none") == [None]
     assert scholareval.reward(*items[3], judge="lexical") == 0.0
     with pytest.raises(scholareval.JudgeUnavailable, match="no judge answers"):
         scholareval.reward(*items[0], model="x", base_url="localhost:9", retries=0)

@@ -53,6 +53,7 @@ mod prompts;
 mod prompts_cs2;
 mod prompts_graded;
 mod prompts_injection;
+mod python_options;
 mod python_replies;
 mod readme;
 mod real_data;
