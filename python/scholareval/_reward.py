@@ -138,6 +138,13 @@ async def arewards(
     return _values([None if item.answer is None else next(judged) for item in checked])
 
 
+async def ajudge(question: Question, answer: str, rubric: Rubric, options: Mapping[str, Any]) -> Judged:
+    """`areward` with the criteria, and with the reason in place of an exception where an answer could not be judged."""
+    settings = _settings(options, out=None, judge=options.get("judge"))
+    (judged,) = await _BATCHES.gather(settings, [_checked((question, answer, rubric), "item")])
+    return judged
+
+
 @dataclass
 class _Checked:
     """An item as the program reads it, and its name in errors."""
@@ -148,11 +155,22 @@ class _Checked:
     criteria: Any
 
 
-class _Judged(NamedTuple):
-    """What became of an answer: its value, or why it has none (empty: an option left it out)."""
+class Judged(NamedTuple):
+    """The result for an answer: its value, or why it has none (empty: an option left it out), and its criteria."""
 
     value: float | None
     reason: str = ""
+    # By name: `text`, `weight`, `tags`, `value`, `feedback`, `unscored`, without those that are empty.
+    criteria: Mapping[str, Mapping[str, Any]] = {}
+
+    def of_tag(self, tag: str) -> float | None:
+        """The value over the criteria with this tag: weighted credits by the positive weights, as in scores by tag."""
+        tagged = [one for one in self.criteria.values() if tag in one.get("tags", ())]
+        positive = sum(max(one["weight"], 0.0) for one in tagged)
+        credits = [one.get("value") for one in tagged]
+        if positive == 0 or None in credits:
+            return None
+        return float(sum(one["weight"] * one["value"] for one in tagged) / positive)
 
 
 @dataclass(frozen=True)
@@ -226,7 +244,7 @@ class _RewardRun:
         line = _PLACE.sub(lambda match: self._items[int(match.group(1)) - 1].name, line)
         return line.replace(f"{self._folder}/", "")
 
-    def results(self, output: Output) -> list[_Judged]:
+    def results(self, output: Output) -> list[Judged]:
         """The results in the order of the items."""
         if output.run is None:
             raise ScholarevalError("the program recorded no run: leave out dry_run")
@@ -242,15 +260,15 @@ class _RewardRun:
 _PLACE = re.compile(r"\S*(?:rubrics|answers)\.jsonl:(\d+)(?: \(case \d+\))?")
 
 
-def _judged(record: Mapping[str, Any]) -> _Judged:
+def _judged(record: Mapping[str, Any]) -> Judged:
     """The result in a line of scores."""
     value = record.get("score", record.get("lexical_score"))
-    details = record.get("details", {}).values()
-    reasons = {detail["unscored"]["message"] for detail in details if "unscored" in detail}
-    return _Judged(value, "" if value is not None else ", ".join(sorted(reasons)))
+    criteria = record.get("details", {})
+    reasons = {one["unscored"]["message"] for one in criteria.values() if "unscored" in one}
+    return Judged(value, "" if value is not None else ", ".join(sorted(reasons)), criteria)
 
 
-def _values(judged: Sequence[_Judged | None]) -> list[float | None]:
+def _values(judged: Sequence[Judged | None]) -> list[float | None]:
     """The values, unless no answer has one."""
     asked = [one for one in judged if one is not None]
     if asked and all(one.value is None for one in asked):
@@ -259,9 +277,9 @@ def _values(judged: Sequence[_Judged | None]) -> list[float | None]:
     return [None if one is None else one.value for one in judged]
 
 
-async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[_Judged | ScholarevalError]:
+async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[Judged | ScholarevalError]:
     """The result of each item, or the error that is its own."""
-    results: list[_Judged | ScholarevalError | None] = [None] * len(items)
+    results: list[Judged | ScholarevalError | None] = [None] * len(items)
     left = list(range(len(items)))
     while left:
         # Their names say which items the program refuses.
@@ -279,7 +297,7 @@ async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[_
             left = [index for index in left if index not in refused]
         except TooManyUnscored as error:
             # None of them has a value, which each await says for itself.
-            judged = [_Judged(None, str(error))] * len(left)
+            judged = [Judged(None, str(error))] * len(left)
             results = _filled(results, left, judged)
             left = []
         else:
@@ -289,8 +307,8 @@ async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[_
 
 
 def _filled(
-    results: Sequence[_Judged | ScholarevalError | None], places: Sequence[int], judged: Sequence[_Judged]
-) -> list[_Judged | ScholarevalError | None]:
+    results: Sequence[Judged | ScholarevalError | None], places: Sequence[int], judged: Sequence[Judged]
+) -> list[Judged | ScholarevalError | None]:
     """The results with those of these places."""
     filled = list(results)
     for index, result in zip(places, judged):
@@ -308,4 +326,4 @@ def _faults(message: str) -> dict[int, str]:
     return faults
 
 
-_BATCHES = Batches[_Settings, _Checked, _Judged](_judge_batch)
+_BATCHES = Batches[_Settings, _Checked, Judged](_judge_batch)
