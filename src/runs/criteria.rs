@@ -3,27 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::people::PeopleLabels;
+use super::people::RunLabels;
 use super::run_set::RunSet;
 use crate::analysis::comparison::are_pairs;
 use crate::analysis::{Criteria, criteria};
 use crate::domain::ScoredAnswer;
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 
 /// Statistics of every criterion, with its agreement with the item labels in these files.
 ///
 /// # Errors
 /// When labels cannot be read, are of no criterion in the run, or are given for several runs.
 pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
-    if !labels.is_empty() && set.runs.len() > 1 {
-        let what =
-            "--labels needs a single run: in several, a label may be of more than one answer";
-        return Err(Error::Settings(what.to_owned()));
-    }
-    let people = PeopleLabels::load(labels, &set.runs)?;
-    let raters = match people.together() {
+    let people = RunLabels::load(labels, &set.runs)?;
+    let raters = match people.together {
         Some(together) => vec![together],
-        None => people.labels().raters.clone(),
+        None => people.raters,
     };
     // What pairs are compared by says nothing of single answers.
     let single = set.runs.iter().filter(|run| !are_pairs(&run.scored));
@@ -37,6 +32,6 @@ pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
         let hint = "write system, case_id and item (the criterion's name) as in items.csv";
         return Err(fault.hint(hint).into());
     }
-    criteria.notes.extend(people.labels().notes.iter().cloned());
+    criteria.notes.extend(people.notes);
     Ok(criteria)
 }

@@ -29,6 +29,7 @@ pub use label::{
     Dispute, DisputedLabel, LabelCandidate, LabelCandidates, LabelOptions, LabelRound, disputes,
     label_round, mentions, plain_name,
 };
+pub use people::RunLabels;
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};

@@ -5,9 +5,40 @@ use std::path::{Path, PathBuf};
 use super::label::{Unblinded, is_label_file, unblind};
 use crate::analysis::rater_agreement::ItemScale;
 use crate::dataset::{Labels, SHEET_FILE, TEXTS_FILE, load_labels};
-use crate::domain::Rater;
+use crate::domain::{Note, Rater};
 use crate::error::{Error, InputFault, Result};
 use crate::record::RecordedRun;
+
+/// People's labels of the answers of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunLabels {
+    /// The raters.
+    pub raters: Vec<Rater>,
+    /// What they said together, where that is not the mean of the raters: of some items a label was adjudicated.
+    pub together: Option<Rater>,
+    /// Notes on how the files were read.
+    pub notes: Vec<Note>,
+}
+
+impl RunLabels {
+    /// Reads these files of labels, in any form that `agree` reads; without files there are no labels.
+    ///
+    /// # Errors
+    /// When they cannot be read, do not fit the run, or are given for several runs.
+    pub fn load(paths: &[PathBuf], runs: &[RecordedRun]) -> Result<Self> {
+        if !paths.is_empty() && runs.len() > 1 {
+            let what =
+                "--labels needs a single run: in several, a label may be of more than one answer";
+            return Err(Error::Settings(what.to_owned()));
+        }
+        let people = PeopleLabels::load(paths, runs)?;
+        Ok(Self {
+            raters: people.labels().raters.clone(),
+            together: people.together(),
+            notes: people.labels().notes.clone(),
+        })
+    }
+}
 
 /// How names of downloads begin.
 const DOWNLOAD_PREFIX: &str = "labels-";

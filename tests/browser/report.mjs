@@ -1,19 +1,23 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile|faults]
+//   node report.mjs PAGE.html [hostile|faults|labels]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { chromium } = createRequire(`${resolve(process.env.PLAYWRIGHT_DIR)}/`)("playwright-core");
+const require = createRequire(`${resolve(process.env.PLAYWRIGHT_DIR)}/`);
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const url = pathToFileURL(resolve(process.argv[2])).href;
 const hostile = process.argv[3] === "hostile";
 const faults = process.argv[3] === "faults";
+const labels = process.argv[3] === "labels";
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -109,6 +113,18 @@ function faint() {
   return [...found.values()];
 }
 
+/** What axe finds, one line each; with what it cannot decide where nothing has to scroll sideways. */
+async function axeFindings(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    // What is below the bar at the top of the window counts as covered.
+    scrollTo(0, 0);
+    const { violations, incomplete } = await globalThis.axe.run(document, { resultTypes: ["violations", "incomplete"] });
+    const scrolls = [...document.querySelectorAll(".wide, .columns, .raw")].some((box) => box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight);
+    return [...violations, ...(scrolls ? [] : incomplete)].flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 120)}`));
+  });
+}
+
 const checks = {
   async "the leaderboard stands there without a script"() {
     const page = await tab(url, { javaScriptEnabled: false });
@@ -142,8 +158,9 @@ const checks = {
     assert.ok(numbers.length > 0);
     assert.deepEqual(numbers, [...numbers].sort((a, b) => b - a));
     assert.match(new URL(page.url()).hash, /sort=-delta/);
-    await page.selectOption("#first", "1");
-    await page.selectOption("#second", "0");
+    const [first, second] = await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).metrics[0].order);
+    await page.selectOption("#first", String(second));
+    await page.selectOption("#second", String(first));
     assert.match(new URL(page.url()).hash, /pair=/);
     await isClean(page);
     await page.context().close();
@@ -201,7 +218,7 @@ const checks = {
     const page = await tab(url, { permissions: ["clipboard-read", "clipboard-write"] });
     const systems = await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).systems.length);
     assert.equal(await page.locator(".scorecard tbody tr").count(), systems);
-    assert.match(await page.locator(".judged").innerText(), /\d{4}-\d\d-\d\d/);
+    assert.match(await page.locator(".basis").innerText(), /\d{4}-\d\d-\d\d/);
     const last = page.locator(".scorecard thead a").last();
     const key = await last.getAttribute("data-key");
     await last.click();
@@ -226,6 +243,65 @@ const checks = {
       assert.deepEqual(await page.evaluate(faint), [], `case, ${colorScheme}`);
       await page.context().close();
     }
+  },
+
+  async "axe finds nothing at any width, light or dark, in the overview and in a case"() {
+    for (const width of [1440, 800, 400]) {
+      for (const colorScheme of ["light", "dark"]) {
+        const page = await tab(url, { viewport: { width, height: 900 }, colorScheme });
+        await heatmap(page);
+        assert.deepEqual(await axeFindings(page), [], `overview, ${width}, ${colorScheme}`);
+        await rows(page).first().locator("th").click();
+        await page.locator("#case .answer").first().waitFor();
+        await page.locator(".open-part").first().click();
+        assert.deepEqual(await axeFindings(page), [], `case, ${width}, ${colorScheme}`);
+        await page.context().close();
+      }
+    }
+  },
+
+  async "a heading that is a sign is explained on focus and on hover"() {
+    const page = await tab(url);
+    const heading = page.locator("section.metric:not([hidden]) thead abbr").first();
+    for (const show of ["focus", "hover"]) {
+      assert.equal(await page.locator("#tip").isVisible(), false);
+      await heading[show]();
+      assert.ok((await page.locator("#tip").innerText()).length > 10);
+      assert.equal(await heading.getAttribute("aria-describedby"), "tip");
+      await page.keyboard.press("Escape");
+      await heading.blur();
+    }
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "a line of the criteria leads to its cases"() {
+    const page = await tab(url);
+    await heatmap(page);
+    const group = page.locator("#criteria tr.group[data-of]").first();
+    await group.locator("a").click();
+    await page.locator("#cases-of").waitFor();
+    assert.match(await page.locator("#cases-of").innerText(), /Credit for|fault/);
+    const means = async (line) => (await line.locator("td").allInnerTexts()).map((text) => Number(text.replace(/[^0-9.]/g, "") || 0));
+    const shown = await page.evaluate(() => [...document.querySelectorAll("#heat tbody tr")].map((tr) => [...tr.querySelectorAll("td.known")].map((td) => Number(td.textContent))));
+    const [mean] = await means(group);
+    const first = shown.map((values) => values[0]).filter((value) => value !== undefined);
+    assert.ok(mean >= Math.min(...first) - 1 && mean <= Math.max(...first) + 1, `${mean} is no mean of ${first}`);
+    await page.locator("#cases-of button").click();
+    assert.equal(await page.locator("#cases-of").isVisible(), false);
+    const single = page.locator("#criteria tr[data-case]").first();
+    if (await single.count()) {
+      if (!(await single.isVisible())) await page.locator("#criteria tbody", { has: page.locator("tr[data-case]") }).first().locator(".fold").click();
+      const text = await single.locator("a").innerText();
+      await single.locator("td[data-system]").last().click();
+      await page.locator('#case .open-part[aria-expanded="true"]').waitFor();
+      const opened = await page.locator('#case .open-part[aria-expanded="true"]').innerText();
+      assert.ok(opened.includes(text) || opened.includes("for the criterion above"), opened);
+      await page.reload();
+      await page.locator('#case .open-part[aria-expanded="true"]').waitFor();
+    }
+    await isClean(page);
+    await page.context().close();
   },
 
   async "a link restores case, systems and metric"() {
@@ -368,6 +444,25 @@ if (faults) {
     assert.ok(met.width > 10 && met.image.includes("gradient") && !success.image.includes("gradient"));
     assert.notEqual(met.number, success.number);
     assert.equal(unmet.number, success.number);
+    await isClean(page);
+    await page.context().close();
+  };
+}
+
+if (labels) {
+  checks["people stand with the judge, and the cases where they differ are found"] = async () => {
+    const page = await tab(url);
+    await heatmap(page);
+    const all = await rows(page).count();
+    await page.selectOption("#only", "differ");
+    const differing = await rows(page).count();
+    assert.ok(differing > 0 && differing < all, `${differing} of ${all}`);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .answer").first().waitFor();
+    assert.ok((await page.locator("#case .people").count()) > 0);
+    assert.match(await page.locator("#case .people.warn").first().innerText(), /^people: [0-9.]+$/);
+    await page.locator(".parts tr", { has: page.locator(".people.warn") }).first().locator(".open-part").click();
+    assert.match(await page.locator(".detail:visible").innerText(), /\(person\)/);
     await isClean(page);
     await page.context().close();
   };

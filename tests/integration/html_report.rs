@@ -145,10 +145,48 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
     let page = work.read("report.html");
     assert!(page.contains(&format!("title=\"{}\"", "x".repeat(240))));
     // Headings that are signs have a tooltip.
-    let heading =
-        "<abbr title=\"cases where the first system is better (win), equal (tie), worse (loss)\">";
+    let heading = "<abbr tabindex=\"0\" title=\"cases where the first system is better (win), equal (tie), worse (loss)\">";
     assert!(page.contains(heading));
     browse(work.path("report.html"), &[]);
+}
+
+#[test]
+fn labels_of_people_stand_with_the_judge_in_a_browser() {
+    let work = Workspace::new(&["plain", "other"], 3);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &[]).exits_with(0);
+    let judged = work.read("out/scores.jsonl");
+    let score: serde_json::Value = serde_json::from_str(judged.lines().next().unwrap()).unwrap();
+    let details = score["details"].as_object().unwrap();
+    let (item, detail) = details
+        .iter()
+        .find(|(_, detail)| detail["kind"] == "property")
+        .unwrap();
+    let value = detail["value"].as_f64().unwrap();
+    let far = if value > 0.5 { 0.0 } else { 1.0 };
+    // Far from the judge in the first case, its own value in the second; of the third nothing.
+    let labels = format!(
+        "system,case_id,item,rater,value\nplain,c1,{item},ann,{far}\nplain,c1,{item},ben,{far}\nother,c2,{item},ann,{value}\n"
+    );
+    work.write("labels.csv", &labels);
+    work.run(&["report", "out", "--labels", "labels.csv"])
+        .exits_with(0);
+    browse(work.path("report.html"), &["labels"]);
+    work.run(&["rescore", "out", "--out", "second"])
+        .exits_with(0);
+    work.run(&["report", "out", "second", "--labels", "labels.csv"])
+        .exits_with(3)
+        .says(&["--labels needs a single run"]);
+}
+
+#[test]
+fn an_unfinished_run_says_on_how_many_cases_its_verdict_rests() {
+    let work = Workspace::new(&["plain", "other"], 3);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &["--slice", "1/2"]).exits_with(0);
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    assert!(page.contains("unfinished: rests on "), "no warning");
 }
 
 #[test]

@@ -35,6 +35,9 @@ pub struct CriteriaGroup<'a> {
     pub heading: String,
     /// Whether they are faults: criteria with a negative weight, whose credit says how often they were found.
     pub is_fault: bool,
+    /// Whether every answer is asked them: such criteria, as length and citations, have little in common, so that their mean
+    /// says nothing.
+    pub is_of_every_answer: bool,
     /// The criteria, in the order of the rubric.
     pub rows: Vec<CriterionRow<'a>>,
 }
@@ -217,6 +220,7 @@ impl<'a> GridBuilder<'a> {
             scorer: key.scorer,
             heading: key.heading.clone(),
             is_fault: key.is_fault,
+            is_of_every_answer: rank == GroupRank::OfEveryCase,
             rows: Vec::new(),
         };
         self.groups.push((rank, group));

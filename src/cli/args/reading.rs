@@ -199,6 +199,8 @@ Examples:
     scholareval report runs/2026-11-20 --out report.html
   Two runs side by side, scores only (small enough for a mail):
     scholareval report run1 run2 --out report.html --no-answers
+  What people said with the judge, and where the two differ:
+    scholareval report runs/2026-11-20 --labels labels.csv
   Links lead to a case: report.html#case=ID&systems=a,b";
 
 /// The runs and the page.
@@ -210,6 +212,9 @@ pub struct ReportArgs {
     /// The page to write
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
+    /// Labels of people, shown with the judge's: tables (CSV, JSON lines or a JSON list), or the directory of a sheet of label
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub labels: Vec<PathBuf>,
     /// Scores only: omit answers, sources and judges' replies
     #[arg(long)]
     pub no_answers: bool,

@@ -41,6 +41,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
     };
     let code = score::run(&settings, context)?;
     let page = ReportArgs {
+        labels: Vec::new(),
         runs: vec![out],
         out: dir.join("report.html"),
         no_answers: false,

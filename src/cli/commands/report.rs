@@ -8,6 +8,7 @@ use super::CommandContext;
 use crate::analysis::comparison::{
     ComparisonDepth, ComparisonOptions, MOST_PAIRS, SEED, pair_count,
 };
+use crate::analysis::criteria_grid;
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
@@ -16,7 +17,7 @@ use crate::files::write_bytes;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
-use crate::runs::{RunSet, criteria_of};
+use crate::runs::{RunLabels, RunSet, criteria_of};
 use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
@@ -31,45 +32,31 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
+    let labels = if args.labels.is_empty() {
+        None
+    } else {
+        Some(RunLabels::load(&args.labels, &set.runs)?)
+    };
     let observations = set.observe()?;
-    let pairs = pair_count(observations.systems.len(), false);
     let mut options = ComparisonOptions::seeded(SEED);
+    let pairs = pair_count(observations.systems.len(), false);
     if pairs > MOST_PAIRS {
         options.depth = ComparisonDepth::Means;
     }
     let comparison = set.compare(&observations, &options);
-    let mut calls = Vec::new();
-    let mut call_count = 0;
-    for run in &set.runs {
-        // Read even when they are not kept: the page shows their number, and reading to the end
-        // checks the file against the manifest.
-        let (of_run, count) = calls_of(run, with_answers)?;
-        calls.push(of_run);
-        call_count += count;
-    }
-    let mut left_out = Vec::from_iter(left_out(answers, args.no_answers));
-    if with_answers {
-        for run in set.runs.iter().filter(|run| run.items.is_empty()) {
-            left_out.push(format!(
-                "{} was made with --no-inputs: the page has no answers of it.",
-                run.name
-            ));
-        }
-    }
-    if options.depth == ComparisonDepth::Means {
-        left_out.push(format!(
-            "{} pairs of systems: the page has means without tests; compare --baseline SYSTEM tests the pairs of one system.",
-            grouped(pairs as u64)
-        ));
-    }
+    let (calls, call_count) = calls_of_runs(&set.runs, with_answers)?;
+    let left_out = left_out(&set.runs, answers, args.no_answers, pairs);
     if !args.no_answers {
         for text in &left_out {
             context.note(&format!("note: {text}"));
         }
     }
+    let scored: Vec<_> = set.runs.iter().map(|run| run.scored.as_slice()).collect();
     let page = html::page(&HtmlReport {
         comparison: &comparison,
-        criteria: &criteria_of(&set, &[])?,
+        labels: labels.as_ref(),
+        criteria: &criteria_of(&set, &args.labels)?,
+        grid: &criteria_grid(&scored, &comparison.systems),
         observations: &observations,
         runs: &set.runs,
         calls,
@@ -88,8 +75,28 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     write_stdout(line.as_bytes())
 }
 
+/// What the page does not have, in sentences.
+fn left_out(runs: &[RecordedRun], answers: u64, no_answers: bool, pairs: usize) -> Vec<String> {
+    let mut left_out = Vec::from_iter(without_texts(answers, no_answers));
+    if left_out.is_empty() {
+        for run in runs.iter().filter(|run| run.items.is_empty()) {
+            left_out.push(format!(
+                "{} was made with --no-inputs: the page has no answers of it.",
+                run.name
+            ));
+        }
+    }
+    if pairs > MOST_PAIRS {
+        left_out.push(format!(
+            "{} pairs of systems: the page has means without tests; compare --baseline SYSTEM tests the pairs of one system.",
+            grouped(pairs as u64)
+        ));
+    }
+    left_out
+}
+
 /// Why the page has no texts, if it has none.
-fn left_out(answers: u64, no_answers: bool) -> Option<String> {
+fn without_texts(answers: u64, no_answers: bool) -> Option<String> {
     if no_answers {
         let text = "Made with --no-answers: the page has scores only, without answers and replies.";
         return Some(text.to_owned());
@@ -102,6 +109,20 @@ fn left_out(answers: u64, no_answers: bool) -> Option<String> {
         grouped(answers),
         grouped(MOST_ANSWERS_WITH_TEXTS)
     ))
+}
+
+/// The judges' calls of each run, if they are kept, and the number of all.
+fn calls_of_runs(runs: &[RecordedRun], keeps: bool) -> Result<(Vec<Vec<CallRecord>>, usize)> {
+    let mut calls = Vec::new();
+    let mut all = 0;
+    for run in runs {
+        // Read even when they are not kept: the page shows their number, and reading to the end
+        // checks the file against the manifest.
+        let (of_run, count) = calls_of(run, keeps)?;
+        calls.push(of_run);
+        all += count;
+    }
+    Ok((calls, all))
 }
 
 /// The judges' calls, if they are kept, and their number; none if a run does not record them.
@@ -154,8 +175,8 @@ mod tests {
 
     #[test]
     fn a_page_of_very_many_answers_has_scores_only_and_says_so() {
-        assert_eq!(left_out(20_000, false), None);
-        let text = left_out(20_001, false).unwrap();
+        assert_eq!(without_texts(20_000, false), None);
+        let text = without_texts(20_001, false).unwrap();
         assert_eq!(
             text,
             "20,001 answers: the page has their scores only; up to 20,000 it has texts and replies, too."

@@ -23,4 +23,4 @@ pub(super) use pairwise::{comparison_notes, orders_table};
 pub(super) use render::comparison_page;
 pub use render::{comparison_table, comparison_text};
 pub(super) use tables::{metric_name, pairs_table, systems_table};
-pub(super) use verdict::verdicts;
+pub(super) use verdict::{verdict_statements, verdicts};

@@ -1,13 +1,38 @@
 //! The verdict of a comparison, in one or two sentences.
 
 use super::tables::metric_name;
-use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::report::numbers::shown_difference;
 use crate::report::table::Format;
 use crate::stats::Interval;
 
 /// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
+
+/// A statement of a verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::report) struct Statement {
+    /// `careful scores higher than brief`.
+    pub(in crate::report) words: String,
+    /// `+3.4 [0.2, 6.6], p = 0.011`; empty for statements on several pairs.
+    pub(in crate::report) evidence: String,
+}
+
+impl Statement {
+    fn without_evidence(words: String) -> Self {
+        Self {
+            words,
+            evidence: String::new(),
+        }
+    }
+
+    fn as_text(&self) -> String {
+        if self.evidence.is_empty() {
+            return self.words.clone();
+        }
+        format!("{} ({})", self.words, self.evidence)
+    }
+}
 
 /// The verdict on each metric, one line each, with the metric's name: a card may show other columns before it. Metrics without
 /// a significant difference share a line.
@@ -87,17 +112,55 @@ impl VerdictWords {
 
 /// Which systems differ significantly. Empty for one system.
 pub(super) fn verdict(metric: &MetricComparison, words: VerdictWords) -> String {
+    let statements = statements(metric, words);
+    if statements.is_empty() {
+        return String::new();
+    }
+    let texts: Vec<String> = statements.iter().map(Statement::as_text).collect();
+    format!("{}.", texts.join("; "))
+}
+
+/// The statements of the verdict on a metric; of a single system its mean. Empty if nothing has a value.
+pub(in crate::report) fn verdict_statements(
+    comparison: &Comparison,
+    metric: &MetricComparison,
+) -> Vec<Statement> {
+    if let [only] = &metric.systems[..] {
+        return Vec::from_iter(mean_of(metric, only));
+    }
+    statements(metric, VerdictWords::of(comparison, metric))
+}
+
+/// The mean of a system, `careful has a mean of 77.6%`.
+fn mean_of(metric: &MetricComparison, system: &SystemMean) -> Option<Statement> {
+    let format = Format::of_mean(metric.metric.unit);
+    let mean = format.show(system.mean?);
+    let sign = if format == Format::Percent { "%" } else { "" };
+    let interval = system.interval;
+    let ends = interval.map(|ends| format!("95% interval {}", format.show_interval(ends)));
+    Some(Statement {
+        words: format!("{} has a mean of {mean}{sign}", system.label),
+        evidence: ends.unwrap_or_default(),
+    })
+}
+
+fn statements(metric: &MetricComparison, words: VerdictWords) -> Vec<Statement> {
     let tested = tested(metric);
     let significant: Vec<&PairComparison> =
         tested.iter().copied().filter(|pair| pair.differs).collect();
     match (&significant[..], &tested[..]) {
-        (_, []) => String::new(),
+        (_, []) => Vec::new(),
         ([], [only]) => {
             let [first, second] = labels(metric, only);
-            let evidence = evidence(metric, only, words);
-            format!("{first} and {second} do not differ significantly ({evidence}).")
+            vec![Statement {
+                words: format!("{first} and {second} do not differ significantly"),
+                evidence: evidence(metric, only, words),
+            }]
         }
-        ([], _) => "No pair differs significantly.".to_owned(),
+        ([], _) => {
+            let words = "No pair differs significantly".to_owned();
+            vec![Statement::without_evidence(words)]
+        }
         (significant, tested) => differences(metric, significant, tested.len(), words),
     }
 }
@@ -108,21 +171,24 @@ fn differences(
     significant: &[&PairComparison],
     all: usize,
     words: VerdictWords,
-) -> String {
-    let mut named = Vec::new();
+) -> Vec<Statement> {
+    let mut statements = Vec::new();
     for pair in significant.iter().take(NAMED) {
         let [first, second] = labels(metric, pair);
-        let evidence = evidence(metric, pair, words);
-        named.push(format!("{first} {} {second} ({evidence})", words.as_str()));
+        statements.push(Statement {
+            words: format!("{first} {} {second}", words.as_str()),
+            evidence: evidence(metric, pair, words),
+        });
     }
     let others = all - significant.len();
-    let rest = match (significant.len() - named.len(), others) {
-        (0, 0) => String::new(),
-        (0, 1) => "; the other pair does not differ significantly".to_owned(),
-        (0, _) => "; no other pair differs significantly".to_owned(),
-        (more, _) => format!("; significant differences in {more} more of the {all} pairs"),
+    let rest = match (significant.len() - statements.len(), others) {
+        (0, 0) => return statements,
+        (0, 1) => "the other pair does not differ significantly".to_owned(),
+        (0, _) => "no other pair differs significantly".to_owned(),
+        (more, _) => format!("significant differences in {more} more of the {all} pairs"),
     };
-    format!("{}{rest}.", named.join("; "))
+    statements.push(Statement::without_evidence(rest));
+    statements
 }
 
 /// The labels of a pair.

@@ -8,7 +8,7 @@ function answerText(entry, asWritten) {
   const { text, cites } = entry;
   const own = entry.own ?? text.length;
   const raw = asWritten || text.length > longestMarkdown;
-  const box = make("div", { class: raw ? "answer text" : "answer markdown", tabindex: "0", role: "region", "aria-label": "Answer" });
+  const box = make("div", { class: raw ? "answer text" : "answer markdown" });
   let next = 0;
   const put = (element, from, to) => {
     for (let at = from; at < to; ) {

@@ -7,14 +7,18 @@ function showCase() {
   const columns = state.systems ?? firstSystems(null);
   const entry = cases[state.case];
   const isNew = casePage.shown !== state.case;
-  if (isNew) casePage.open.clear();
+  if (isNew) {
+    casePage.open.clear();
+    if (state.part) casePage.open.add(state.part);
+  }
   casePage.shown = state.case;
   const title = make("h1", { tabindex: "-1", dir: "auto" }, entry.question || entry.id);
-  byId("case").replaceChildren(caseBar(entry), title, systemChoice(block, columns), ...partTables(block, columns), ...answers(block, columns));
+  byId("case").replaceChildren(caseBar(entry), title, systemChoice(block, columns), ...preferenceLines(block), ...partTables(block, columns), ...answers(block, columns));
   document.title = `${(entry.question || entry.id).slice(0, 80)} · scholareval`;
   if (isNew) {
     scrollTo(0, 0);
     title.focus({ preventScroll: true });
+    if (state.part) document.querySelector('.open-part[aria-expanded="true"]')?.scrollIntoView({ block: "center" });
   }
 }
 
@@ -36,7 +40,7 @@ function stepCase(step) {
 }
 
 function closeCase() {
-  go({ case: null, systems: null }, false);
+  go({ case: null, part: null, systems: null }, false);
 }
 
 function systemChoice(block, columns) {
@@ -53,6 +57,14 @@ function systemChoice(block, columns) {
     box.append(make("label", {}, input, " ", named(place), block.systems[place] ? "" : " (no answer)"));
   }
   return box;
+}
+
+/** Which answers people prefer. */
+function preferenceLines(block) {
+  return block.preferences.map(({ rater, systems: [one, other], is_tie: isTie, differs }) => {
+    const words = isTie ? [named(one), " and ", named(other), " are equally good"] : [named(one), " is better than ", named(other)];
+    return make("p", { class: differs ? "says warn" : "says" }, make("span", { class: "who" }, `${rater}: `), words, differs && "; the judge scores them the other way round");
+  });
 }
 
 // --- components and their scores ---
@@ -76,7 +88,7 @@ function partTable(scorer, block, columns) {
   for (const name of new Set(scores.flatMap((score) => [...(score?.sums.keys() ?? [])]))) {
     const label = [name, name.endsWith("ann_score") && make("span", { class: "kind" }, " criteria and their snippets only")];
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share", columns[at])))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share"), body.childElementCount === 0 && peopleLine(block.systems[columns[at]], "", null)))));
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
@@ -101,9 +113,9 @@ function faultBar(value) {
   return [make("div", { class: "score fault" }, make("b", {}, figure(-value, "share")), share), words];
 }
 
-function scoreBar(value, unit, system) {
+function scoreBar(value, unit) {
   if (value === null) return make("span", { class: "quiet" }, "–");
-  const bar = make("div", { class: `score c${system % 10}` }, make("b", {}, figure(value, unit)));
+  const bar = make("div", { class: "score" }, make("b", {}, figure(value, unit)));
   if (unit !== "count") {
     const share = make("i", { "aria-hidden": "true" });
     share.style.setProperty("--v", Math.max(0, Math.min(1, unit === "grade" ? (value - 1) / 4 : value)).toFixed(3));
@@ -134,9 +146,10 @@ function partRows(name, part, table) {
     const scored = score?.parts.get(name);
     if (!scored) return make("td", { class: "quiet" }, score ? "–" : "");
     if (scored.value === null) return make("td", { class: "warn", title: scored.unscored?.message }, "unscored");
-    if (isFault) return make("td", {}, faultBar(scored.value));
+    if (isFault) return make("td", {}, faultBar(scored.value), peopleLine(block.systems[columns[at]], name, own));
+    const people = peopleLine(block.systems[columns[at]], name, own);
     const length = part.kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
-    return make("td", {}, scoreBar(scored.value, own, columns[at]), length !== undefined && make("small", { class: "quiet" }, counted(length, "word")));
+    return make("td", {}, scoreBar(scored.value, own), people, length !== undefined && make("small", { class: "quiet" }, counted(length, "word")));
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight ? figure(weight, "share") : ""), cells);
   const detail = make("tr", { class: "detail" }, make("td", { colspan: columns.length + 1 + (weighted ? 1 : 0) }));
@@ -154,15 +167,26 @@ function partRows(name, part, table) {
   return [row, detail];
 }
 
+/** What people said of a component, or with an empty name of the whole answer: together on the scale of the unit, else each label. */
+function peopleLine(entry, name, unit) {
+  const given = entry?.people.get(name);
+  if (!given) return null;
+  const words = given.together === null || unit === null ? given.labels.map(([, value]) => String(value)).join(", ") : figure(given.together, unit);
+  return make("small", { class: given.differs ? "people warn" : "people" }, `people: ${words}`);
+}
+
+/** What each person said of a component. */
+const personLines = (entry, name) => (entry?.people.get(name)?.labels ?? []).map(([rater, value]) => make("p", { class: "says" }, make("span", { class: "who" }, `${rater} (person) `), make("b", {}, String(value))));
+
 /** What the judge said of a component, system by system. */
 function partDetail(name, part, isFault, scores, block, columns) {
   const snippets = block.snippets.get(name) ?? [];
   const shown = columns.map((place, at) => {
-    const column = make("div", { class: `column c${place % 10}` }, make("h3", {}, make("span", {}, named(place))));
+    const column = make("div", { class: "column" }, make("h3", {}, make("span", {}, named(place))));
     const own = scores[at]?.parts.get(name);
     if (own?.unscored) column.append(make("p", { class: "says warn" }, own.unscored.message));
     if (own?.feedback) column.append(make("p", { class: "says text" }, own.feedback));
-    column.append(...memberLines(scores[at], name, part.kind, isFault), ...replies(block.systems[place], name));
+    column.append(...personLines(block.systems[place], name), ...memberLines(scores[at], name, part.kind, isFault), ...replies(block.systems[place], name));
     if (column.childElementCount === 1) column.append(make("p", { class: "quiet" }, "Counted from the text, or no reply is kept."));
     return column;
   });
@@ -219,7 +243,7 @@ function looseReplies(block, columns) {
     return [place, entry, [...items].filter((item) => !names.some((name) => sameItem(item, name)))];
   });
   if (!lists.some(([, , items]) => items.length)) return [];
-  const column = ([place, entry, items]) => make("div", { class: `column c${place % 10}` }, make("h3", {}, make("span", {}, named(place))),
+  const column = ([place, entry, items]) => make("div", { class: "column" }, make("h3", {}, make("span", {}, named(place))),
     items.map((item) => make("details", {}, make("summary", {}, item), replies(entry, item))));
   return [make("details", {}, make("summary", {}, "Raw replies about single claims"), make("div", { class: "columns" }, lists.map(column)))];
 }

@@ -2,6 +2,9 @@
 
 const known = (value) => typeof value === "number";
 
+/** The values that the list shows: those of the metric, or of criteria. */
+const shownValues = () => (state.of === null ? metrics[state.metric] : core.criteria[state.of]);
+
 /** The systems in the order of the leaderboard. */
 function rankedSystems() {
   const order = metrics[state.metric]?.order ?? [];
@@ -10,7 +13,7 @@ function rankedSystems() {
 
 /** Of each case the values by system, their mean, spread and the difference of the pair. */
 function caseRow(place) {
-  const all = metrics[state.metric]?.values;
+  const all = shownValues()?.values;
   const values = rankedSystems().map((system) => all?.[system]?.[place] ?? null);
   const numbers = values.filter(known);
   const [first, second] = [state.first, state.second].map((system) => all?.[system]?.[place] ?? null);
@@ -23,9 +26,13 @@ function caseRow(place) {
   };
 }
 
+/** The cases in which the judge and people differ, where people labeled answers. */
+const differing = new Set(core.differ ?? []);
+
 const filters = {
   "": () => true,
   unscored: (row) => row.values.some((value) => Array.isArray(value)),
+  differ: (row) => differing.has(row.place),
   missing: (row) => row.values.some((value) => value === null),
 };
 
@@ -49,7 +56,8 @@ function orderedRows() {
 const listedCases = () => orderedRows().map((row) => row.place);
 
 function showCases() {
-  const metric = metrics[state.metric];
+  const metric = shownValues();
+  showWhose();
   for (const name of ["find", "sort", "only", "first", "second"]) if (byId(name).value !== String(state[name])) byId(name).value = state[name];
   const rows = orderedRows();
   const paired = systems.length > 1;
@@ -62,10 +70,22 @@ function showCases() {
   byId("heat-legend").replaceChildren("lowest value, quartiles, highest value:", ...[...new Set(quantiles)].map(swatch), unitNames[metric?.unit] ?? "");
   const scale = { shares, most: most || 1, unit: metric?.unit };
   const columns = rankedSystems();
-  const head = [make("th", { scope: "col", class: "question" }, "Case"), ...columns.map((system) => make("th", { scope: "col", class: "value" }, named(system))), paired && make("th", { scope: "col", class: "delta" }, "Δ")];
-  const table = make("table", { class: columns.length > 6 ? "heat many" : "heat", "aria-label": "Values by case and system" },
-    make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows.map((row) => heatRow(row, columns, paired, scale))));
+  const head = [make("th", { scope: "col", class: "question" }, "Case"), ...columns.map((system) => make("th", { scope: "col", class: "value" }, named(system))), paired && make("th", { scope: "col", class: "delta" }, "difference")];
+  const body = make("tbody");
+  const kinds = ["heat", columns.length > 6 && "many", metric?.fault && "faults"].filter(Boolean).join(" ");
+  const table = make("table", { class: kinds, "aria-label": "Values by case and system" },
+    make("thead", {}, make("tr", {}, head)), body);
+  fillRows(body, rows, (row) => heatRow(row, columns, paired, scale));
   byId("heat").replaceChildren(rows.length ? table : make("p", { class: "empty" }, "No case matches this filter."));
+}
+
+/** Says that the values are those of criteria, if they are. */
+function showWhose() {
+  const box = byId("cases-of");
+  box.hidden = state.of === null;
+  if (box.hidden) return;
+  const back = make("button", { type: "button", on: { click: () => go({ of: null, sort: initial.sort }, false) } }, `Show ${metrics[state.metric]?.key ?? "the metric"}`);
+  box.replaceChildren(make("span", {}, shownValues().fault ? "How far each answer has the fault: " : "Credit for: ", make("b", {}, shownValues().name)), " ", back);
 }
 
 /** Of each of the sorted values, the share of the others below it, ties by half: its color, whatever the distribution. */
@@ -85,23 +105,54 @@ function shaded(element, share) {
 
 function heatRow(row, columns, paired, scale) {
   const entry = cases[row.place];
-  const cell = (value, column) => {
-    const open = () => go({ case: row.place, systems: firstSystems(columns[column]) }, false);
-    if (known(value)) {
-      return shaded(make("td", { class: "known", on: { click: open } }, figure(value, scale.unit)), scale.shares.get(value));
-    }
-    if (!Array.isArray(value)) return make("td", { class: "missing", title: "no answer", on: { click: open } }, "–");
+  const cell = (value) => {
+    if (known(value)) return shaded(make("td", { class: "known" }, figure(value, scale.unit)), scale.shares.get(value));
+    if (!Array.isArray(value)) return make("td", { class: "missing", title: "no answer" }, "–");
     const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
-    return make("td", { class: "unscored", title, on: { click: open } }, "?");
+    return make("td", { class: "unscored", title }, "?");
   };
-  const link = make("a", { href: address({ case: row.place, systems: firstSystems(null) }), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
-  const tr = make("tr", {}, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));
+  const link = make("a", { href: address(caseTarget(row.place, null)), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
+  const tr = make("tr", { "data-place": row.place }, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));
   if (paired) {
     const change = row.delta > 0 ? "plus" : row.delta < 0 ? "minus" : "";
     tr.append(shaded(make("td", { class: `change ${change}` }, signed(row.delta, scale.unit)), Math.abs(row.delta ?? 0) / scale.most));
   }
   return tr;
 }
+
+/** The page of a case, with this system among those shown. */
+const caseTarget = (place, system) => ({ case: place, part: shownValues()?.part ?? null, systems: firstSystems(system) });
+
+/** A cell leads to the case with the answer of its system. */
+function openCell(event) {
+  const cell = event.target.closest("td:not(.change)");
+  if (!cell) return;
+  const system = rankedSystems()[cell.cellIndex - 1];
+  go(caseTarget(Number(cell.parentElement.dataset.place), system), false);
+}
+
+// --- rows are made as they come into sight ---
+
+/** Rows that are made at once: a page of 25,000 cases would take seconds to make them all. */
+const rowsAtOnce = 400;
+
+/** What makes the rows that are not in the table yet. */
+let moreRows = () => {};
+
+/** Fills the body of a table with a row for each of the list, the first of them now. */
+function fillRows(body, list, makeRow) {
+  moreRows = (wanted) => {
+    while (body.childElementCount < Math.min(wanted, list.length)) {
+      const from = body.childElementCount;
+      body.append(...list.slice(from, from + rowsAtOnce).map(makeRow));
+    }
+  };
+  moreRows(1);
+}
+
+const sight = new IntersectionObserver((entries) => {
+  if (entries.some((entry) => entry.isIntersecting)) moreRows(byId("heat").querySelectorAll("tbody tr").length + 1);
+}, { rootMargin: "1500px" });
 
 /** The systems whose answers are shown first: the best ones, with the one that was chosen. */
 function firstSystems(chosen) {
@@ -112,12 +163,12 @@ function firstSystems(chosen) {
 
 function showMetric() {
   const metric = metrics[state.metric];
-  for (const section of document.querySelectorAll("section.metric")) section.hidden = section.dataset.metric !== metric?.key;
+  for (const section of document.querySelectorAll("[data-metric]")) section.hidden = section.dataset.metric !== metric?.key;
   if (metric) byId("metric").value = metric.key;
   for (const link of document.querySelectorAll("[data-key]")) {
     const place = placeOf(metrics.map((other) => other.key), link.dataset.key);
-    link.href = address({ metric: place });
-    link.ariaCurrent = String(place === state.metric);
+    link.href = address({ metric: place, of: null });
+    link.ariaCurrent = String(place === state.metric && state.of === null);
   }
 }
 
@@ -134,6 +185,7 @@ async function copy({ currentTarget: button }) {
 }
 
 function startOverview() {
+  byId("differ").hidden = byId("differ").disabled = !core.differ;
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", copy);
   for (const id of ["first", "second"]) {
     byId(id).append(...shortNames.map((name, place) => make("option", { value: place }, name)));
@@ -143,8 +195,11 @@ function startOverview() {
   byId("metric").addEventListener("change", (event) => {
     const metric = placeOf(metrics.map((other) => other.key), event.target.value) ?? core.first;
     const [first, second] = metrics[metric]?.order ?? [];
-    go({ metric, first: first ?? 0, second: second ?? first ?? 0 }, false);
+    go({ metric, of: null, first: first ?? 0, second: second ?? first ?? 0 }, false);
   });
+  byId("heat").addEventListener("click", openCell);
+  sight.observe(byId("heat-end"));
+  addEventListener("beforeprint", () => moreRows(cases.length));
   byId("find").addEventListener("input", (event) => go({ find: event.target.value }, true));
   for (const id of ["sort", "only"]) byId(id).addEventListener("change", (event) => go({ [id]: event.target.value }, true));
   byId("controls").addEventListener("submit", (event) => event.preventDefault());

@@ -25,7 +25,7 @@ function answerColumn(system, entry) {
   const answer = entry?.answer;
   const dangling = (answer?.cites ?? []).filter((cite) => cite[3].length).length;
   const facts = answer ? [counted(answer.words, "word"), answer.cites.length && counted(answer.cites.length, "citation"), dangling && `${dangling} dangling`] : [];
-  const column = make("div", { class: `column c${system % 10}` },
+  const column = make("div", { class: "column" },
     make("h3", {}, make("span", {}, named(system)), make("small", {}, facts.filter(Boolean).join(", "))));
   if (!entry) {
     column.append(make("p", { class: "quiet" }, "No answer."));

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::HtmlReport;
+use super::heatmap::criteria_values;
+use super::people::{ItemLabels, People, PreferenceLabel};
 use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, Item, ScoredAnswer, SystemName, Unit, citations};
+use crate::domain::{Answer, CaseId, Component, Item, ScoredAnswer, SystemName, Unit, citations};
 use crate::error::Result;
 use crate::record::CallRecord;
 use crate::report::comparison::metric_name;
@@ -30,7 +32,7 @@ fn short(value: f64) -> Value {
 
 /// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored,
 /// null where there is no answer.
-pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
+pub(super) fn core(report: &HtmlReport<'_>, people: &People<'_>, first: usize) -> Value {
     let comparison = report.comparison;
     let labels = comparison.systems.iter().map(|system| &system.label);
     let names = short_names(labels.clone().map(String::as_str));
@@ -51,6 +53,8 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
         "systems": systems.map(|(label, short)| json!({"label": label, "short": short})).collect::<Value>(),
         "cases": cases.map(|case| json!([case.case_id, case.question])).collect::<Value>(),
         "metrics": metrics,
+        "criteria": criteria_values(report),
+        "differ": report.labels.map(|_| people.differing_cases(report)),
     })
 }
 
@@ -83,6 +87,8 @@ struct SystemEntry {
     answer: Value,
     scores: Vec<Value>,
     calls: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    people: Vec<ItemLabels>,
     /// Its comparisons with other answers, which become one score.
     #[serde(skip)]
     games: Games,
@@ -123,6 +129,54 @@ impl Games {
 struct CaseBlock<'a> {
     systems: Vec<Option<&'a SystemEntry>>,
     snippets: Option<BTreeMap<String, &'a [String]>>,
+    measures: &'a [ScorerMeasures<'a>],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    preferences: &'a [PreferenceLabel],
+}
+
+/// A scorer with its components by name.
+type ScorerMeasures<'a> = (&'a str, Vec<(&'a str, Value)>);
+
+/// What the components of a case measure: once for all systems, since their texts are most of a page without answers.
+#[derive(Default)]
+struct CaseMeasures<'a>(Vec<ScorerMeasures<'a>>);
+
+impl<'a> CaseMeasures<'a> {
+    /// Adds the components of a score that are new; returns the places of all of them among those of the scorer.
+    fn add(&mut self, scored: &'a ScoredAnswer) -> Vec<usize> {
+        let scorer = scored.score.scorer.as_str();
+        let known = self.0.iter().position(|(name, _)| *name == scorer);
+        let place = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push((scorer, Vec::new()));
+        }
+        let measures = &mut self.0[place].1;
+        let mut places = Vec::new();
+        for component in &scored.score.components {
+            let mut known = measures.iter().map(|(name, _)| *name);
+            let place = known
+                .position(|name| *name == component.name)
+                .unwrap_or(measures.len());
+            if place == measures.len() {
+                measures.push((&component.name, measure_of(component)));
+            }
+            let measure = &mut measures[place].1;
+            // An answer in which the judge could not assess it has no weight for it.
+            if measure["weight"] == 0.0 {
+                measure["weight"] = short(component.weight);
+            }
+            places.push(place);
+        }
+        places
+    }
+}
+
+fn measure_of(component: &Component) -> Value {
+    json!({
+        "kind": component.kind,
+        "text": component.text,
+        "weight": short(component.weight),
+    })
 }
 
 /// A part of a case's block, with the index of its run.
@@ -152,10 +206,16 @@ impl<'a> PartsByCase<'a> {
 ///
 /// # Errors
 /// When one cannot be serialized.
-pub(super) fn case_blocks(report: &HtmlReport<'_>) -> impl Iterator<Item = Result<String>> {
+pub(super) fn case_blocks(
+    report: &HtmlReport<'_>,
+    people: &People<'_>,
+) -> impl Iterator<Item = Result<String>> {
     let parts = parts_by_case(report);
     let cases = report.observations.cases.iter();
-    cases.map(move |case| case_block(report, parts.of_case(&case.case_id)))
+    cases.map(move |case| {
+        let parts = parts.of_case(&case.case_id);
+        case_block(report, &case.case_id, parts, people)
+    })
 }
 
 /// Sorts what the runs record by case: a run is written answer by answer, the page case by case.
@@ -179,9 +239,15 @@ fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
     parts
 }
 
-fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Result<String> {
+fn case_block(
+    report: &HtmlReport<'_>,
+    case: &CaseId,
+    parts: &[(usize, CasePart<'_>)],
+    people: &People<'_>,
+) -> Result<String> {
     let mut entries: HashMap<(usize, &SystemName), SystemEntry> = HashMap::new();
     let mut snippets: Option<BTreeMap<String, &[String]>> = None;
+    let mut measures = CaseMeasures::default();
     for (run, part) in parts {
         match part {
             CasePart::Score(scored) if scored.systems.is_some() => {
@@ -189,7 +255,8 @@ fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Resul
             }
             CasePart::Score(scored) => {
                 let entry = entries.entry((*run, &scored.system)).or_default();
-                entry.scores.push(score_entry(scored));
+                let places = measures.add(scored);
+                entry.scores.push(score_entry(scored, &places));
                 snippets.get_or_insert_with(|| snippets_of(scored));
             }
             CasePart::Answer(item, base) => {
@@ -204,14 +271,20 @@ fn case_block(report: &HtmlReport<'_>, parts: &[(usize, CasePart<'_>)]) -> Resul
         }
     }
     move_calls_of_games(&mut entries, parts);
-    for entry in entries.values_mut() {
+    for ((_, system), entry) in &mut entries {
         entry.scores.extend(entry.games.score());
+        entry.people = people.of_answer(system, case).to_vec();
     }
     let systems = report.comparison.systems.iter();
     let systems = systems
         .map(|system| entries.get(&(system.run, &system.system)))
         .collect();
-    embedded(&CaseBlock { systems, snippets })
+    embedded(&CaseBlock {
+        systems,
+        snippets,
+        measures: &measures.0,
+        preferences: people.preferences(case),
+    })
 }
 
 /// Adds a comparison to both systems, each with its own value, under one name, so that they stand in one row.
@@ -317,8 +390,9 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
 
 /// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
 /// are numbers in an object.
-fn score_entry(scored: &ScoredAnswer) -> Value {
+fn score_entry(scored: &ScoredAnswer, places: &[usize]) -> Value {
     let score = &scored.score;
+    let components = places.iter().zip(&score.components);
     let (name, ann_name) = score.sum_names();
     let sums = match score.unit() {
         Unit::Grade => json!([[ASPECT_MEAN, score.value]]),
@@ -330,12 +404,29 @@ fn score_entry(scored: &ScoredAnswer) -> Value {
         "scorer": score.scorer,
         "unit": score.unit(),
         "sums": sums,
-        "parts": score.components.iter().map(|part| json!([part.name, part])).collect::<Value>(),
+        "parts": components.map(|(place, own)| part_entry(*place, own)).collect::<Value>(),
         "members": scored.members,
         "notes": score.notes,
         "injection": scored.injection,
         "claims": score.claims,
     })
+}
+
+/// The place of a component among those of its scorer, what an answer earned for it, and what was said of that.
+fn part_entry(place: usize, component: &Component) -> Value {
+    let value = component.value.map(short);
+    let mut said = Map::new();
+    if let Some(reason) = &component.reason {
+        said.insert("unscored".to_owned(), json!({"message": reason.message}));
+    }
+    if let Some(feedback) = &component.feedback {
+        said.insert("feedback".to_owned(), json!(feedback));
+    }
+    if said.is_empty() {
+        json!([place, value])
+    } else {
+        json!([place, value, said])
+    }
 }
 
 fn call_entry(call: &CallRecord) -> Value {

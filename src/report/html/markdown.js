@@ -149,7 +149,9 @@ function markdown(root, text, from, to, put) {
     } else if (/^(```|~~~)[^`]*$/.test(rest)) {
       code(place(indent), rest.slice(0, 3), start + 3, end);
     } else if (heading) {
-      inline(append(place(0), `h${Math.min(6, 3 + heading[1].length)}`), text, start + heading[0].length, end, put);
+      // All of one level: the order of an answer's headings is not that of the page.
+      const title = append(place(0), "h4", { class: `level-${heading[1].length}` });
+      inline(title, text, start + heading[0].length, end, put);
     } else if (/^(?:(?:-\s*){3,}|(?:\*\s*){3,}|_{3,})$/.test(rest)) {
       append(place(0), "hr");
     } else if (marker) {

@@ -43,7 +43,8 @@ pub(super) fn push_metric(
 fn push_pairs(page: &mut String, names: &ShortLabels, heading: &str, pairs: &Table) {
     push_html!(
         page,
-        r#"  <h2>{} <small>{}</small></h2>
+        r#"  <h2>{}</h2>
+  <p class="explains">{}</p>
   <div class="wide scroll" tabindex="0" role="region" aria-label="{}">
 "#,
         heading,
@@ -68,7 +69,8 @@ fn push_leaderboard(
         .unwrap_or_default();
     push_html!(
         page,
-        r#"  <h2>Leaderboard <small>{}</small></h2>
+        r#"  <h2>Leaderboard</h2>
+  <p class="explains">{}</p>
   <div class="wide" tabindex="0" role="region" aria-label="Leaderboard by {}">
   <table class="board">
     <thead><tr>"#,
@@ -100,26 +102,13 @@ fn axis_of(metric: &MetricComparison) -> Option<Axis> {
     Axis::around(drawn)
 }
 
-/// The labels of the axis. Those at the ends are moved inward by their class, or they would be cut.
+/// The labels of the axis, which are evenly spaced from end to end.
 fn push_scale(page: &mut String, ticks: &[(f64, String)]) {
-    page.push_str("<svg class=\"axis\" aria-hidden=\"true\">");
-    for (at, (position, label)) in ticks.iter().enumerate() {
-        let class = if at == 0 {
-            "start"
-        } else if at + 1 == ticks.len() {
-            "end"
-        } else {
-            ""
-        };
-        push_html!(
-            page,
-            r#"<text x="{}" y="12" class="{}">{}</text>"#,
-            percent(*position),
-            class,
-            label
-        );
+    page.push_str("<span class=\"read-only\">mean and interval</span><span class=\"axis\">");
+    for (_, label) in ticks {
+        push_html!(page, r#"<span data-tick="{}"></span>"#, label);
     }
-    page.push_str("</svg>");
+    page.push_str("</span>");
 }
 
 /// The mean of a system with its interval, between grid lines; nothing without a mean.
@@ -127,12 +116,7 @@ fn push_mark(page: &mut String, row: &SystemMean, axis: Option<Axis>, ticks: &[(
     let (Some(mean), Some(axis)) = (row.mean, axis) else {
         return;
     };
-    // The style sheet has ten colors. A system has the same one in every chart, whatever its rank.
-    push_html!(
-        page,
-        r#"<svg class="interval c{}" aria-hidden="true">"#,
-        row.system % 10
-    );
+    page.push_str("<svg class=\"interval\" aria-hidden=\"true\">");
     for (position, _) in ticks {
         let x = percent(*position);
         push_html!(

@@ -5,9 +5,12 @@
 //! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
 mod data;
+mod heatmap;
 mod label_page;
 mod metric;
+mod opening;
 mod page;
+mod people;
 mod safety;
 mod table;
 #[cfg(test)]
@@ -16,10 +19,11 @@ mod tests;
 pub(crate) use label_page::{adjudication_page, label_page};
 pub(crate) use page::page;
 
-use crate::analysis::Criteria;
 use crate::analysis::comparison::{Comparison, Observations};
+use crate::analysis::{Criteria, CriteriaGrid};
 use crate::record::CallRecord;
 use crate::record::RecordedRun;
+use crate::runs::RunLabels;
 
 /// The content of the page.
 #[derive(Debug, Clone)]
@@ -30,6 +34,10 @@ pub(crate) struct HtmlReport<'a> {
     pub observations: &'a Observations,
     /// The statistics of the criteria; the page has no section on them if there are none.
     pub criteria: &'a Criteria,
+    /// Labels of people; `None` if none are given.
+    pub labels: Option<&'a RunLabels>,
+    /// The criteria by system.
+    pub grid: &'a CriteriaGrid<'a>,
     /// The runs, in the order of the comparison.
     pub runs: &'a [RecordedRun],
     /// The judges' calls by run; empty if unknown or excluded.

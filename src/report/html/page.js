@@ -12,6 +12,7 @@ function show() {
   byId("no-case").hidden = state.lost === null;
   byId("no-case").textContent = state.lost === null ? "" : `There is no such case in this page: ${state.lost}`;
   showMetric();
+  linkCriteria();
   if (isCase) {
     showCase();
     return;
@@ -22,8 +23,9 @@ function show() {
   casePage.shown = null;
   showCases();
   if (wasCase) {
-    scrollTo(0, casePage.scroll);
     const place = listedCases().indexOf(left);
+    moreRows(place + 1);
+    scrollTo(0, casePage.scroll);
     byId("heat").querySelectorAll("tbody a")[place]?.focus({ preventScroll: true });
   }
 }
@@ -41,6 +43,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const typing = event.target.closest?.("input, select, textarea");
   if (event.key === "Escape") {
+    hideTip();
     if (typing) typing.blur();
     else if (state.case !== null) closeCase();
     return;
@@ -55,6 +58,7 @@ function onKey(event) {
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
 startOverview();
+startCriteria();
 addEventListener("keydown", onKey);
 addEventListener("popstate", show);
 addEventListener("hashchange", show);

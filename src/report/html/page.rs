@@ -1,17 +1,18 @@
 //! The page from front to back: head, sections, the data, the script.
 
-use std::collections::BTreeSet;
-
 use super::HtmlReport;
 use super::data::{case_blocks, core};
+use super::heatmap::push_heatmap;
 use super::metric::push_metric;
+use super::opening::push_opening;
+use super::people::People;
 use super::safety::{content_security_policy, embedded, push_html};
 use super::table::{ShortLabels, number_class, push_notes, push_rows, push_table};
 use crate::analysis::comparison::MetricComparison;
 use crate::domain::Unit;
 use crate::error::Result;
 use crate::record::{Manifest, RunStatus};
-use crate::report::comparison::{judge_lines, metric_name, run_warnings, unpublished};
+use crate::report::comparison::{judge_lines, metric_name};
 use crate::report::criteria::{criteria_tables, criteria_verdict};
 use crate::report::layout::counted;
 use crate::report::metrics_table::{MetricsTableOptions, metrics_table, paper_table};
@@ -40,9 +41,13 @@ const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("elements.js"),
     "\n",
+    include_str!("tip.js"),
+    "\n",
     include_str!("state.js"),
     "\n",
     include_str!("cases.js"),
+    "\n",
+    include_str!("criteria.js"),
     "\n",
     include_str!("markdown.js"),
     "\n",
@@ -68,7 +73,13 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     let mut page = String::new();
     push_head(&mut page, report);
     push_header(&mut page, report, first);
-    push_overview(&mut page, report);
+    page.push_str(
+        r#"<main id="content" tabindex="-1">
+<div id="overview">
+<p class="call-out" id="no-case" role="status" hidden></p>
+"#,
+    );
+    push_opening(&mut page, report, first);
     if comparison.metrics.is_empty() {
         page.push_str(
             "<p class=\"empty\">There is nothing to compare: no metric has a value.</p>\n",
@@ -79,12 +90,14 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     for (at, metric) in comparison.metrics.iter().enumerate() {
         push_metric(&mut page, &names, comparison, metric, at == first);
     }
+    push_heatmap(&mut page, report, &names, first);
     page.push_str(CASES);
     push_criteria(&mut page, report, &names);
     push_about(&mut page, report);
     page.push_str("</div>\n<article id=\"case\" hidden aria-live=\"off\"></article>\n</main>\n");
-    push_data(&mut page, "core", &embedded(&core(report, first))?);
-    for (at, block) in case_blocks(report).enumerate() {
+    let people = People::of(report, first);
+    push_data(&mut page, "core", &embedded(&core(report, &people, first))?);
+    for (at, block) in case_blocks(report, &people).enumerate() {
         // A block each, parsed when its case is opened: a page of 20,000 answers would otherwise
         // take seconds to open.
         push_data(&mut page, &format!("case-{at}"), &block?);
@@ -166,55 +179,6 @@ fn push_header(page: &mut String, report: &HtmlReport<'_>, first: usize) {
     page.push_str("    </select>\n  </div>\n</header>\n");
 }
 
-/// Who judged and when, what the page does not have, and warnings.
-fn push_overview(page: &mut String, report: &HtmlReport<'_>) {
-    page.push_str(
-        r#"<main id="content" tabindex="-1">
-<div id="overview">
-<p class="call-out" id="no-case" role="status" hidden></p>
-<p class="judged">"#,
-    );
-    let judged: Vec<_> = report.comparison.judged_by.iter().collect();
-    let mut judged_by = judge_lines(&judged);
-    judged_by.extend(unpublished(&judged));
-    if judged_by.is_empty() {
-        page.push_str("<span>no judge</span>");
-    }
-    for line in judged_by {
-        push_html!(page, "<span>{}</span>", visible(&line));
-    }
-    let mut dates = BTreeSet::new();
-    for run in report.runs {
-        dates.extend(run.manifest.started_at.get(..10));
-    }
-    for date in dates {
-        push_html!(page, "<span>{}</span>", date);
-    }
-    if report.call_count > 0 {
-        let calls = Format::Count.show(report.call_count as f64);
-        let plural = if report.call_count == 1 { "" } else { "s" };
-        push_html!(page, "<span>{} judge call{}</span>", calls, plural);
-    }
-    page.push_str("</p>\n");
-    for text in &report.left_out {
-        push_html!(
-            page,
-            "<p class=\"call-out left-out\">{}</p>\n",
-            visible(text)
-        );
-    }
-    let warnings = run_warnings(report.comparison);
-    if !warnings.is_empty() {
-        page.push_str(
-            "<section class=\"marks\" aria-label=\"Warnings\">\n  <h2>Warnings</h2>\n  <ul>",
-        );
-        for warning in &warnings {
-            push_html!(page, "<li>{}</li>", visible(&warning.text));
-        }
-        page.push_str("</ul>\n</section>\n");
-    }
-}
-
 /// The systems by the headline metrics, to read and to copy for a paper.
 fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels) -> Result<()> {
     let shown = scorecard_metrics(report);
@@ -226,9 +190,10 @@ fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabel
     let for_paper = paper_table(report.comparison, &shown, &options)?;
     push_html!(
         page,
-        r#"<section class="scorecard" aria-labeledby="scorecard-title">
-  <h2 id="scorecard-title">Scorecard <small>{}</small></h2>
-  <div class="wide" tabindex="0" role="region" aria-label="Scorecard">
+        r#"<section class="scorecard" aria-labelledby="scorecard-title">
+  <h2 id="scorecard-title">Scorecard</h2>
+  <p class="explains">{}</p>
+  <div class="wide" tabindex="0" role="region" aria-label="Scorecard, table">
   <table class="plain">
     <thead><tr>"#,
         visible(&card.title)
@@ -288,9 +253,10 @@ fn push_criteria(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels
     };
     push_html!(
         page,
-        r#"<section class="criteria" aria-labeledby="criteria-title">
+        r#"<section class="discriminate" aria-labelledby="discriminate-title">
   <details>
-  <summary><h2 id="criteria-title">Criteria <small>{}</small></h2></summary>
+  <summary><h2 id="discriminate-title">Which criteria discriminate</h2></summary>
+  <p class="explains">{}</p>
 "#,
         visible(&criteria_verdict(report.criteria))
     );
@@ -326,6 +292,10 @@ fn push_criteria(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels
 fn push_about(page: &mut String, report: &HtmlReport<'_>) {
     let options = &report.comparison.options;
     page.push_str("<section class=\"about\">\n  <h2>About</h2>\n");
+    let judged: Vec<_> = report.comparison.judged_by.iter().collect();
+    for line in judge_lines(&judged) {
+        push_html!(page, "  <p class=\"quiet\">{}</p>\n", visible(&line));
+    }
     for run in report.runs {
         push_html!(
             page,

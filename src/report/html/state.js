@@ -6,8 +6,8 @@ const shortNames = core.systems.map((system) => system.short);
 const cases = core.cases.map(([id, question]) => ({ id, question, find: `${question}\n${id}`.toLowerCase() }));
 const metrics = core.metrics;
 
-/** The name of a system with its color; the whole of it is in the title. */
-const named = (system) => make("span", { class: "sys", title: systems[system] }, make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, shortNames[system].split(/(?<=[_/])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]))));
+/** The short name of a system; the whole of it is in the title. */
+const named = (system) => make("span", { class: "sys", title: systems[system] }, make("bdi", {}, shortNames[system].split(/(?<=[_/])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]))));
 
 /** A number in the unit of a metric or component: shares in percent. */
 function figure(value, unit) {
@@ -26,8 +26,9 @@ const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "coun
 
 // --- the address ---
 
+// `of`: the values of criteria that the list of cases shows in place of the metric. `part`: the component that is open in a case.
 // `lost`: a case that the address names and the page does not have.
-const state = { metric: core.first, case: null, lost: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
+const state = { metric: core.first, of: null, part: null, case: null, lost: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
 const initial = { find: "", sort: "order", only: "" };
 
 function placeOf(list, wanted) {
@@ -48,12 +49,14 @@ function readAddress() {
   const text = (name) => decoded(given.get(name) ?? "");
   const list = (name) => (given.get(name) ?? "").split(",").map((part) => placeOf(systems, decoded(part))).filter((place) => place !== null);
   state.metric = placeOf(metrics.map((metric) => metric.key), text("metric")) ?? core.first;
+  state.of = placeOf(core.criteria.map((_, place) => String(place)), text("of"));
+  state.part = given.has("part") ? text("part") : null;
   state.case = given.has("case") ? placeOf(cases.map((entry) => entry.id), text("case")) : null;
   state.lost = given.has("case") && state.case === null ? text("case") : null;
   const chosen = list("systems");
   state.systems = chosen.length ? chosen : null;
   state.find = text("find");
-  state.only = ["unscored", "missing"].includes(text("only")) ? text("only") : "";
+  state.only = ["unscored", "missing", "differ"].includes(text("only")) ? text("only") : "";
   const [first, second] = list("pair");
   const order = metrics[state.metric]?.order ?? [];
   state.first = first ?? order[0] ?? 0;
@@ -68,6 +71,8 @@ function address(changes) {
   const parts = [];
   const add = (name, value) => parts.push(`${name}=${value}`);
   if (next.case !== null) add("case", encodeURIComponent(cases[next.case].id));
+  if (next.case !== null && next.part) add("part", encodeURIComponent(next.part));
+  if (next.of !== null) add("of", next.of);
   if (next.systems) add("systems", next.systems.map((place) => encodeURIComponent(systems[place])).join(","));
   if (next.metric !== core.first) add("metric", encodeURIComponent(metrics[next.metric].key));
   for (const name of ["find", "sort", "only"]) {
@@ -97,10 +102,16 @@ function go(changes, replace) {
 function caseBlock(place) {
   const element = byId(`case-${place}`);
   const block = element ? JSON.parse(element.textContent) : { systems: [] };
+  const measures = new Map(block.measures ?? []);
   for (const score of block.systems.flatMap((entry) => entry?.scores ?? [])) {
-    score.parts = new Map(score.parts);
+    const known = measures.get(score.scorer);
+    // Of a component of every system the place is given, of a comparison of two answers all that it has.
+    const whole = ([key, value, said]) => (typeof key === "number" ? [known[key][0], { ...known[key][1], value, ...said }] : [key, value]);
+    score.parts = new Map(score.parts.map(whole));
     score.sums = new Map(score.sums);
   }
+  for (const entry of block.systems) if (entry) entry.people = new Map((entry.people ?? []).map((own) => [own.item, own]));
+  block.preferences ??= [];
   block.snippets = new Map(Object.entries(block.snippets ?? {}));
   return block;
 }

@@ -53,7 +53,7 @@ pub(super) fn push_headings(page: &mut String, table: &Table) {
         } else {
             push_html!(
                 page,
-                r#"<abbr title="{}">{}</abbr></th>"#,
+                r#"<abbr tabindex="0" title="{}">{}</abbr></th>"#,
                 column.meaning,
                 heading
             );
@@ -88,7 +88,13 @@ pub(super) fn push_cells(page: &mut String, names: &ShortLabels, table: &Table, 
             "n"
         };
         let best = if table.is_best(row, at) { " best" } else { "" };
-        push_html!(page, r#"<td class="{}{}""#, kind, best);
+        push_html!(
+            page,
+            r#"<td class="{}{}" data-heading="{}""#,
+            kind,
+            best,
+            visible(&column.heading)
+        );
         let text = cell_text(cell, column);
         if at == 0 {
             push_html!(page, r#" title="{}">"#, visible(&text));

@@ -8,7 +8,7 @@ use crate::analysis::comparison::{
     ComparedCase, ComparedRun, ComparisonOptions, JudgedRole, MetricId, MetricTable, Observation,
     ObservedSystem, compare,
 };
-use crate::analysis::criteria;
+use crate::analysis::{criteria, criteria_grid};
 use crate::domain::{
     Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName,
     TestCase, Unit, UnscoredKind, UnscoredReason,
@@ -130,7 +130,10 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         items,
         scored: scored.to_vec(),
     };
+    let grid = criteria_grid(&[scored], &comparison.systems);
     let report = HtmlReport {
+        labels: None,
+        grid: &grid,
         comparison: &comparison,
         observations: &observations,
         criteria: &criteria(&[scored], &[]),
@@ -215,8 +218,9 @@ fn tables_are_markup_and_data_are_in_blocks() {
     );
     // The scorecard stands above, with the best in bold and the letters of groups, and as LaTeX and CSV.
     assert!(
-        markup.contains("<td class=\"n best\">52.5<sup>a</sup> <small>[")
-            && markup.contains("1,234 judge calls")
+        markup.contains("<td class=\"n best\" data-heading=")
+            && markup.contains(">52.5<sup>a</sup> <small>[")
+            && markup.contains("1,234 calls")
     );
     assert!(
         markup.contains("<p class=\"call-out left-out\">t</p>"),
@@ -237,6 +241,46 @@ fn tables_are_markup_and_data_are_in_blocks() {
     assert_eq!(
         block(&page, "case-1")["systems"][0],
         serde_json::Value::Null
+    );
+}
+
+#[test]
+fn the_verdict_of_compare_stands_first_with_its_numbers() {
+    let page = page(["a", "b"], 9, &[], "t");
+    let markup = page.split_once("class=\"scorecard\"").unwrap().0;
+    // Eight shared cases, all of them 10 points apart.
+    let verdict =
+        "<small>score:</small> a scores higher than b <small>(+10.0, p = 0.008)</small>.</p>";
+    assert!(markup.contains(verdict), "{markup}");
+    assert!(markup.contains("1 of 18 answers unscored"), "{markup}");
+}
+
+#[test]
+fn criteria_are_lines_with_their_texts_and_the_means_of_systems() {
+    let answers = [
+        scored("a", "c0", Some(0.84), "Names the routes"),
+        scored("b", "c0", Some(0.4), "Names the routes"),
+        scored("b", "c1", Some(0.2), "Names <the> rest"),
+    ];
+    let page = page(["a", "b"], 3, &answers, "t");
+    let heatmap = page
+        .split_once("id=\"criteria\"")
+        .unwrap()
+        .1
+        .split_once("</table>")
+        .unwrap()
+        .0;
+    let line = "data-case=\"0\" data-part=\"rubric&#x2f;p0\"><th scope=\"row\"><a>Names the routes</a></th>\
+                <td class=\"known v8\" data-system=\"0\">84</td><td class=\"known v4\" data-system=\"1\">40</td>";
+    assert!(heatmap.contains(line), "{heatmap}");
+    assert!(heatmap.contains("Names &lt;the&gt; rest</a></th><td class=\"missing\">–</td>"));
+    // The group: 84, and the mean of 40 and 20.
+    assert!(heatmap.contains("2 criteria</small></th><td class=\"known v8\" data-system=\"0\">84</td><td class=\"known v3\" data-system=\"1\">30</td>"));
+    let values = &block(&page, "core")["criteria"][0];
+    assert_eq!(values["name"], "P");
+    assert_eq!(
+        values["values"],
+        serde_json::json!([[0.84, null, null], [0.4, 0.2, null]])
     );
 }
 

@@ -1,0 +1,55 @@
+// The heatmap of criteria: its lines and cells lead to cases, and groups of many criteria open and close.
+
+/** Most lines that are open at first: more than a screen of them hides what comes after. */
+const mostOpen = 30;
+
+/** Where a line leads: to its only case with the criterion open, or to the cases by their credit for it. */
+function criterionTarget(line, system) {
+  const { case: place, part, of } = line.dataset;
+  if (place !== undefined) return { case: Number(place), part, systems: firstSystems(system) };
+  return { of: Number(of), sort: "mean" };
+}
+
+function openCriterion(line, system) {
+  const target = criterionTarget(line, system);
+  go(target, false);
+  if (target.case === undefined) byId("cases-title").scrollIntoView();
+}
+
+/** The links of the lines keep the state that is not theirs. */
+function linkCriteria() {
+  for (const line of criterionLines()) line.querySelector("a").href = address(criterionTarget(line, null));
+}
+
+const criterionLines = () => document.querySelectorAll("#criteria tr[data-case], #criteria tr[data-of]");
+
+function startCriteria() {
+  for (const line of criterionLines()) {
+    line.querySelector("a").addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      openCriterion(line, null);
+    });
+    for (const cell of line.querySelectorAll("td[data-system]")) {
+      cell.addEventListener("click", () => openCriterion(line, Number(cell.dataset.system)));
+    }
+  }
+  const lines = document.querySelectorAll("#criteria tbody tr:not(.group)");
+  for (const group of document.querySelectorAll("#criteria tbody")) startGroup(group, lines.length <= mostOpen || group.dataset.open !== undefined);
+}
+
+function startGroup(group, isOpen) {
+  const lines = [...group.querySelectorAll("tr:not(.group)")];
+  const button = make("button", { type: "button", class: "fold" });
+  const show = () => {
+    for (const line of lines) line.hidden = !isOpen;
+    button.setAttribute("aria-expanded", String(isOpen));
+    button.setAttribute("aria-label", `Criteria of ${group.querySelector("a").textContent}`);
+  };
+  button.addEventListener("click", () => {
+    isOpen = !isOpen;
+    show();
+  });
+  group.querySelector("th").prepend(button);
+  show();
+}

@@ -1,0 +1,211 @@
+//! The opening of the page: the verdict, who judged, and what a reader must know before the numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::HtmlReport;
+use super::safety::push_html;
+use crate::analysis::comparison::{Comparison, MetricComparison, Observation};
+use crate::record::RecordedRun;
+use crate::report::comparison::{
+    judge_lines, metric_name, run_warnings, unpublished, verdict_statements,
+};
+use crate::report::layout::counted;
+use crate::report::table::Format;
+use crate::report::visible;
+
+/// Adds the verdict on each metric, of which the script shows that of the chosen one; what it rests on; and warnings.
+pub(super) fn push_opening(page: &mut String, report: &HtmlReport<'_>, first: usize) {
+    let comparison = report.comparison;
+    for (at, metric) in comparison.metrics.iter().enumerate() {
+        push_verdict(page, comparison, metric, at == first);
+    }
+    page.push_str("<p class=\"basis\">");
+    push_judges(page, report);
+    for (at, metric) in comparison.metrics.iter().enumerate() {
+        let hidden = if at == first { "" } else { " hidden" };
+        for (class, fact) in facts_of(report, metric) {
+            push_html!(
+                page,
+                r#"<span data-metric="{}" class="{}"{}>{}</span>"#,
+                metric_name(comparison, metric),
+                class,
+                hidden,
+                visible(&fact)
+            );
+        }
+    }
+    push_dates(page, report.runs);
+    page.push_str("</p>\n");
+    push_call_outs(page, report);
+}
+
+/// The verdict on a metric as `compare` states it, the numbers smaller than the words.
+fn push_verdict(
+    page: &mut String,
+    comparison: &Comparison,
+    metric: &MetricComparison,
+    is_shown: bool,
+) {
+    let statements = verdict_statements(comparison, metric);
+    if statements.is_empty() {
+        return;
+    }
+    let name = metric_name(comparison, metric);
+    push_html!(
+        page,
+        r#"<p class="verdict" data-metric="{}"{}><small>{}:</small> "#,
+        name,
+        if is_shown { "" } else { " hidden" },
+        visible(&name)
+    );
+    let last = statements.len() - 1;
+    for (at, statement) in statements.iter().enumerate() {
+        push_html!(page, "{}", visible(&statement.words));
+        if !statement.evidence.is_empty() {
+            push_html!(page, " <small>({})</small>", visible(&statement.evidence));
+        }
+        page.push_str(if at == last { "." } else { "; " });
+    }
+    page.push_str("</p>\n");
+}
+
+/// The models that answered with their calls, or else the judges.
+fn push_judges(page: &mut String, report: &HtmlReport<'_>) {
+    let judged: Vec<_> = report.comparison.judged_by.iter().collect();
+    let answered = Answered::in_runs(report.runs);
+    if answered.judges.is_empty() {
+        for line in judge_lines(&judged) {
+            push_html!(page, "<span>{}</span>", visible(&line));
+        }
+        if judged.is_empty() {
+            page.push_str("<span>no judge</span>");
+        }
+        if report.call_count > 0 {
+            push_html!(page, "<span>{}</span>", calls(report.call_count as u64));
+        }
+    } else {
+        answered.push(page);
+    }
+    if let Some(line) = unpublished(&judged) {
+        push_html!(page, "<span class=\"warn\">{}</span>", visible(&line));
+    }
+}
+
+/// Who answered as each judge, in all runs.
+struct Answered {
+    /// Calls by judge and model; a reply that names no model counts under the judge's name.
+    judges: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+impl Answered {
+    fn in_runs(runs: &[RecordedRun]) -> Self {
+        let mut judges: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for judge in runs.iter().flat_map(|run| run.manifest.answered_judges()) {
+            let of_judge = judges.entry(judge.judge.clone()).or_default();
+            for model in &judge.models {
+                let name = if judge.is_lexical {
+                    "the built-in lexical baseline, which is not an LLM"
+                } else {
+                    model.model.as_deref().unwrap_or(&judge.judge)
+                };
+                *of_judge.entry(name.to_owned()).or_default() += model.calls;
+            }
+        }
+        judges.retain(|_, models| !models.is_empty());
+        Self { judges }
+    }
+
+    /// `Judged by gpt-5 (4,905 calls) and gpt-5-mini (300 calls): 2 models answered as gpt-5`.
+    fn push(&self, page: &mut String) {
+        page.push_str("<span>Judged by ");
+        let mut mixed = Vec::new();
+        let mut is_first = true;
+        for (judge, models) in &self.judges {
+            if models.len() > 1 {
+                mixed.push(format!("{} models answered as {judge}", models.len()));
+            }
+            for (model, count) in models {
+                if !is_first {
+                    page.push_str(" and ");
+                }
+                is_first = false;
+                push_html!(page, "<b>{}</b> ({})", visible(model), calls(*count));
+            }
+        }
+        page.push_str("</span>");
+        for text in mixed {
+            push_html!(page, "<span class=\"warn\">{}</span>", visible(&text));
+        }
+    }
+}
+
+fn calls(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} call{plural}", Format::Count.show(count as f64))
+}
+
+/// What the numbers of a metric rest on: the class and the text of each fact.
+fn facts_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let runs = &report.comparison.runs;
+    if runs.iter().any(|run| run.unfinished.is_some()) {
+        facts.push((
+            "warn",
+            format!(
+                "unfinished: rests on {} of {}",
+                metric.cases.len(),
+                counted(metric.cases_in_all, "case")
+            ),
+        ));
+    }
+    let mut answers = 0;
+    let mut unscored = 0;
+    let mut tables = report.observations.metrics.iter();
+    let table = tables.find(|table| table.metric == metric.metric);
+    for observation in table.iter().flat_map(|table| &table.values).flatten() {
+        match observation {
+            Observation::Value(_) => answers += 1,
+            Observation::Unscored(_) | Observation::Lowest(_) => {
+                answers += 1;
+                unscored += 1;
+            }
+            Observation::Missing | Observation::NotApplicable => {}
+        }
+    }
+    if unscored > 0 {
+        let all = counted(answers, "answer");
+        facts.push(("warn", format!("{unscored} of {all} unscored")));
+    }
+    facts
+}
+
+/// The days on which the runs began.
+fn push_dates(page: &mut String, runs: &[RecordedRun]) {
+    let mut dates = BTreeSet::new();
+    for run in runs {
+        dates.extend(run.manifest.started_at.get(..10));
+    }
+    for date in dates {
+        push_html!(page, "<span>{}</span>", date);
+    }
+}
+
+/// What the page does not have, and warnings on the runs.
+fn push_call_outs(page: &mut String, report: &HtmlReport<'_>) {
+    for text in &report.left_out {
+        push_html!(
+            page,
+            "<p class=\"call-out left-out\">{}</p>\n",
+            visible(text)
+        );
+    }
+    let warnings = run_warnings(report.comparison);
+    if warnings.is_empty() {
+        return;
+    }
+    page.push_str("<section class=\"marks\" aria-label=\"Warnings\">\n  <h2>Warnings</h2>\n  <ul>");
+    for warning in &warnings {
+        push_html!(page, "<li>{}</li>", visible(&warning.text));
+    }
+    page.push_str("</ul>\n</section>\n");
+}

@@ -1,0 +1,285 @@
+//! Labels of people beside the judge's: what they said of each answer, and in which cases they differ from the judge.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::HtmlReport;
+use crate::analysis::comparison::Observation;
+use crate::domain::{CaseId, Component, Preferred, Rater, RaterKind, ScoredAnswer, SystemName};
+use crate::runs::RunLabels;
+use crate::stats::mean;
+
+/// Judge and people differ in an item if their values are this share of the scale apart.
+// One grade of five, and less than one of two levels.
+pub(super) const FAR_APART: f64 = 0.25;
+
+/// What people said of one item of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct ItemLabels {
+    /// The component; empty for the whole answer.
+    item: String,
+    /// The raters with their labels.
+    labels: Vec<(String, f64)>,
+    /// What they said together; `None` unless it is on the component's scale.
+    together: Option<f64>,
+    /// Whether that is far from the judge's value.
+    differs: bool,
+}
+
+/// Which of two answers a person prefers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct PreferenceLabel {
+    rater: String,
+    /// Indices of the systems, the better one first unless it is a tie.
+    systems: [usize; 2],
+    is_tie: bool,
+    /// Whether the judge's scores order the two the other way.
+    differs: bool,
+}
+
+/// The labels by answer and by case.
+#[derive(Default)]
+pub(super) struct People<'a> {
+    items: HashMap<&'a CaseId, BTreeMap<&'a SystemName, Vec<ItemLabels>>>,
+    preferences: HashMap<&'a CaseId, Vec<PreferenceLabel>>,
+    /// Cases in which whole answers are ordered otherwise.
+    reordered: HashSet<&'a CaseId>,
+}
+
+impl<'a> People<'a> {
+    /// The labels with what the judge said of the same; the metric at `first` orders whole answers.
+    pub(super) fn of(report: &HtmlReport<'a>, first: usize) -> Self {
+        let mut people = Self::default();
+        // Labels are of a single run's answers.
+        let ([run], Some(labels)) = (report.runs, report.labels) else {
+            return people;
+        };
+        let scored: HashMap<_, Vec<&ScoredAnswer>> = by_answer(&run.scored);
+        for (answer, items) in given_labels(labels) {
+            let judged = scored.get(&answer).map_or(&[][..], Vec::as_slice);
+            let items = items
+                .into_iter()
+                .map(|(item, given)| given.beside(item, judged));
+            let (system, case) = answer;
+            let of_case = people.items.entry(case).or_default();
+            of_case.insert(system, items.collect());
+        }
+        let judge = JudgeOrder::of(report, first);
+        people.add_preferences(labels, &judge);
+        people.find_reordered(&judge);
+        people
+    }
+
+    /// What people said of the items of an answer.
+    pub(super) fn of_answer(&self, system: &SystemName, case: &CaseId) -> &[ItemLabels] {
+        let of_case = self.items.get(case);
+        of_case
+            .and_then(|systems| systems.get(system))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Which answers people prefer in a case.
+    pub(super) fn preferences(&self, case: &CaseId) -> &[PreferenceLabel] {
+        self.preferences.get(case).map_or(&[], Vec::as_slice)
+    }
+
+    /// The indices of the cases in which people and judge differ.
+    pub(super) fn differing_cases(&self, report: &HtmlReport<'_>) -> Vec<usize> {
+        let mut differing: HashSet<&CaseId> = self.reordered.clone();
+        for (case, systems) in &self.items {
+            if systems.values().flatten().any(|item| item.differs) {
+                differing.insert(case);
+            }
+        }
+        for (case, preferences) in &self.preferences {
+            if preferences.iter().any(|preference| preference.differs) {
+                differing.insert(case);
+            }
+        }
+        let cases = report.observations.cases.iter().enumerate();
+        cases
+            .filter(|(_, case)| differing.contains(&case.case_id))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    fn add_preferences(&mut self, labels: &'a RunLabels, judge: &JudgeOrder<'_>) {
+        for rater in people_of(&labels.raters) {
+            for preference in &rater.preferences {
+                let pair = &preference.pair;
+                let places = [&pair.first, &pair.second].map(|name| judge.place_of(name));
+                let [Some(first), Some(second)] = places else {
+                    continue;
+                };
+                let systems = match preference.preferred {
+                    Preferred::Second => [second, first],
+                    _ => [first, second],
+                };
+                let is_tie = preference.preferred == Preferred::Tie;
+                let of_case = self.preferences.entry(&pair.case_id).or_default();
+                of_case.push(PreferenceLabel {
+                    rater: rater.name.to_string(),
+                    systems,
+                    is_tie,
+                    differs: !is_tie && judge.is_reverse(&pair.case_id, systems),
+                });
+            }
+        }
+    }
+
+    /// Finds the cases in which labels of whole answers order two systems one way and the judge's scores the other.
+    fn find_reordered(&mut self, judge: &JudgeOrder<'_>) {
+        for (case, systems) in &self.items {
+            let mut values = Vec::new();
+            for (system, items) in systems {
+                let of_whole = items.iter().find(|item| item.item.is_empty());
+                let value = of_whole.and_then(ItemLabels::mean);
+                values.extend(judge.place_of(system).zip(value));
+            }
+            for (better, high) in &values {
+                for (worse, low) in &values {
+                    if high > low && judge.is_reverse(case, [*better, *worse]) {
+                        self.reordered.insert(case);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl ItemLabels {
+    /// The mean of the raters, on their scale.
+    fn mean(&self) -> Option<f64> {
+        let values: Vec<f64> = self.labels.iter().map(|(_, value)| *value).collect();
+        mean(&values)
+    }
+}
+
+/// The scores of each answer.
+fn by_answer(
+    scored: &[std::sync::Arc<ScoredAnswer>],
+) -> HashMap<(&SystemName, &CaseId), Vec<&ScoredAnswer>> {
+    let mut by_answer: HashMap<_, Vec<&ScoredAnswer>> = HashMap::new();
+    for own in scored {
+        let answer = (&own.system, &own.case.case_id);
+        by_answer.entry(answer).or_default().push(own);
+    }
+    by_answer
+}
+
+fn people_of(raters: &[Rater]) -> impl Iterator<Item = &Rater> {
+    raters.iter().filter(|rater| rater.kind == RaterKind::Human)
+}
+
+/// The labels of an item.
+#[derive(Default)]
+struct GivenLabels<'a> {
+    by_rater: Vec<(&'a str, f64)>,
+    /// The adjudicated label, or the mean of the raters, where labels say which.
+    together: Option<f64>,
+}
+
+impl GivenLabels<'_> {
+    /// The labels beside the judge's value.
+    fn beside(&self, item: &str, judged: &[&ScoredAnswer]) -> ItemLabels {
+        let values: Vec<f64> = self.by_rater.iter().map(|(_, value)| *value).collect();
+        let mut components = judged.iter().flat_map(|own| &own.score.components);
+        let judged = components.find(|component| component.name == item);
+        let together = self.together.or_else(|| mean(&values));
+        let on_scale = together.filter(|value| judged.is_some_and(|own| is_on_scale(own, *value)));
+        ItemLabels {
+            item: item.to_owned(),
+            labels: self
+                .by_rater
+                .iter()
+                .map(|(rater, value)| ((*rater).to_owned(), *value))
+                .collect(),
+            together: on_scale,
+            differs: on_scale.is_some_and(|value| judged.is_some_and(|own| is_far(own, value))),
+        }
+    }
+}
+
+/// Labels of a table may be on another scale than the judge's values: those are shown, and not compared.
+fn is_on_scale(component: &Component, label: f64) -> bool {
+    let (low, high) = component.kind.unit().range();
+    (low..=high).contains(&label)
+}
+
+fn is_far(component: &Component, label: f64) -> bool {
+    let (low, high) = component.kind.unit().range();
+    let distance = component
+        .value
+        .map(|value| (value - label).abs() / (high - low));
+    // Values that were summed differ from a quarter by rounding.
+    distance.is_some_and(|distance| distance >= FAR_APART - 1e-9)
+}
+
+type LabelsByItem<'a> = BTreeMap<&'a str, GivenLabels<'a>>;
+
+/// The labels of people by answer and item.
+fn given_labels(labels: &RunLabels) -> HashMap<(&SystemName, &CaseId), LabelsByItem<'_>> {
+    let mut given: HashMap<_, LabelsByItem<'_>> = HashMap::new();
+    for rater in people_of(&labels.raters) {
+        for rating in &rater.ratings {
+            let answer = given.entry((&rating.system, &rating.case_id)).or_default();
+            let item = answer
+                .entry(rating.item.as_deref().unwrap_or_default())
+                .or_default();
+            item.by_rater.push((&rater.name, rating.value));
+        }
+    }
+    for rating in labels.together.iter().flat_map(|rater| &rater.ratings) {
+        let answer = given.entry((&rating.system, &rating.case_id)).or_default();
+        let item = answer
+            .entry(rating.item.as_deref().unwrap_or_default())
+            .or_default();
+        item.together = Some(rating.value);
+    }
+    given
+}
+
+/// How the judge orders the answers to a question.
+struct JudgeOrder<'a> {
+    systems: HashMap<&'a SystemName, usize>,
+    cases: HashMap<&'a CaseId, usize>,
+    values: &'a [Vec<Observation>],
+    higher_is_better: bool,
+}
+
+impl<'a> JudgeOrder<'a> {
+    fn of(report: &HtmlReport<'a>, first: usize) -> Self {
+        let systems = report.comparison.systems.iter().enumerate();
+        let cases = report.observations.cases.iter().enumerate();
+        let metric = report.comparison.metrics.get(first).map(|own| &own.metric);
+        let mut tables = report.observations.metrics.iter();
+        let table = tables.find(|table| metric == Some(&table.metric));
+        Self {
+            systems: systems.map(|(at, own)| (&own.system, at)).collect(),
+            cases: cases.map(|(at, own)| (&own.case_id, at)).collect(),
+            values: table.map_or(&[], |table| &table.values),
+            higher_is_better: metric.is_some_and(|own| own.higher_is_better),
+        }
+    }
+
+    fn place_of(&self, system: &SystemName) -> Option<usize> {
+        self.systems.get(system).copied()
+    }
+
+    /// Whether the judge puts the second of these answers above the first.
+    fn is_reverse(&self, case: &CaseId, systems: [usize; 2]) -> bool {
+        let Some(case) = self.cases.get(case) else {
+            return false;
+        };
+        let values = systems.map(|system| self.values.get(system)?.get(*case)?.value());
+        let [Some(first), Some(second)] = values else {
+            return false;
+        };
+        if self.higher_is_better {
+            first < second
+        } else {
+            first > second
+        }
+    }
+}
