@@ -38,7 +38,8 @@ def score(
 
     `answers` and `tests` are paths, data frames of pandas or polars, or mappings with the fields of the files: `case_id` and
     `answer_text`, and where there are several systems `system`; `case_id`, `question` and `criteria`. An answer that is
-    missing (None, NaN, NaT) is unscored with a reason, and so are all answers to a test without criteria.
+    missing (None, NaN, NaT) is unscored with a reason, and the others are scored; a test whose criteria are missing is left out,
+    with a note.
 
     Without `model`, `base_url` and `config` the built-in lexical baseline judges. Progress goes to `sys.stderr`
     (`quiet=True`: nothing). The same call again continues a run that stopped and pays for no reply twice. All further options
@@ -127,8 +128,8 @@ def agree(
 ) -> dict[str, Any]:
     """Measures how judges and people agree (`scholareval agree`); returns what `agree --format json` prints.
 
-    `labels` are paths, a data frame or mappings with the fields of the files: `system`, `case_id`, and `value` or `human_NAME`.
-    A label that is missing counts as none.
+    `labels` are paths, a data frame or mappings with the fields of the files: `system`, `case_id`, `rater` and
+    `value`. A label that is missing counts as none.
     """
     with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
         files = InputFiles(Path(folder))

@@ -61,6 +61,9 @@ def test_inspect_scores_samples(judge):
     assert (scores["a"].value, scores["b"].value) == (1.0, 0.0) and math.isnan(scores["c"].value)
     assert scores["a"].answer == "rain" and scores["a"].explanation == "- Says it: 1.0\n- Names it: 1.0"
     assert scores["a"].metadata["criteria"]["c1"]["weight"] == 0.75
+    assert scores["c"].explanation.startswith("unscored: ")
+    if "reason" in type(scores["c"]).model_fields:
+        assert scores["c"].explanation.startswith(f"unscored: {scores['c'].reason}")
     (results,) = log.results.scores
     assert (results.scored_samples, results.unscored_samples) == (2, 1) and results.metrics["mean"].value == 0.5
     assert judge["base_url"] not in log.model_dump_json()

@@ -8,13 +8,13 @@ use crate::support::fake_server::{Act, FakeServer};
 use crate::support::judging::{constant_judge, section};
 use crate::support::workspace::Workspace;
 
-/// Names the Python that has pyarrow and inspect-ai; `.ci/exports-venv` makes one.
+/// Names the Python that has pyarrow and inspect-ai; `.ci/python-venvs` makes one, `frames/bin/python`.
 const PYTHON: &str = "SCHOLAREVAL_EXPORTS_PYTHON";
 
 fn python() -> Option<String> {
     let python = std::env::var(PYTHON).ok();
     if python.is_none() {
-        eprintln!("skipped: {PYTHON} is not set (bash .ci/exports-venv prints its value)");
+        eprintln!("skipped: {PYTHON} is not set (bash .ci/python-venvs makes one and prints its directory: frames/bin/python)");
     }
     python
 }

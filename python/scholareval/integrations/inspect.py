@@ -26,10 +26,13 @@ def rubric_scorer(
     async def score(state: TaskState, target: Target) -> Score:
         question, answer = state.input_text, state.output.completion
         judged = await ajudge(question, answer, state.metadata[rubric], {"model": model, **options})
-        lines = [f"- {one.get('text', name)}: {one.get('value')}" for name, one in judged.criteria.items()]
+        lines = [f"unscored: {judged.reason}"] if judged.value is None else []
+        lines += [f"- {one.get('text', name)}: {one.get('value')}" for name, one in judged.criteria.items()]
         about: Any = {"answer": answer, "explanation": "\n".join(lines), "metadata": {"criteria": dict(judged.criteria)}}
         if judged.value is None:
-            return Score.unscored(reason=judged.reason or "scoring_failed", **about)
+            # Older versions of Inspect have no field for the reason; the explanation has it, too.
+            reason: Any = {"reason": judged.reason} if "reason" in Score.model_fields else {}
+            return Score.unscored(**about, **reason)
         values = {group: judged.of_tag(group) for group in groups}
         # Inspect counts NaN in a mapping as unscored, and None as 0.
         value: Any = {group: nan if of is None else of for group, of in values.items()} if groups else judged.value
