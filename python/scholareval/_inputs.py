@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeGuard, cast
 
@@ -16,8 +17,6 @@ from ._program import BadInput
 
 Row = dict[str, Any]
 
-# Fields that may hold the text of an answer, as the program guesses them.
-_ANSWER_FIELDS = ("answer_text", "answer", "response", "output", "completion")
 # What may not be in the name of a system, which is the name of a file.
 _NO_NAME = re.compile(r"[/\\\0]|\A\.|\A\s*\Z")
 
@@ -117,9 +116,9 @@ class InputFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names: dict[str, str] = {}
-        # Rows are spread over files and some are left out: where line n of a file comes from.
-        self._row_of_line: dict[str, list[int]] = {}
+        # What each file is called in errors, and the rows that its lines come from: rows are spread over files, and some are
+        # left out.
+        self._origins: dict[str, tuple[str, list[int]]] = {}
         self.notes: list[str] = []
 
     def answers(self, data: object) -> list[Text]:
@@ -128,17 +127,14 @@ class InputFiles:
         if paths is not None:
             return paths
         rows = rows_of(data, "answers")
-        fields = {name for row in rows for name in row}
-        text = next((name for name in _ANSWER_FIELDS if name in fields), None)
         systems: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
             system = str(row.pop("system", None) or "answers")
             if _NO_NAME.search(system) or len(system.encode()) > 200:
-                raise BadInput(f"answers: row {number}, column system: {system!r} cannot be the name of a file")
+                what = f"{system!r} cannot be the name of a file; leave out / and \\, and a dot at the beginning"
+                raise BadInput(f"answers: row {number}, column system: {what}")
             systems.setdefault(system, []).append(number)
             row.update(_whole_id(row))
-            for name in [name for name, value in row.items() if value is None and name != text]:
-                del row[name]
         folder = self._folder / "answers"
         folder.mkdir()
         return [self._write(folder / f"{name}.jsonl", "answers", rows, numbers) for name, numbers in systems.items()]
@@ -176,39 +172,48 @@ class InputFiles:
 
     def renamed(self, line: str) -> str:
         """A line of the program's output, with rows of the caller instead of lines of temporary files."""
-        for path, name in self._names.items():
+        for path, (what, rows) in self._origins.items():
             if path in line:
-                rows = self._row_of_line[path]
-                place = re.compile(re.escape(path) + r"(?::(\d+))?")
-                line = place.sub(lambda match: _place(name, match.group(1), rows), line)
+                line = _renamed(line, path, what, rows)
         return line.replace(str(self._folder), "..")
 
     def _write(self, path: Path, what: str, rows: Sequence[Row], numbers: Iterable[int]) -> Text:
+        origins: list[int] = []
         with path.open("w", encoding="utf-8") as file:
-            for number in self._lines(path, what, numbers):
+            for number in numbers:
                 write_line(file, rows[number])
+                origins.append(number)
+        self._origins[str(path)] = (what, origins)
         return path
 
     def _write_csv(self, path: Path, rows: Sequence[Row], numbers: Iterable[int]) -> Text:
         names = list(dict.fromkeys(name for row in rows for name in row))
+        origins = [_HEADER]
         with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, names)
-            table.writeheader()
-            table.writerows(rows[number] for number in self._lines(path, "tests", numbers))
-        self._row_of_line[str(path)].insert(0, -1)  # the header
+            csv.DictWriter(file, names).writeheader()
+            for number in numbers:
+                text = io.StringIO(newline="")
+                csv.DictWriter(text, names).writerow(rows[number])
+                file.write(text.getvalue())
+                # A text of several lines is as many in the file.
+                origins += [number] * text.getvalue().count("\n")
+        self._origins[str(path)] = ("tests", origins)
         return path
 
-    def _lines(self, path: Path, what: str, numbers: Iterable[int]) -> Iterator[int]:
-        self._names[str(path)] = what
-        self._row_of_line[str(path)] = list(numbers)
-        return iter(list(self._row_of_line[str(path)]))
+
+# The line of a CSV file that comes from no row.
+_HEADER = -1
 
 
-def _place(what: str, line: str | None, rows: Sequence[int]) -> str:
-    """`answers: row 3` for a line of a file, which is counted from 1."""
-    if line is None or not 0 < int(line) <= len(rows):
-        return what
-    return f"{what}: row {rows[int(line) - 1]}"
+def _renamed(line: str, path: str, what: str, rows: Sequence[int]) -> str:
+    """The line with `what: row 3` for the fourth line of this file."""
+
+    def place(match: re.Match[str]) -> str:
+        number = int(match.group(1) or 0) - 1
+        is_row = 0 <= number < len(rows) and rows[number] != _HEADER
+        return f"{what}: row {rows[number]}" if is_row else what
+
+    return re.sub(re.escape(path) + r"(?::(\d+))?", place, line)
 
 
 def _whole_id(row: Row) -> Row:

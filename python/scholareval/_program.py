@@ -132,6 +132,12 @@ class _Call:
         self.stdout = Path(folder, "stdout").open("w+b")
         self.environment = {**os.environ, "SCHOLAREVAL_OUTCOME": str(self._outcome)}
 
+    def __enter__(self) -> _Call:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stdout.close()
+
     def take(self, line: str) -> None:
         """A line of standard error."""
         self._lines.append(self._rename(line.rstrip("\n")))
@@ -140,9 +146,8 @@ class _Call:
 
     def end(self, returncode: int | None) -> Output:
         """The output of a process that has ended; raises its error."""
-        with self.stdout:
-            self.stdout.seek(0)
-            text = self.stdout.read().decode("utf-8")
+        self.stdout.seek(0)
+        text = self.stdout.read().decode("utf-8")
         fields = dict(field.split(b"=", 1) for field in self._outcome.read_bytes().split(b"\0") if field)
         run = Path(os.fsdecode(fields[b"run"])) if b"run" in fields else None
         # Where SIGCHLD is ignored, the system keeps no exit code, and Python takes the lost one for another.
@@ -161,8 +166,7 @@ def call(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
     exception in this thread, stops the program as Ctrl-C does (on Windows only in a console): calls in flight get 10 seconds,
     or until a second interrupt, and every reply that arrived is kept.
     """
-    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
-        running = _Call(folder, quiet, rename)
+    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder, _Call(folder, quiet, rename) as running:
         with subprocess.Popen(
             [find(), *words],
             stdin=subprocess.DEVNULL,
@@ -184,8 +188,7 @@ def call(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
 
 async def call_async(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
     """`call` without a thread. A cancellation stops the program as an interrupt does."""
-    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
-        running = _Call(folder, quiet, rename)
+    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder, _Call(folder, quiet, rename) as running:
         child = await asyncio.create_subprocess_exec(
             find(),
             *words,

@@ -187,8 +187,10 @@ class _Settings:
 
 def _settings(options: Mapping[str, object], *, out: Text | None, judge: object, **named: object) -> _Settings:
     """The options, with the defaults of rewards."""
-    if "scorers" in options or "tests" in options:
-        raise Usage("a reward is by criteria: scorers and tests are not its options")
+    for name in ("scorers", "tests", "out"):
+        if name in options:
+            why = "awaits share a run, which is not kept" if name == "out" else "a reward is by the criteria of its rubric"
+            raise Usage(f"{name} is not an option here: {why}")
     defaults = {"max_unscored": "100%", "at_once": True}
     everything = {**defaults, **named, **options, "judge": judge, "scorers": "criteria", "format": "json"}
     command, *words, _ = arguments("score", [], everything)

@@ -51,6 +51,7 @@ def judge(monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield {"model": "fake", "base_url": f"http://127.0.0.1:{server.server_port}"}
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

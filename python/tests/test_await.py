@@ -112,6 +112,8 @@ def test_a_judge_that_is_down_raises_in_every_await():
     assert [type(error) for error in errors] == [scholareval.JudgeUnavailable] * 2 and errors[0] is not errors[1]
     with pytest.raises(scholareval.Usage, match="no judge"):
         asyncio.run(scholareval.areward(*TRUE))
+    with pytest.raises(scholareval.Usage, match="out is not an option here: awaits share a run"):
+        asyncio.run(scholareval.areward(*TRUE, model="x", out="run"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

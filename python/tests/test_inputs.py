@@ -21,6 +21,7 @@ ANSWERS = [
     {"system": "new", "case_id": "b", "answer_text": "sun"},
 ]
 SCORES = {("old", "a"): 1.0, ("new", "a"): 0.75, ("old", "b"): 1.0, ("new", "b"): 0.0}
+ROW = {"case_id": "a", "question": "why?", "criterion": "Names it", "weight": 1}
 QUIET = {"quiet": True, "judge": "lexical", "out": "run", "overwrite": True}
 
 
@@ -98,6 +99,7 @@ def test_errors_name_the_row_and_the_column_and_no_temporary_file(capfd):
         (ANSWERS, [dict(TESTS[0], criteria=[{"text": "x", "weight": "y"}])], r'tests: row 0 \(case a\): .*expected a number, found "y"'),
         (ANSWERS, [{"case_id": "a", "question": "q"}], "tests: no field criteria .*found case_id, question"),
         (ANSWERS, [dict(TESTS[0], weight=float("inf"))], "tests: row 0, column weight: inf is not a number"),
+        (ANSWERS, [dict(ROW, criterion="Names\nit"), dict(ROW, weight="x")], "tests: row 1 .*expected a number"),
         ([], TESTS, "answers: no rows"),
         (5, TESTS, "answers: expected a path, a data frame or a list of mappings, found int"),
     ]
@@ -136,10 +138,12 @@ def test_the_same_call_with_the_same_rows_is_the_same_run(judge):
 def test_mappings_are_options_of_pairs_or_json(judge):
     renamed = [{"id": "a", "text": "rain"}]
     fields = {"answer_text": "text", "case_id": "id"}
+    renamed.append({"id": "b", "text": None})
     run = scholareval.score(
-        renamed, TESTS[:1], **judge, fields=fields, max_tokens={"criteria": 50}, extra_body={"top_k": 1}, out="run", quiet=True
+        renamed, TESTS, **judge, fields=fields, max_tokens={"criteria": 50}, extra_body={"top_k": 1}, out="run", quiet=True,
+        header={"X-Team": "biology"}, max_unscored="50%",
     )
-    assert len(run.scores) == 1 and '"top_k"' in json.dumps(run.manifest)
+    assert [row["score"] for row in run.scores] == [1.0, None] and '"top_k"' in json.dumps(run.manifest)
 
 
 @pytest.mark.parametrize("name", ["score", "ascore", "plan", "reward", "rewards", "areward", "arewards"])
