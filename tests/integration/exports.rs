@@ -14,7 +14,9 @@ const PYTHON: &str = "SCHOLAREVAL_EXPORTS_PYTHON";
 fn python() -> Option<String> {
     let python = std::env::var(PYTHON).ok();
     if python.is_none() {
-        eprintln!("skipped: {PYTHON} is not set (bash .ci/python-venvs makes one and prints its directory: frames/bin/python)");
+        eprintln!(
+            "skipped: {PYTHON} is not set (bash .ci/python-venvs makes one and prints its directory: frames/bin/python)"
+        );
     }
     python
 }
