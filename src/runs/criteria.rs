@@ -15,15 +15,7 @@ use crate::error::{InputFault, Result};
 /// # Errors
 /// When labels cannot be read, are of no criterion in the run, or are given for several runs.
 pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
-    let people = RunLabels::load(labels, &set.runs)?;
-    let raters = match people.together {
-        Some(together) => vec![together],
-        None => people.raters,
-    };
-    // What pairs are compared by says nothing of single answers.
-    let single = set.runs.iter().filter(|run| !are_pairs(&run.scored));
-    let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
-    let mut criteria = criteria(&scored, &raters);
+    let criteria = criteria_and_people(set, &RunLabels::load(labels, &set.runs)?);
     let is_labeled = criteria.criteria.iter().any(|row| row.labels > 0);
     if let Some(path) = labels.first()
         && !is_labeled
@@ -32,6 +24,19 @@ pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
         let hint = "write system, case_id and item (the criterion's name) as in items.csv";
         return Err(fault.hint(hint).into());
     }
-    criteria.notes.extend(people.notes);
     Ok(criteria)
+}
+
+/// Statistics of every criterion, with its agreement with those of these labels that are of criteria.
+pub fn criteria_and_people(set: &RunSet, labels: &RunLabels) -> Criteria {
+    let raters = match &labels.together {
+        Some(together) => std::slice::from_ref(together),
+        None => &labels.raters,
+    };
+    // What pairs are compared by says nothing of single answers.
+    let single = set.runs.iter().filter(|run| !are_pairs(&run.scored));
+    let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
+    let mut criteria = criteria(&scored, raters);
+    criteria.notes.extend(labels.notes.iter().cloned());
+    criteria
 }

@@ -21,7 +21,7 @@ mod run_list;
 mod run_set;
 
 pub use agree::{agree, plan_labels};
-pub use criteria::criteria_of;
+pub use criteria::{criteria_and_people, criteria_of};
 pub use directories::run_directories;
 pub use import::{ImportOptions, ImportedRun};
 pub use import_logs::import;

@@ -17,7 +17,7 @@ use crate::files::write_bytes;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
-use crate::runs::{RunLabels, RunSet, criteria_of};
+use crate::runs::{RunLabels, RunSet, criteria_and_people};
 use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
@@ -32,11 +32,7 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let with_answers = !args.no_answers && answers <= MOST_ANSWERS_WITH_TEXTS;
-    let labels = if args.labels.is_empty() {
-        None
-    } else {
-        Some(RunLabels::load(&args.labels, &set.runs)?)
-    };
+    let labels = RunLabels::load(&args.labels, &set.runs)?;
     let observations = set.observe()?;
     let mut options = ComparisonOptions::seeded(SEED);
     let pairs = pair_count(observations.systems.len(), false);
@@ -54,8 +50,8 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
     let scored: Vec<_> = set.runs.iter().map(|run| run.scored.as_slice()).collect();
     let page = html::page(&HtmlReport {
         comparison: &comparison,
-        labels: labels.as_ref(),
-        criteria: &criteria_of(&set, &args.labels)?,
+        labels: Some(&labels).filter(|_| !args.labels.is_empty()),
+        criteria: &criteria_and_people(&set, &labels),
         grid: &criteria_grid(&scored, &comparison.systems),
         observations: &observations,
         runs: &set.runs,
