@@ -76,6 +76,7 @@ class _Batch(Generic[Key, Item, Result]):
         self._close = close
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._task: asyncio.Task[None] | None = None
+        self._is_open = True
         self._timer = loop.call_later(_WAIT, self._start)
 
     def add(self, item: Item) -> asyncio.Future[Result]:
@@ -84,21 +85,30 @@ class _Batch(Generic[Key, Item, Result]):
         future.add_done_callback(self._leave)
         self._waiting.append((item, future))
         if len(self._waiting) == _MOST:
-            self._timer.cancel()
             self._start()
         return future
 
     def _start(self) -> None:
         """Makes the call for those that still wait."""
-        self._close()
+        self._end_filling()
         self._waiting = [(item, future) for item, future in self._waiting if not future.done()]
         if self._waiting:
             self._task = self._loop.create_task(self._run())
 
+    def _end_filling(self) -> None:
+        """Takes no further items: the next one of this key opens another batch."""
+        self._is_open = False
+        self._timer.cancel()
+        self._close()
+
     def _leave(self, _: asyncio.Future[Result]) -> None:
-        """Stops the call when nobody waits for it any more."""
-        if self._task is not None and all(future.done() for _, future in self._waiting):
+        """Stops the call, or does not begin it, when nobody waits for it any more."""
+        if not all(future.done() for _, future in self._waiting):
+            return
+        if self._task is not None:
             self._task.cancel()
+        elif self._is_open:
+            self._end_filling()
 
     async def _run(self) -> None:
         try:

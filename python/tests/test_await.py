@@ -239,3 +239,14 @@ def test_no_secret_is_in_what_a_failed_reward_shows(judge, monkeypatch):
         shown = f"{error.value} {error.value!r} {error.getrepr(style='native')}"
         assert not any(secret in shown for secret in ("sk-secret", "sk-header")), shown
     assert "sk-option" not in str(refused.value)
+
+
+def test_a_batch_that_everybody_left_is_not_begun(judge, batches):
+    async def main():
+        alone = asyncio.create_task(scholareval.areward(*TRUE, **judge))
+        await asyncio.sleep(0)
+        alone.cancel()
+        await asyncio.sleep(0.001)
+        return await scholareval.areward(*FALSE, **judge)
+
+    assert asyncio.run(main()) == 0.0 and batches == [1] and Judge.calls == 1
