@@ -65,25 +65,27 @@ fn inflate(limit: usize, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
 
 /// The text of these bytes, by their byte order mark, the charset that server or page name, or a guess. What is not in
 /// that charset becomes U+FFFD.
-pub(super) fn decoded(bytes: &[u8], mime: Option<&str>, is_html: bool) -> String {
-    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
+pub(super) fn decoded(mut bytes: Vec<u8>, mime: Option<&str>, is_html: bool) -> String {
+    if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
         let (text, _) = encoding.decode_without_bom_handling(&bytes[mark..]);
         return text.into_owned();
     }
     let mut named = mime.and_then(charset_of_mime);
     if named.is_none() && is_html {
-        named = charset_of_meta(bytes);
+        named = charset_of_meta(&bytes);
     }
     // Text in another charset is hardly ever valid UTF-8, but servers name a wrong one often. ISO-2022-JP is ASCII.
-    let is_ascii_form = named.is_none_or(Encoding::is_ascii_compatible);
-    if is_ascii_form && let Ok(text) = std::str::from_utf8(bytes) {
-        return text.to_owned();
+    if named.is_none_or(Encoding::is_ascii_compatible) {
+        bytes = match String::from_utf8(bytes) {
+            Ok(text) => return text,
+            Err(error) => error.into_bytes(),
+        };
     }
     let encoding = match named {
         Some(encoding) if encoding != UTF_8 => encoding,
-        _ => guessed(bytes),
+        _ => guessed(&bytes),
     };
-    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    let (text, _) = encoding.decode_without_bom_handling(&bytes);
     text.into_owned()
 }
 
@@ -155,25 +157,33 @@ mod tests {
         let latin = b"caf\xe9 cr\xe8me \xe0 la fran\xe7aise, d\xe9j\xe0 vu";
         let expected = "café crème à la française, déjà vu";
         assert_eq!(
-            decoded(latin, Some("text/html; charset=ISO-8859-1"), true),
+            decoded(latin.to_vec(), Some("text/html; charset=ISO-8859-1"), true),
             expected
         );
-        assert_eq!(decoded(latin, None, false), expected);
+        assert_eq!(decoded(latin.to_vec(), None, false), expected);
         // A wrong name does not spoil UTF-8.
         assert_eq!(
-            decoded(expected.as_bytes(), Some("text/html; charset=latin1"), true),
+            decoded(
+                expected.as_bytes().to_vec(),
+                Some("text/html; charset=latin1"),
+                true
+            ),
             expected
         );
         let page = b"<meta charset=\"windows-1251\"><p>\xcf\xf0\xe8\xe2\xe5\xf2";
-        assert!(decoded(page, Some("text/html"), true).ends_with("Привет"));
+        assert!(decoded(page.to_vec(), Some("text/html"), true).ends_with("Привет"));
         let utf16: Vec<u8> = [0xfeff_u16, 0x61, 0xe9]
             .iter()
             .flat_map(|unit| unit.to_le_bytes())
             .collect();
-        assert_eq!(decoded(&utf16, None, false), "aé");
+        assert_eq!(decoded(utf16, None, false), "aé");
         let shift_jis = b"\x93\xfa\x96{\x8c\xea";
         assert_eq!(
-            decoded(shift_jis, Some("text/plain; charset=Shift_JIS"), false),
+            decoded(
+                shift_jis.to_vec(),
+                Some("text/plain; charset=Shift_JIS"),
+                false
+            ),
             "日本語"
         );
     }

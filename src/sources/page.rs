@@ -137,7 +137,7 @@ pub(super) struct SavedPage {
     /// The digest by which other records of an archive refer to this one.
     pub(super) digest: Option<String>,
     /// Why this is only the beginning of the page, if it is.
-    pub(super) is_cut: Option<String>,
+    pub(super) cut_by: Option<String>,
 }
 
 impl SavedPage {

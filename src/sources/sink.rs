@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::decode::decoded;
 use super::page::{Body, PageKind, PageState, SavedPage, moment_text};
-use super::state::{Evidence, state_of};
+use super::state::{Decision, Evidence, state_of};
 use super::store::{NewPage, StoreWriter};
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use crate::error::{Error, InputFault, Result};
@@ -94,7 +94,7 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(super) fn page(&mut self, page: SavedPage, place: &Place) -> Result<()> {
+    pub(super) fn page(&mut self, mut page: SavedPage, place: &Place) -> Result<()> {
         self.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
@@ -105,30 +105,14 @@ impl<'a> Sink<'a> {
             .as_deref()
             .and_then(page_key)
             .filter(|other| *other != key);
-        let raw_hash = raw_hash(&page.body);
-        let content = Content::of(page.body, page.mime.as_deref());
+        let body = std::mem::take(&mut page.body);
+        let raw_hash = raw_hash(&body);
+        let content = Content::of(body, page.mime.as_deref());
         let title = match &page.title {
             Some(title) => spaced(title),
             None => content.page.title.clone(),
         };
-        let (mut state, mut reason) = state_of(&Evidence {
-            url: &page.url,
-            final_url: page.final_url.as_deref(),
-            status: page.status,
-            failure: content.failure.as_deref(),
-            is_too_long: content.page.is_too_long,
-            is_pdf: content.is_pdf,
-            not_text: content.not_text.as_deref(),
-            title: &title,
-            text: &content.page.text,
-            noscript: &content.page.noscript,
-        });
-        if state == PageState::Ok
-            && let Some(why) = page.is_cut
-        {
-            state = PageState::Teaser;
-            reason = why;
-        }
+        let (state, reason) = decide(&page, &content, &title);
         // The text of a wall is kept, too: it shows whether the rule was right.
         let has_text = state != PageState::TooLong && !content.page.text.is_empty();
         let address = page.final_url.as_deref().unwrap_or(&page.url);
@@ -281,6 +265,26 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// The state of a page with this content.
+fn decide(page: &SavedPage, content: &Content, title: &str) -> Decision {
+    let (state, reason) = state_of(&Evidence {
+        url: &page.url,
+        final_url: page.final_url.as_deref(),
+        status: page.status,
+        failure: content.failure.as_deref(),
+        is_too_long: content.page.is_too_long,
+        is_pdf: content.is_pdf,
+        not_text: content.not_text.as_deref(),
+        title,
+        text: &content.page.text,
+        noscript: &content.page.noscript,
+    });
+    match &page.cut_by {
+        Some(why) if state == PageState::Ok => (PageState::Teaser, why.clone()),
+        _ => (state, reason),
+    }
+}
+
 fn raw_hash(body: &Body) -> Option<[u8; 32]> {
     let bytes = match body {
         Body::Bytes(bytes) => bytes.as_slice(),
@@ -313,8 +317,8 @@ impl Content {
                 content.page = plain_text(text);
             }
             Body::Bytes(bytes) => match MediaType::of(&bytes, mime) {
-                MediaType::Html => content.page = html_text(&decoded(&bytes, mime, true)),
-                MediaType::Text => content.page = plain_text(decoded(&bytes, mime, false)),
+                MediaType::Html => content.page = html_text(&decoded(bytes, mime, true)),
+                MediaType::Text => content.page = plain_text(decoded(bytes, mime, false)),
                 MediaType::Pdf => content.is_pdf = true,
                 MediaType::Other => {
                     let mime = mime.unwrap_or("application/octet-stream");

@@ -22,6 +22,9 @@ pub(super) static SAVED_FILE: SourceForm = SourceForm {
     read: |path, sink| read_file(path, None, sink),
 };
 
+/// Where a page says where it is from, in bytes.
+const HEAD_BYTES: usize = 256 << 10;
+
 /// Whether a file has the name of a page.
 pub(super) fn is_page_name(path: &Path) -> bool {
     matches!(
@@ -53,7 +56,7 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
     };
     let body = match (bytes, text_of_pdf) {
         (None, _) => Body::TooLong,
-        (Some(bytes), Some(_)) => Body::Text(decoded(&bytes, None, false)),
+        (Some(bytes), Some(_)) => Body::Text(decoded(bytes, None, false)),
         (Some(bytes), None) => Body::Bytes(bytes),
     };
     let mut page = SavedPage::new(url, body);
@@ -106,10 +109,11 @@ impl Found {
         let Some(bytes) = bytes.filter(|_| !is_pdf) else {
             return Self::default();
         };
+        let head = &bytes[..bytes.len().min(HEAD_BYTES)];
         if is_html(bytes.trim_ascii_start()) || bytes.trim_ascii_start().starts_with(b"<") {
-            return Self::in_html(html_text(&decoded(bytes, None, true)));
+            return Self::in_html(html_text(&decoded(head.to_vec(), None, true)));
         }
-        Self::in_text(&decoded(bytes, None, false))
+        Self::in_text(&decoded(head.to_vec(), None, false))
     }
 
     /// SingleFile writes `url: ..` and `saved date: ..`, browsers `saved from url=(0021)https://example.org/a`.

@@ -180,11 +180,11 @@ fn take_response(
     place: &Place,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let Some(block) = block else {
+    let Some(mut body) = block else {
         page.body = Body::TooLong;
         return sink.page(page, place);
     };
-    let Some(reply) = Reply::parse(&block) else {
+    let Some(reply) = Reply::parse(&body) else {
         let what = format!("the reply of {} is not HTTP", page.url.escape_debug());
         return sink.broken(place.fault(what));
     };
@@ -202,12 +202,13 @@ fn take_response(
     }
     page.status = Some(reply.status);
     page.mime = Some(reply.mime).filter(|mime| !mime.is_empty());
-    let body = block.get(reply.body..).unwrap_or_default();
-    let body = if reply.is_chunked {
-        without_chunks(body).unwrap_or_else(|| body.to_vec())
-    } else {
-        body.to_vec()
-    };
+    // In place: a body may have the size of the limit.
+    body.drain(..reply.body);
+    if reply.is_chunked
+        && let Some(joined) = without_chunks(&body)
+    {
+        body = joined;
+    }
     page.body = unpacked(body, &reply.encoding).map_or(Body::TooLong, Body::Bytes);
     take_page(page, place, sink)
 }

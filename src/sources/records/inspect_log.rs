@@ -76,7 +76,7 @@ fn page(url: String, event: &Fields<'_>, attachments: Option<&Fields<'_>>) -> Sa
     let mut page = SavedPage::new(url, body);
     page.retrieved_at = event.text("timestamp").as_deref().and_then(moment);
     if event.is_set("truncated") {
-        page.is_cut = Some("the tool cut the text".to_owned());
+        page.cut_by = Some("the tool cut the text".to_owned());
     }
     page
 }
