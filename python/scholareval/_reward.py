@@ -167,10 +167,16 @@ class Judged(NamedTuple):
         """The value over the criteria with this tag: weighted credits by the positive weights, as in scores by tag."""
         tagged = [one for one in self.criteria.values() if tag in one.get("tags", ())]
         positive = sum(max(one["weight"], 0.0) for one in tagged)
-        credits = [one.get("value") for one in tagged]
+        credits = [_credit(one) for one in tagged]
         if positive == 0 or None in credits:
             return None
-        return float(sum(one["weight"] * one["value"] for one in tagged) / positive)
+        return float(sum(one["weight"] * (credit or 0.0) for one, credit in zip(tagged, credits)) / positive)
+
+
+def _credit(criterion: Mapping[str, Any]) -> float | None:
+    """The credit for a criterion. One that the judge cannot assess earns nothing, and is not unscored."""
+    is_abstained = criterion.get("unscored", {}).get("kind") == "abstained"
+    return 0.0 if is_abstained else criterion.get("value")
 
 
 @dataclass(frozen=True)
@@ -281,41 +287,26 @@ def _values(judged: Sequence[Judged | None]) -> list[float | None]:
 
 async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[Judged | ScholarevalError]:
     """The result of each item, or the error that is its own."""
-    results: list[Judged | ScholarevalError | None] = [None] * len(items)
-    left = list(range(len(items)))
-    while left:
+    results: dict[int, Judged | ScholarevalError] = {}
+    while len(results) < len(items):
+        left = [index for index in range(len(items)) if index not in results]
         # Their names say which items the program refuses.
         numbered = [replace(items[index], name=f"<{index}>") for index in left]
         try:
             with _RewardRun(numbered, settings) as run:
                 judged = run.results(await call_async(run.words, True, run.renamed))
-        except BadInput as error:
-            # Found before any call: the others are asked without them.
-            refused = _faults(str(error))
-            if not refused:
-                raise
-            for index, what in refused.items():
-                results[index] = BadInput(f"{items[index].name}: {what}")
-            left = [index for index in left if index not in refused]
         except TooManyUnscored as error:
             # None of them has a value, which each await says for itself.
-            judged = [Judged(None, str(error))] * len(left)
-            results = _filled(results, left, judged)
-            left = []
+            results.update((index, Judged(None, str(error))) for index in left)
+        except BadInput as error:
+            # Found before any call: the others are asked without them.
+            refused = {index: what for index, what in _faults(str(error)).items() if index in left}
+            if not refused:
+                raise
+            results.update((index, BadInput(f"{items[index].name}: {what}")) for index, what in refused.items())
         else:
-            results = _filled(results, left, judged)
-            left = []
-    return [result for result in results if result is not None]
-
-
-def _filled(
-    results: Sequence[Judged | ScholarevalError | None], places: Sequence[int], judged: Sequence[Judged]
-) -> list[Judged | ScholarevalError | None]:
-    """The results with those of these places."""
-    filled = list(results)
-    for index, result in zip(places, judged):
-        filled[index] = result
-    return filled
+            results.update(zip(left, judged))
+    return [results[index] for index in range(len(items))]
 
 
 def _faults(message: str) -> dict[int, str]:
