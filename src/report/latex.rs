@@ -161,12 +161,43 @@ pub(super) fn latex_text(text: &str) -> String {
                 out.push_str("{}");
                 out.push(c);
             }
-            '–' => out.push_str("--"),
             c if has_glyph(c) => out.push(c),
-            other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
+            other => match command_for(other) {
+                Some(command) => out.push_str(command),
+                None => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
+            },
         }
     }
     out
+}
+
+/// What sets a usual character of scientific texts that the default fonts have elsewhere.
+fn command_for(c: char) -> Option<&'static str> {
+    Some(match c {
+        '–' => "--",
+        '—' => "---",
+        '…' => "\\ldots{}",
+        '‘' => "\\textquoteleft{}",
+        '’' => "\\textquoteright{}",
+        '“' => "\\textquotedblleft{}",
+        '”' => "\\textquotedblright{}",
+        '‐' | '‑' => "-{}",
+        '\u{a0}' => "~",
+        '±' => "$\\pm$",
+        '×' => "$\\times$",
+        '·' => "$\\cdot$",
+        '°' => "$^{\\circ}$",
+        'µ' | 'μ' => "$\\mu$",
+        'α' => "$\\alpha$",
+        'β' => "$\\beta$",
+        'γ' => "$\\gamma$",
+        '≤' => "$\\leq$",
+        '≥' => "$\\geq$",
+        '≈' => "$\\approx$",
+        '→' => "$\\rightarrow$",
+        '−' => "$-$",
+        _ => return None,
+    })
 }
 
 /// Whether the default fonts of pdflatex have the character: ASCII, and Western European letters but for those that need the T1
@@ -223,6 +254,7 @@ mod tests {
             "{shown}"
         );
         assert_eq!(latex_text("a--b 模"), "a-{}-b \\texttt{U+6A21}");
+        assert_eq!(latex_text("a—b… ≥1"), "a---b\\ldots{} $\\geq$1");
     }
 
     #[test]

@@ -47,7 +47,9 @@ pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
 pub use figure::{
-    Dot, DotPlot, DotRow, Figure, FigureSize, plot_of_judges, plot_of_means, plot_of_pairs,
+    Dot, DotPlot, DotRow, Figure, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette, Panel,
+    PanelPlot, PanelRow, PowerCurve, PowerPlot, plot_of_criteria, plot_of_judges, plot_of_labels,
+    plot_of_means, plot_of_pairs, plot_of_power,
 };
 pub use inspect::write_inspect_logs;
 pub use json::render_json;

@@ -160,6 +160,7 @@ mod tests {
                 high: 1.9,
             },
             studies: [(1, 32), (2, 20), (5, 20)].map(study).to_vec(),
+            curve: Vec::new(),
         };
         let sentence = |plan: &PowerPlan| {
             let text = power_text(plan, &TableStyle::default());

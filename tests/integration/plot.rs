@@ -156,8 +156,9 @@ fn two_judges_are_two_series_with_a_legend() {
     ];
     work.run(&judges).exits_with(0);
     let svg = work.read("judges.svg");
-    // Two dots a system, and two in the legend.
-    assert_eq!(circles(&svg).len(), 8);
+    // A circle and a square a system and in the legend, and the ground.
+    assert_eq!(circles(&svg).len(), 4);
+    assert_eq!(svg.matches("<rect ").count(), 5);
     for name in [">out<", ">new<", "#0072B2", "#E69F00"] {
         assert!(svg.contains(name), "{name} in {svg}");
     }
@@ -186,4 +187,310 @@ fn what_cannot_be_drawn_says_so_and_writes_nothing() {
         .exits_with(3)
         .says(&["did you mean beta"]);
     assert!(!work.path("x.svg").exists());
+}
+
+/// Opens the figures in Chromium, where no two texts may overlap and none may leave its drawing; or says why it cannot.
+fn measure_in_browser(work: &Workspace, names: &[String]) {
+    let Some(playwright) = std::env::var_os("SCHOLAREVAL_PLAYWRIGHT") else {
+        eprintln!(
+            "skipped: SCHOLAREVAL_PLAYWRIGHT names no directory with node_modules/playwright-core (.ci/run makes one)"
+        );
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/figures.mjs");
+    let output = Command::new("node")
+        .arg(script)
+        .args(names.iter().map(|name| work.path(name)))
+        .env("PLAYWRIGHT_DIR", playwright)
+        .output()
+        .expect("node runs");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}{errors}");
+    assert_eq!(printed.matches("ok: ").count(), names.len(), "{printed}");
+}
+
+/// Compiles the figures in one document, with lines of this width that none may cross; or says why it cannot.
+fn compile(work: &Workspace, names: &[String], width: &str) {
+    let has_tikz = Command::new("kpsewhich")
+        .arg("tikz.sty")
+        .output()
+        .is_ok_and(|own| own.status.success());
+    if !has_tikz {
+        eprintln!("skipped: no TikZ (.ci/run installs texlive-pictures)");
+        return;
+    }
+    let mut document = format!("\\hsize={width}\\linewidth=\\hsize\n");
+    for name in names {
+        document += &format!("\\noindent\n{}\\clearpage\n", work.read(name));
+    }
+    if let Some(log) = work.latex_log_with("tikz", "", &document) {
+        assert!(
+            !log.contains("Overfull \\hbox") && !log.contains("undefined"),
+            "{log}"
+        );
+    }
+}
+
+/// Sixty characters: of CJK, with combining marks, with what LaTeX and XML escape, of capitals, or plain.
+fn long_name(at: usize) -> String {
+    let middle = match at % 5 {
+        0 => "大規模言語モデルの名前".repeat(9),
+        1 => "e\u{301}a\u{308}".repeat(30),
+        2 => "_%&<b>$x^2~{#}".repeat(9),
+        3 => "WIDE-MODEL-".repeat(9),
+        _ => "a-plain-name-".repeat(9),
+    };
+    let end = format!("-{at:02}");
+    let start: String = middle.chars().take(60 - end.len()).collect();
+    start + &end
+}
+
+/// Twenty criteria of 200 characters, four of them faults, in each of six cases.
+fn write_long_criteria(work: &Workspace) {
+    let mut criteria = Vec::new();
+    for at in 0..20 {
+        let weight = if at < 16 { 1 } else { -1 };
+        let words = [
+            "explains the mechanism & names <its> source ",
+            "名詞の長い説明 ",
+            "100% of $x_1$ ",
+        ];
+        let text: String = words[at % 3].repeat(20).chars().take(190).collect();
+        let tags = [format!("axis:part_{}", at / 8)];
+        criteria.push(json!({"text": format!("No. {at} {text}"), "weight": weight, "tags": tags}));
+    }
+    let mut lines = String::new();
+    for case in 0..6 {
+        let question = format!("Why is number {case}?");
+        let case =
+            json!({"case_id": format!("c{case}"), "question": question, "criteria": criteria});
+        lines += &format!("{case}\n");
+    }
+    work.write("criteria.jsonl", &lines);
+}
+
+/// Fifty systems with long names, scored by the built-in baseline, and labels of two people.
+fn extremes() -> Workspace {
+    let work = Workspace::with_cases(&[]);
+    write_long_criteria(&work);
+    let mut labels = "system,case_id,rater,value\n".to_owned();
+    for at in 0..50 {
+        let words = [
+            "mechanism source explains",
+            "the mechanism",
+            "100% of it names",
+            "名詞の長い説明",
+        ];
+        let answers: Vec<(String, String)> = (0..6)
+            .map(|case| {
+                let words = words[(at + case) % 4];
+                (format!("c{case}"), format!("{words} {}", "x ".repeat(at)))
+            })
+            .collect();
+        let name = long_name(at);
+        // No file has a slash in its name, and these have none.
+        let answers = answers.iter().map(|(id, text)| (id.as_str(), text.clone()));
+        work.answers(&name, answers);
+        for (case, rater) in [(0, "ann"), (0, "ben"), (1, "ann"), (1, "ben")] {
+            labels += &format!("\"{name}\",c{case},{rater},{}\n", (at + case) % 5 + 1);
+        }
+    }
+    work.write("labels.csv", &labels);
+    work.run(&[
+        "score",
+        "answers",
+        "--tests",
+        "criteria.jsonl",
+        "--out",
+        "out",
+    ])
+    .exits_with(0);
+    work
+}
+
+#[test]
+fn texts_of_extreme_figures_overlap_nowhere_in_a_browser_and_they_compile() {
+    let work = extremes();
+    let title = "A title that a column does not hold: 100% of & <everything>, 名前";
+    let baseline = long_name(7);
+    let plots: [(&str, &[&str]); 7] = [
+        ("means", &["--what", "means", "--title", title]),
+        ("pairs", &["--what", "pairs", "--baseline", &baseline]),
+        ("criteria", &["--what", "criteria", "--title", title]),
+        (
+            "wide",
+            &["--what", "criteria", "--width", "7in", "--font-size", "6"],
+        ),
+        (
+            "gray",
+            &["--what", "criteria", "--width", "19in", "--colors", "gray"],
+        ),
+        ("labels", &["--what", "labels", "--labels", "labels.csv"]),
+        (
+            "narrow",
+            &[
+                "--what",
+                "labels",
+                "--labels",
+                "labels.csv",
+                "--width",
+                "2in",
+            ],
+        ),
+    ];
+    let mut drawn = [Vec::new(), Vec::new()];
+    for (name, options) in plots {
+        for (form, extension) in ["svg", "tex"].iter().enumerate() {
+            let file = format!("{name}.{extension}");
+            let plot = ["plot", "out", "--out", &file];
+            work.run(&[&plot, options].concat()).exits_with(0);
+            drawn[form].push(file);
+        }
+    }
+    for (form, extension) in ["svg", "tex"].iter().enumerate() {
+        let file = format!("power.{extension}");
+        let power = ["plan", "--power", "out", "--out", &file, "--title", title];
+        let done = work.run(&power).exits_with(0);
+        assert!(done.stderr.contains("detectable difference"), "{done:?}");
+        drawn[form].push(file);
+    }
+    let [svg, tex] = drawn;
+    measure_in_browser(&work, &svg);
+    let (column, across): (Vec<String>, Vec<String>) = tex
+        .into_iter()
+        .partition(|name| !["wide.tex", "gray.tex"].contains(&name.as_str()));
+    compile(&work, &column, "3.3in");
+    compile(&work, &across, "19in");
+}
+
+#[test]
+fn a_heatmap_has_the_credit_of_criteria_and_how_often_faults_were_found() {
+    let work = Workspace::with_cases(&[]);
+    let criteria = json!([
+        {"text": "Names the mechanism", "weight": 2},
+        {"text": "Blames the sea", "weight": -1},
+    ]);
+    work.write(
+        "criteria.json",
+        &json!([{"case_id": "c1", "question": "Why?", "criteria": criteria}]).to_string(),
+    );
+    for (system, text) in [("good", "names the mechanism"), ("bad", "blames the sea")] {
+        work.answers(system, [("c1", text.to_owned())]);
+    }
+    work.run(&[
+        "score",
+        "answers",
+        "--tests",
+        "criteria.json",
+        "--out",
+        "out",
+    ])
+    .exits_with(0);
+    work.run(&["plot", "out", "--what", "criteria", "--out", "x.svg"])
+        .exits_with(0);
+    let svg = work.read("x.svg");
+    let texts: Vec<&str> = svg
+        .split("</text>")
+        .filter_map(|part| part.rsplit_once('>').map(|own| own.1))
+        .collect();
+    assert_eq!(texts[..2], ["good", "bad"], "the best system is first");
+    assert_eq!(
+        texts[2..6],
+        ["Criteria", "100", texts[4], "Names the mechanism"]
+    );
+    assert!(
+        texts[6].starts_with("Faults") && texts[8] == "100",
+        "{texts:?}"
+    );
+    // A fault has an edge in its color, which credit has not.
+    assert_eq!(svg.matches("stroke=\"#D55E00\"").count(), 2);
+}
+
+#[test]
+fn an_option_of_another_figure_is_refused() {
+    let work = scored();
+    let refused: [(&[&str], &str); 6] = [
+        (&["--what", "labels"], "--labels FILE"),
+        (&["--what", "means", "--labels", "l.csv"], "--what labels"),
+        (&["--what", "criteria", "--metric", "score"], "--metric"),
+        (&["--what", "means", "--colors", "red"], "okabe-ito"),
+        (&["--what", "means", "--colors", "1,2,3,4"], "three colors"),
+        (&["--what", "means", "--font-size", "80"], "4 to 20"),
+    ];
+    for (options, message) in refused {
+        work.run(&[&["plot", "out", "--out", "x.svg"], options].concat())
+            .exits_with(2)
+            .says(&[message]);
+    }
+    work.run(&["plan", "--power", "out", "--title", "t"])
+        .exits_with(2)
+        .says(&["--title", "--out FILE"]);
+    work.run(&["plan", "--power", "out", "--out", "x.png"])
+        .exits_with(2)
+        .says(&[".svg or .tex"]);
+    assert!(!work.path("x.svg").exists());
+}
+
+/// The figures of the guide, with their commands in the directory that `demo` makes.
+const FIGURES_OF_THE_GUIDE: [(&str, &[&str]); 5] = [
+    ("means", &["plot", "runs/demo", "--what", "means"]),
+    (
+        "pairs",
+        &[
+            "plot",
+            "runs/demo",
+            "--what",
+            "pairs",
+            "--baseline",
+            "careful",
+        ],
+    ),
+    ("criteria", &["plot", "runs/demo", "--what", "criteria"]),
+    (
+        "labels",
+        &[
+            "plot",
+            "runs/demo",
+            "--what",
+            "labels",
+            "--labels",
+            "data/labels.csv",
+        ],
+    ),
+    ("power", &["plan", "--power", "runs/demo"]),
+];
+
+/// The images in docs/ are drawn anew and compared. After a change that is wanted, `UPDATE_FIGURES=1` writes them; look at them.
+#[test]
+fn the_figures_of_the_guide_are_those_of_the_demo() {
+    let work = Workspace::with_cases(&[]);
+    work.run(&["demo", "demo"]).exits_with(0);
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let guide = std::fs::read_to_string(docs.join("guide.md")).unwrap();
+    let mut drawn = Vec::new();
+    for (name, command) in FIGURES_OF_THE_GUIDE {
+        let file = format!("demo/figure-{name}.svg");
+        let mut arguments: Vec<String> = command.iter().map(|own| (*own).to_owned()).collect();
+        for argument in &mut arguments {
+            if argument.starts_with("runs/") || argument.starts_with("data/") {
+                argument.insert_str(0, "demo/");
+            }
+        }
+        arguments.extend(["--out".to_owned(), file.clone()]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        work.run(&arguments).exits_with(0);
+        let image = format!("figure-{name}.svg");
+        if std::env::var_os("UPDATE_FIGURES").is_some() {
+            std::fs::copy(work.path(&file), docs.join(&image)).unwrap();
+        }
+        let known = std::fs::read_to_string(docs.join(&image)).unwrap_or_default();
+        assert!(
+            known == work.read(&file),
+            "docs/{image} is not what the demo draws; UPDATE_FIGURES=1 writes it"
+        );
+        assert!(guide.contains(&format!("]({image})")), "{image}");
+        drawn.push(file);
+    }
+    measure_in_browser(&work, &drawn);
 }

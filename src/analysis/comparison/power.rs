@@ -40,6 +40,9 @@ pub struct PowerPlan {
     pub range: Interval,
     /// The studies, by difference and samples.
     pub studies: Vec<PlannedStudy>,
+    /// Studies that find the differences between these, for a figure; not in JSON.
+    #[serde(skip)]
+    pub curve: Vec<PlannedStudy>,
 }
 
 /// A planned study.
@@ -54,6 +57,11 @@ pub struct PlannedStudy {
     /// The fewest and the most, if the pilot's standard deviation is too large or too small by chance.
     pub interval: Interval,
 }
+
+/// Differences in the curve of a plan.
+const CURVE_POINTS: usize = 41;
+/// How far the curve reaches to both sides of a single difference.
+const CURVE_REACH: f64 = 3.0;
 
 /// Plans studies of the metric at this index that find `difference`, or each of several usual ones.
 ///
@@ -115,7 +123,25 @@ pub fn plan_power(
             .iter()
             .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
             .collect(),
+        curve: differences_between(&wanted)
+            .iter()
+            .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
+            .collect(),
     })
+}
+
+/// Differences from the smallest of these to the largest, or around a single one, in steps of one factor.
+fn differences_between(wanted: &[f64]) -> Vec<f64> {
+    let mut low = wanted.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut high = wanted.iter().copied().fold(0.0, f64::max);
+    if wanted.len() == 1 {
+        low /= CURVE_REACH;
+        high *= CURVE_REACH;
+    }
+    let step = (high / low).powf(1.0 / (CURVE_POINTS - 1) as f64);
+    (0..CURVE_POINTS)
+        .map(|at| low * step.powi(at as i32))
+        .collect()
 }
 
 /// The largest of these values, with its index.
@@ -154,6 +180,8 @@ mod tests {
         );
         let differences: Vec<f64> = plan.studies.iter().map(|study| study.difference).collect();
         assert_eq!(differences, [0.01, 0.02, 0.05, 0.1]);
+        let ends = [plan.curve.first(), plan.curve.last()].map(|own| own.unwrap().questions);
+        assert_eq!(ends, [plan.studies[0].questions, plan.studies[3].questions]);
         let first = &plan.studies[0];
         assert!(
             first.interval.low < first.questions as f64

@@ -29,7 +29,7 @@ pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use label::{LabelArgs, LabelForm};
 pub use plan::PlanArgs;
-pub use plot::{PlotArgs, PlotKind};
+pub use plot::{FigureArgs, PlotArgs, PlotKind};
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
 pub use sources::{SourcesCommand, StoreArgs};

@@ -1,73 +1,160 @@
 //! `scholareval plot`: figures of results, for a paper.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use super::CommandContext;
 use super::compare::check_pairs;
-use crate::analysis::comparison::{
-    Comparison, ComparisonDepth, ComparisonOptions, Observations, SEED,
-};
+use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, Observations, SEED};
+use crate::analysis::criteria_grid;
+use crate::analysis::rater_agreement::AgreementOptions;
 use crate::cli::args::{PlotArgs, PlotKind};
+use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::files::write_bytes;
+use crate::report::table::shown_notes;
 use crate::report::{
-    DotPlot, FigureSize, plot_of_judges, plot_of_means, plot_of_pairs, run_warnings,
+    Figure, plot_of_criteria, plot_of_judges, plot_of_labels, plot_of_means, plot_of_pairs,
+    run_warnings,
 };
-use crate::runs::RunSet;
+use crate::runs::{RunSet, agree};
 
 /// Rows of a figure of pairs at most: more do not fit a page.
 const MOST_PLOTTED_PAIRS: usize = 60;
 
+/// The height of the texts on a page of a paper in points, 9 inches.
+const PAGE: f64 = 648.0;
+
+/// A figure, what it shows, and what its reader must know.
+struct Drawn {
+    figure: Option<Figure>,
+    what: String,
+    warnings: Vec<Note>,
+}
+
 /// Runs the command.
 ///
 /// # Errors
-/// For a file of another kind, when a run cannot be read, runs are not comparable, a name is unknown, or nothing can be drawn.
+/// For a file of another kind, an option of another figure, when a run cannot be read, runs are not comparable, a name is unknown, or
+/// nothing can be drawn.
 pub(super) fn run(args: &PlotArgs, context: &CommandContext<'_>) -> Result<()> {
-    let extension = args.out.extension().and_then(|own| own.to_str());
-    let is_tikz = match extension {
-        Some("svg") => false,
-        Some("tex") => true,
-        _ => {
-            let what = "--out: the file must end in .svg or .tex, which says what is written";
-            return Err(Error::Usage(what.to_owned()));
-        }
-    };
-    if args.baseline.is_some() && args.what != PlotKind::Pairs {
-        return Err(Error::Usage("--baseline is for --what pairs".to_owned()));
-    }
-    let (plot, comparison) = match args.what {
+    FigureForm::of(&args.out)?;
+    refuse_options_of_others(args)?;
+    let drawn = match args.what {
         PlotKind::Means => means(args, context)?,
         PlotKind::Pairs => pairs(args, context)?,
+        PlotKind::Criteria => criteria(args, context)?,
         PlotKind::Judges => judges(args, context)?,
+        PlotKind::Labels => labels(args, context)?,
     };
-    let size = FigureSize {
-        width: args.width,
-        font: args.font_size,
+    let Some(figure) = drawn.figure else {
+        let (what, hint) = missing(args.what);
+        return Err(InputFault::new(&args.runs[0], what).hint(hint).into());
     };
-    let Some(figure) = plot.figure(size) else {
-        let fault = InputFault::new(
-            &args.runs[0],
-            "nothing to draw: no system has a value that all share",
-        );
-        return Err(fault.hint("compare --notes shows what is missing").into());
-    };
-    let text = if is_tikz { figure.tikz() } else { figure.svg() };
-    write_bytes(&args.out, text.as_bytes())?;
-    for warning in run_warnings(&comparison) {
+    write_figure(&figure, &args.out)?;
+    for warning in drawn.warnings {
         context.note(&format!("warning: {}", warning.text));
     }
-    context.note(&format!("{}: {}", args.out.display(), plot.axis));
+    let mut line = format!("{}: {}", args.out.display(), drawn.what);
+    if figure.height() > PAGE {
+        line += &format!(
+            ", {:.0} in high; a larger --width or a smaller --font-size makes it lower",
+            figure.height() / 72.0
+        );
+    }
+    context.note(&line);
     Ok(())
 }
 
-fn means(args: &PlotArgs, context: &CommandContext<'_>) -> Result<(DotPlot, Comparison)> {
+/// How a figure is written.
+#[derive(Clone, Copy)]
+pub(super) enum FigureForm {
+    Svg,
+    Tikz,
+}
+
+impl FigureForm {
+    /// The form that the name of a file asks for.
+    ///
+    /// # Errors
+    /// For another one.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|own| own.to_str()) {
+            Some("svg") => Ok(Self::Svg),
+            Some("tex") => Ok(Self::Tikz),
+            _ => {
+                let what = "--out: the file must end in .svg or .tex, which says what is written";
+                Err(Error::Usage(what.to_owned()))
+            }
+        }
+    }
+}
+
+/// Writes a figure in the form that its file's name asks for.
+///
+/// # Errors
+/// For a file of another kind, and when it cannot be written.
+pub(super) fn write_figure(figure: &Figure, path: &Path) -> Result<()> {
+    let text = match FigureForm::of(path)? {
+        FigureForm::Svg => figure.svg(),
+        FigureForm::Tikz => figure.tikz(),
+    };
+    write_bytes(path, text.as_bytes())
+}
+
+/// # Errors
+/// For an option that only another figure has: it would be ignored.
+fn refuse_options_of_others(args: &PlotArgs) -> Result<()> {
+    let what = args.what;
+    let message = if args.baseline.is_some() && what != PlotKind::Pairs {
+        "--baseline is for --what pairs"
+    } else if !args.labels.is_empty() && what != PlotKind::Labels {
+        "--labels is for --what labels"
+    } else if args.labels.is_empty() && what == PlotKind::Labels {
+        "--what labels draws the judge against people: add --labels FILE"
+    } else if args.anyway && what == PlotKind::Labels {
+        "--anyway: --what labels draws one run, and nothing in it can differ"
+    } else if args.metric.is_some() && what == PlotKind::Criteria {
+        "--metric: --what criteria draws the criteria, not a metric"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage(message.to_owned()))
+}
+
+/// Why there is no figure, and what to do.
+fn missing(what: PlotKind) -> (&'static str, &'static str) {
+    match what {
+        PlotKind::Means | PlotKind::Pairs | PlotKind::Judges => (
+            "nothing to draw: no system has a value that all share",
+            "compare --notes shows what is missing",
+        ),
+        PlotKind::Criteria => (
+            "no criteria: neither a rubric nor aspects were scored",
+            "score with test cases (--tests), or aspects (--scorers prometheus)",
+        ),
+        PlotKind::Labels => (
+            "nothing to draw: people and judge rated answers of fewer than two systems",
+            "label answers of more systems; agree --by item compares within one",
+        ),
+    }
+}
+
+fn means(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let observations = chosen(runs.observe()?, args)?;
     let mut options = ComparisonOptions::seeded(SEED);
     options.depth = ComparisonDepth::Means;
     let comparison = runs.compare(&observations, &options);
-    Ok((plot_of_means(&comparison.metrics[0]), comparison))
+    let plot = plot_of_means(&comparison.metrics[0]);
+    Ok(Drawn {
+        figure: plot.figure(&args.look.style()),
+        what: plot.axis,
+        warnings: run_warnings(&comparison),
+    })
 }
 
-fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<(DotPlot, Comparison)> {
+fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let observations = chosen(runs.observe()?, args)?;
     let baseline = match &args.baseline {
@@ -87,10 +174,31 @@ fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<(DotPlot, Comp
         );
         return Err(Error::Settings(what));
     }
-    Ok((plot_of_pairs(metric, baseline.as_deref()), comparison))
+    let plot = plot_of_pairs(metric, baseline.as_deref());
+    Ok(Drawn {
+        figure: plot.figure(&args.look.style()),
+        what: plot.axis,
+        warnings: run_warnings(&comparison),
+    })
 }
 
-fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<(DotPlot, Comparison)> {
+fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+    let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
+    let observations = runs.observe()?;
+    let scored: Vec<&[Arc<ScoredAnswer>]> =
+        runs.runs.iter().map(|run| run.scored.as_slice()).collect();
+    let grid = criteria_grid(&scored, &observations.systems);
+    let plot = plot_of_criteria(&grid, &observations.systems);
+    // Of nothing: only what it says about the runs is needed.
+    let comparison = runs.compare(&Observations::default(), &ComparisonOptions::seeded(0));
+    Ok(Drawn {
+        figure: plot.figure(&args.look.style()),
+        what: "criteria by system".to_owned(),
+        warnings: run_warnings(&comparison),
+    })
+}
+
+fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let runs = RunSet::open_across_judges(&context.runs(&args.runs)?.0, args.anyway)?;
     if runs.runs.len() != 2 {
         let what =
@@ -99,7 +207,30 @@ fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<(DotPlot, Com
     }
     let observations = chosen(runs.observe()?, args)?;
     let comparison = runs.compare_judges(observations, &ComparisonOptions::seeded(SEED))?;
-    Ok((plot_of_judges(&comparison.judge_changes[0]), comparison))
+    let plot = plot_of_judges(&comparison.judge_changes[0]);
+    Ok(Drawn {
+        figure: plot.figure(&args.look.style()),
+        what: plot.axis,
+        warnings: run_warnings(&comparison),
+    })
+}
+
+fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+    let runs = context.runs(&args.runs)?.0;
+    if runs.len() != 1 {
+        let what = "--what labels draws one run: its judge against people";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    let mut options = AgreementOptions::seeded(SEED);
+    options.metric.clone_from(&args.metric);
+    let agreement = agree(&runs, &args.labels, &options)?;
+    let plot = plot_of_labels(&agreement);
+    let warnings = shown_notes(&agreement.notes, false);
+    Ok(Drawn {
+        figure: plot.and_then(|plot| plot.figure(&args.look.style())),
+        what: "systems by people and by the judge".to_owned(),
+        warnings: warnings.into_iter().cloned().collect(),
+    })
 }
 
 /// The observations of the metric to draw.

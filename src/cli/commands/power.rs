@@ -5,18 +5,26 @@ use std::path::Path;
 use clap::Args as _;
 
 use super::CommandContext;
+use super::plot::{FigureForm, write_figure};
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
-use crate::cli::args::{PlanArgs, ScoreArgs};
+use crate::cli::args::{FigureArgs, PlanArgs, ScoreArgs};
 use crate::error::{Error, InputFault, Result};
-use crate::report::{power_table, power_text};
+use crate::report::{plot_of_power, power_table, power_text};
 use crate::runs::RunSet;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
+/// When an option of `score` other than `--out` is given, the run cannot be read or has too few systems or questions, or has no such
+/// metric; when the figure cannot be written.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    refuse_options_of_score("--power", context)?;
+    refuse_options_of_score("--power", &["format", "out"], context)?;
+    let figure_file = &args.score.options.output.out;
+    match figure_file {
+        // Before the computation, which would be in vain.
+        Some(path) => FigureForm::of(path).map(drop)?,
+        None => refuse_options_of_figures(context)?,
+    }
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
     let observations = runs.observe()?;
     let metrics = match &args.metric {
@@ -31,6 +39,15 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -
             InputFault::new(pilot, what).hint("score two systems on some 20 questions first");
         return Err(fault.into());
     };
+    if let Some(path) = figure_file
+        && let Some(figure) = plot_of_power(&plan).figure(&args.look.style())
+    {
+        write_figure(&figure, path)?;
+        context.note(&format!(
+            "{}: detectable difference by number of questions",
+            path.display()
+        ));
+    }
     let table = power_table(&plan);
     context.show(
         args.score.display.format,
@@ -43,9 +60,13 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -
 
 /// # Errors
 /// [`Error::Usage`] for an option of a run: one command has all plans, so that its help has these, too, and with `plan`, an
-/// option such as `--power`, they would be ignored.
-pub(super) fn refuse_options_of_score(plan: &str, context: &CommandContext<'_>) -> Result<()> {
-    let Some(option) = option_of_score(context) else {
+/// option such as `--power`, they would be ignored. Those in `allowed` have a meaning there, too.
+pub(super) fn refuse_options_of_score(
+    plan: &str,
+    allowed: &[&str],
+    context: &CommandContext<'_>,
+) -> Result<()> {
+    let Some(option) = option_of_score(allowed, context) else {
         return Ok(());
     };
     Err(Error::Usage(format!(
@@ -54,11 +75,11 @@ pub(super) fn refuse_options_of_score(plan: &str, context: &CommandContext<'_>) 
 }
 
 /// An option that only scoring has, if one is given.
-fn option_of_score(context: &CommandContext<'_>) -> Option<String> {
+fn option_of_score(allowed: &[&str], context: &CommandContext<'_>) -> Option<String> {
     let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
     for arg in of_score.get_arguments() {
         let id = arg.get_id().as_str();
-        if id != "format" && context.is_flag(id) {
+        if !allowed.contains(&id) && context.is_flag(id) {
             return Some(match arg.get_long() {
                 Some(long) => format!("--{long}"),
                 None => "ANSWERS".to_owned(),
@@ -66,4 +87,16 @@ fn option_of_score(context: &CommandContext<'_>) -> Option<String> {
         }
     }
     None
+}
+
+/// # Errors
+/// [`Error::Usage`] for an option of a figure that is not drawn.
+pub(super) fn refuse_options_of_figures(context: &CommandContext<'_>) -> Result<()> {
+    let Some(id) = FigureArgs::IDS.iter().find(|id| context.is_flag(id)) else {
+        return Ok(());
+    };
+    let option = id.replace('_', "-");
+    Err(Error::Usage(format!(
+        "--{option} is for a figure: plan --power RUN --out FILE draws one"
+    )))
 }
