@@ -289,7 +289,6 @@ fn extremes() -> Workspace {
             })
             .collect();
         let name = long_name(at);
-        // No file has a slash in its name, and these have none.
         let answers = answers.iter().map(|(id, text)| (id.as_str(), text.clone()));
         work.answers(&name, answers);
         for (case, rater) in [(0, "ann"), (0, "ben"), (1, "ann"), (1, "ben")] {
