@@ -1,9 +1,8 @@
 //! A store of web pages that the user has saved: what an answer cites can be read without fetching anything.
 //!
-//! The way of a page: a file is read by its [form](self::forms) (WARC, JSON of a scraper, a saved file, ..), which gives
-//! [`SavedPage`](page::SavedPage)s: an address and the bytes that came. [`text`] makes text of them, [`state`] decides by
-//! rules, before any judge is asked, whether this is the page or a wall, an error or nothing, and [`store`] keeps it by its
-//! content in one SQLite file.
+//! The way of a page: a file is read by its form (`forms`: WARC, JSON of a scraper, a saved file, ..), which gives saved
+//! pages: an address and the bytes that came. `text` makes text of them, `state` decides by rules, before any judge is
+//! asked, whether this is the page or a wall, an error or nothing, and `store` keeps it by its content in one SQLite file.
 //!
 //! Everything in a source is hostile: sizes are limited before bytes are held, no address or title becomes a file name, and
 //! nothing is ever fetched.

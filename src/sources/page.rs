@@ -12,7 +12,7 @@ use crate::text::addresses::page_key;
 pub enum PageState {
     /// The page.
     Ok,
-    /// Only the beginning of the page, which goes on for subscribers or was cut by a tool; a judge may read it.
+    /// Only the beginning of the page, whose rest is for subscribers or was cut by a tool; a judge may read it.
     Teaser,
     /// Nothing to read: scripts only, a PDF without text, no words.
     Empty,

@@ -364,13 +364,15 @@ impl MediaType {
         let is_markup = ["<!doctype html", "<html", "<head", "<body", "<!--"]
             .iter()
             .any(|tag| begins.starts_with(tag));
+        let is_text = mime.starts_with("text/")
+            || mime.contains("json")
+            || mime.contains("xml")
+            || mime.is_empty() && !head.contains(&0);
         if head.starts_with(b"%PDF-") || mime.contains("/pdf") {
             Self::Pdf
         } else if mime.contains("html") || is_markup {
             Self::Html
-        } else if mime.starts_with("text/") || mime.contains("json") || mime.contains("xml") {
-            Self::Text
-        } else if mime.is_empty() && !head.contains(&0) {
+        } else if is_text {
             Self::Text
         } else {
             Self::Other

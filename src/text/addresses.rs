@@ -193,7 +193,7 @@ fn address_at(text: &str) -> &str {
     address
 }
 
-/// What no address goes beyond: white space, quotes, angle brackets, marks of other scripts. `](` and `)[` end a Markdown link.
+/// What ends an address: white space, quotes, angle brackets, marks of other scripts.
 fn is_end(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_end_where_the_sentence_goes_on() {
+    fn addresses_end_before_the_marks_of_the_sentence() {
         let text = "See [a](https://a.org/x_(y)) (https://b.org/p?q=1), <https://c.org>, \
                     “https://d.org/e”。 arXiv: 2101.00001, xhttps://no.org and **https://f.org/**. https://b.org/p?q=1";
         let expected = [

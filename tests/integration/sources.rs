@@ -580,7 +580,7 @@ fn the_worst_pages_are_a_state_and_never_a_crash() {
 
 /// The rules of states against pages as they occur; all texts are made for this test.
 #[test]
-fn walls_and_pages_about_walls_are_told_by_length() {
+fn walls_differ_from_pages_about_walls_by_their_length() {
     let work = work();
     let pages = [
         ("wall", html("Just a moment...", "Enable JavaScript and cookies to continue"), PageState::Blocked),

@@ -43,7 +43,7 @@ pub(super) fn is_html(head: &[u8]) -> bool {
 pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_>) -> Result<()> {
     let place = Place::new(path);
     let is_pdf = extension(path) == "pdf";
-    let text_of_pdf = is_pdf.then(|| text_beside(path)).flatten();
+    let text_of_pdf = is_pdf.then(|| text_next_to(path)).flatten();
     let from = text_of_pdf.as_deref().unwrap_or(path);
     let file = File::open(from).map_err(Error::io(from, "read"))?;
     let bytes = read_page(file).map_err(Error::io(from, "read"))?;
@@ -66,7 +66,7 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
 }
 
 /// The text of a PDF next to it: `page.txt` or `page.pdf.txt`, as `pdftotext` and scripts around it write.
-fn text_beside(pdf: &Path) -> Option<PathBuf> {
+fn text_next_to(pdf: &Path) -> Option<PathBuf> {
     let appended = format!("{}.txt", pdf.file_name()?.to_string_lossy());
     [pdf.with_extension("txt"), pdf.with_file_name(appended)]
         .into_iter()
