@@ -35,6 +35,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// Pages of 4 KB in a log that is left. The next process reads all of it before its first call, which SQLite's own 1,000
+/// pages make several milliseconds.
+const LONGEST_LOG: u32 = 300;
+
 /// No lease ends later than one that begins now: a row that does is left from before the machine's last start.
 const TAKE_LEASE: &str = "INSERT INTO leases (key, owner, expires_at) VALUES (?1, ?2, ?3) \
     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
@@ -160,17 +164,18 @@ impl Cache {
     }
 
     /// Leaves the replies in the log when the cache is closed. Moving them into the file syncs both, which takes longer than
-    /// a short run; SQLite moves them all the same when the log has 4 MB.
+    /// a short run; SQLite moves them all the same when the log has [`LONGEST_LOG`] pages.
     ///
     /// # Errors
     /// [`Error::Cache`](crate::Error::Cache) when SQLite refuses.
     pub(crate) fn leave_log(&self) -> Result<()> {
         let writer = &self.inner.writer;
         writer.leaves_log.store(true, Ordering::Relaxed);
-        locked(&writer.connection)
+        let connection = locked(&writer.connection);
+        connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-            .map_err(failed(&writer.path, "keep its log"))?;
-        Ok(())
+            .and_then(|_| connection.pragma_update(None, "wal_autocheckpoint", LONGEST_LOG))
+            .map_err(failed(&writer.path, "keep its log"))
     }
 
     /// The file, as it was named.
