@@ -75,6 +75,22 @@ _LONGEST_LINE = 1 << 24
 _BY_CODE = {error.exit_code: error for error in ScholarevalError.__subclasses__()}
 
 
+# Where Linux keeps files in memory, and the room that must be left there: containers give it as little as 64 MB.
+_MEMORY = "/dev/shm"
+_ROOM = 1 << 28
+
+
+def short_lived() -> tempfile.TemporaryDirectory[str]:
+    """A temporary directory for small files that are soon deleted: in memory where there is room, unless TMPDIR is set.
+
+    Deleting the dozen files of a reward takes a disk longer than the program runs.
+    """
+    place = None
+    if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free >= _ROOM:
+        place = _MEMORY
+    return tempfile.TemporaryDirectory(prefix="scholareval-", dir=place)
+
+
 def find() -> str:
     """The path of the program: the one installed with this package, else the one on PATH.
 
@@ -166,7 +182,7 @@ def call(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
     exception in this thread, stops the program as Ctrl-C does (on Windows only in a console): calls in flight get 10 seconds,
     or until a second interrupt, and every reply that arrived is kept.
     """
-    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder, _Call(folder, quiet, rename) as running:
+    with short_lived() as folder, _Call(folder, quiet, rename) as running:
         with subprocess.Popen(
             [find(), *words],
             stdin=subprocess.DEVNULL,
@@ -188,7 +204,7 @@ def call(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
 
 async def call_async(words: list[str], quiet: bool = False, rename: Rename = str) -> Output:
     """`call` without a thread. A cancellation stops the program as an interrupt does."""
-    with tempfile.TemporaryDirectory(prefix="scholareval-") as folder, _Call(folder, quiet, rename) as running:
+    with short_lived() as folder, _Call(folder, quiet, rename) as running:
         child = await asyncio.create_subprocess_exec(
             find(),
             *words,

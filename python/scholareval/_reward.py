@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from ._batch import Batches
 from ._commands import Judge
 from ._inputs import plain, write_line
 from ._options import ScoreOptions, Text
-from ._program import BadInput, Output, ScholarevalError, TooManyUnscored, Usage, arguments, call, call_async
+from ._program import BadInput, Output, ScholarevalError, TooManyUnscored, Usage, arguments, call, call_async, short_lived
 
 Question = str | Sequence[Mapping[str, str]]
 """A text, or a conversation of messages with `role` and `content`."""
@@ -228,7 +227,7 @@ class _RewardRun:
     def __init__(self, items: Sequence[_Checked], settings: _Settings) -> None:
         self._items = items
         self._settings = settings
-        self._temporary = tempfile.TemporaryDirectory(prefix="scholareval-")
+        self._temporary = short_lived()
         self._folder = Path(self._temporary.name)
         tests = self._folder / "rubrics.jsonl"
         answers = self._folder / "answers.jsonl"
