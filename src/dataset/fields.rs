@@ -73,6 +73,49 @@ fn known_names(part: &str) -> Vec<&'static str> {
     [&documented, guesses].concat()
 }
 
+/// The given fields, and for records of lm-evaluation-harness those of the parts that are not given.
+fn with_harness_fields(
+    given: &[(String, String)],
+    elements: &[JsonLine<'_>],
+    id_field: &str,
+) -> Vec<(String, String)> {
+    let has_text = given.iter().any(|(part, _)| part == "answer_text");
+    let has_id = given.iter().any(|(part, _)| part != "answer_text");
+    let mut all = given.to_vec();
+    for (part, field) in harness_fields(elements, id_field) {
+        let is_given = if part == "answer_text" {
+            has_text
+        } else {
+            has_id
+        };
+        if !is_given {
+            all.push((part.to_owned(), field));
+        }
+    }
+    all
+}
+
+/// Where lm-evaluation-harness writes the parts of a generated answer (`--log_samples`): the text is the first filtered response,
+/// the document of the task has id or question. Empty for other records.
+fn harness_fields(elements: &[JsonLine<'_>], id_field: &str) -> Vec<(&'static str, String)> {
+    let first = elements.first();
+    let record: Option<Value> = first.and_then(|line| serde_json::from_str(line.text).ok());
+    let Some(record) = record else {
+        return Vec::new();
+    };
+    let document = &record["doc"];
+    if !record["filtered_resps"][0].is_string() || !document.is_object() {
+        return Vec::new();
+    }
+    let mut fields = vec![("answer_text", "filtered_resps.0".to_owned())];
+    let ids = ["case_id", id_field, "id", "question_id"].map(|name| ("case_id", name));
+    let questions = ["question", "prompt", "input", "query"].map(|name| ("question", name));
+    let mut parts = ids.into_iter().chain(questions);
+    let found = parts.find(|(_, name)| !document[*name].is_null());
+    fields.extend(found.map(|(part, name)| (part, format!("doc.{name}"))));
+    fields
+}
+
 /// How a file is read.
 #[derive(Debug, Default)]
 pub(super) struct FieldReading {
@@ -96,7 +139,8 @@ impl FieldReading {
         id_field: &str,
         path: &Path,
     ) -> Result<Self, InputFault> {
-        let fields = fields_of(elements, given);
+        let given = with_harness_fields(given, elements, id_field);
+        let fields = fields_of(elements, &given);
         // A file of test cases in the place of answers gets its own message, which is better than
         // one about missing fields.
         if elements.is_empty() || fields.contains_key("metric_config") {
@@ -106,7 +150,7 @@ impl FieldReading {
             && OF_PREDICTIONS
                 .iter()
                 .any(|field| fields.contains_key(*field));
-        let mut given = given.to_vec();
+        let mut given = given;
         let is_id_given = given.iter().any(|(part, _)| part != "answer_text");
         let has_only_id_field = fields.contains_key(id_field) && !fields.contains_key("case_id");
         if has_only_id_field && !is_id_given && !is_prediction {

@@ -31,7 +31,7 @@ use crate::stats::{mean, sd};
 const VERSION: u32 = 2;
 
 /// Stands for NaN in a log until it is written, since a [`Value`] cannot hold NaN. No other number of a log is this one.
-const NAN: i64 = i64::MIN;
+pub(super) const NAN: i64 = i64::MIN;
 
 /// Maximum length of a name in a file name.
 const KEPT_OF_A_NAME: usize = 40;
@@ -92,12 +92,24 @@ fn render_inspect_log(
     system: &SystemName,
     answers: &HashMap<(&SystemName, &CaseId), &Answer>,
 ) -> Result<Vec<u8>> {
-    let log = log(run, system, &samples(run, system, answers));
     let mut bytes = Vec::new();
-    log.serialize(&mut Serializer::with_formatter(&mut bytes, WithNan))
-        .map_err(|error| Error::Internal(format!("log for inspect-ai: {error}")))?;
-    bytes.push(b'\n');
+    push_line(
+        &mut bytes,
+        &log(run, system, &samples(run, system, answers)),
+    )?;
     Ok(bytes)
+}
+
+/// Adds a line of JSON in which [`NAN`] is a bare `NaN`.
+///
+/// # Errors
+/// [`Error::Internal`] if the value cannot be serialized.
+pub(super) fn push_line(bytes: &mut Vec<u8>, value: &Value) -> Result<()> {
+    value
+        .serialize(&mut Serializer::with_formatter(&mut *bytes, WithNan))
+        .map_err(|error| Error::Internal(format!("JSON for inspect-ai: {error}")))?;
+    bytes.push(b'\n');
+    Ok(())
 }
 
 /// Writes [`NAN`] as Python does.
@@ -209,9 +221,9 @@ fn judges(manifest: &Manifest) -> Value {
 }
 
 /// The numbers that a scorer gave an answer, by name, as in `items.csv`.
-struct ScorerNumbers<'a> {
+pub(super) struct ScorerNumbers<'a> {
     scorer: &'a str,
-    numbers: Vec<(String, Option<f64>)>,
+    pub(super) numbers: Vec<(String, Option<f64>)>,
 }
 
 impl ScorerNumbers<'_> {
@@ -220,7 +232,7 @@ impl ScorerNumbers<'_> {
     }
 }
 
-fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
+pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
     let score = &scored.score;
     let mut numbers = Vec::new();
     for row in component_rows("", scored, CsvText::Unchanged) {
@@ -348,7 +360,7 @@ fn inspect_reason(reason: &UnscoredReason) -> &'static str {
 }
 
 /// One line per component with its value and the judge's feedback, then the notes.
-fn explanation(score: &Score) -> String {
+pub(super) fn explanation(score: &Score) -> String {
     let mut lines = Vec::new();
     for component in &score.components {
         let value = match (component.value, &component.reason) {
@@ -372,7 +384,7 @@ fn explanation(score: &Score) -> String {
 }
 
 /// Eight digits, different for every system.
-fn short_hash(system: &SystemName) -> String {
+pub(super) fn short_hash(system: &SystemName) -> String {
     blake3::hash(system.as_str().as_bytes())
         .to_hex()
         .chars()
@@ -398,7 +410,7 @@ fn file_name(run: &RecordedRun, system: &SystemName) -> String {
 }
 
 /// The name without path separators and other unsafe characters.
-fn harmless(name: &str) -> String {
+pub(super) fn harmless(name: &str) -> String {
     name.chars()
         .take(KEPT_OF_A_NAME)
         .map(|c| match c {

@@ -10,10 +10,12 @@ mod axis;
 mod bench;
 mod comparison;
 mod criteria;
+mod every_eval_ever;
 pub(crate) mod facts;
 mod figure;
 pub(crate) mod html;
 mod inspect;
+mod inspect_scores;
 mod json;
 mod junit;
 mod latex;
@@ -46,12 +48,14 @@ pub(crate) use comparison::COMPARISON_LEGEND;
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
+pub use every_eval_ever::{EvaluationSource, WrittenEvaluations, write_every_eval_ever};
 pub use figure::{
     Dot, DotPlot, DotRow, Figure, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette, Panel,
     PanelPlot, PanelRow, PowerCurve, PowerPlot, plot_of_criteria, plot_of_judges, plot_of_labels,
     plot_of_means, plot_of_pairs, plot_of_power,
 };
 pub use inspect::write_inspect_logs;
+pub use inspect_scores::write_inspect_scores;
 pub use json::render_json;
 pub use junit::{UncheckedGate, junit};
 pub use latex::DEFAULT_LABEL;

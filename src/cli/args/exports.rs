@@ -35,6 +35,39 @@ Examples:
   scholareval export inspect runs/mine --out logs
   inspect view --log-dir logs")]
     Inspect(ExportArgs),
+    /// Write the scores for a log of Inspect with the same samples (precomputed_scores)
+    #[command(after_long_help = "\
+Examples:
+  Answers that come from a log go back into it as scores:
+    scholareval score logs/eval.json --tests tests.json --model NAME --out runs/mine
+    scholareval export inspect-scores runs/mine --out scores
+    inspect score logs/eval.json --action append --scorer inspect_ai/precomputed_scores -S scores=scores/FILE.jsonl
+
+It needs inspect-ai 0.3.259 or later. A file is of one system and one scorer; unscored answers count as unscored there.")]
+    InspectScores(ExportArgs),
+    /// Write evaluations and records in the schema of Every Eval Ever
+    #[command(after_long_help = "\
+Examples:
+  scholareval export eee runs/mine --organization \"My Lab\" --collection scholarqa-cs --out datastore
+  every_eval_ever validate 'datastore/data/*/*/*/*.json*'
+
+Each system is an evaluation with its metrics, intervals and judges; a record has a score, so that unscored answers have none and
+are counted in the result. A system called developer/model goes into the folder of its developer.")]
+    Eee(EeeArgs),
+}
+
+/// The run, and whose evaluation it is.
+#[derive(Debug, Clone, Args)]
+pub struct EeeArgs {
+    /// What is exported, and where to.
+    #[command(flatten)]
+    pub export: ExportArgs,
+    /// Who made the evaluation
+    #[arg(long, value_name = "NAME")]
+    pub organization: String,
+    /// Folder of the datastore and name of the data set [default: the run's name]
+    #[arg(long, value_name = "NAME")]
+    pub collection: Option<String>,
 }
 
 /// The run and the output directory.

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-pub use exports::{ExportArgs, ExportCommand, ImportArgs};
+pub use exports::{EeeArgs, ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use label::{LabelArgs, LabelForm};

@@ -1,11 +1,15 @@
 //! `scholareval export`: a run in the formats of other programs.
 
 use super::CommandContext;
-use crate::cli::args::{ExportArgs, ExportCommand};
+use crate::cli::args::{EeeArgs, ExportArgs, ExportCommand};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::{Error, Result};
+use crate::evaluation::summary;
 use crate::record::{RecordedRun, RunStatus, load_run};
-use crate::report::write_inspect_logs;
+use crate::report::{
+    EvaluationSource, write_every_eval_ever, write_inspect_logs, write_inspect_scores,
+};
+use crate::text::names::counted;
 
 /// Runs the command.
 ///
@@ -15,6 +19,8 @@ pub(super) fn run(command: &ExportCommand, context: &CommandContext<'_>) -> Resu
     let (args, what) = match command {
         ExportCommand::Parquet(args) => (args, parquet(args, context)?),
         ExportCommand::Inspect(args) => (args, inspect(args, context)?),
+        ExportCommand::InspectScores(args) => (args, inspect_scores(args, context)?),
+        ExportCommand::Eee(args) => (&args.export, every_eval_ever(args, context)?),
     };
     let out = path_text(&args.out);
     write_stdout(format!("wrote {what} to {out}\n").as_bytes())
@@ -34,6 +40,33 @@ fn inspect(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
     })
 }
 
+fn inspect_scores(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
+    let run = open(args, context)?;
+    let files = write_inspect_scores(&run, &args.out)?;
+    Ok(format!("{} of scores", counted(files, "file")))
+}
+
+fn every_eval_ever(args: &EeeArgs, context: &CommandContext<'_>) -> Result<String> {
+    let run = open(&args.export, context)?;
+    let source = EvaluationSource {
+        organization: args.organization.clone(),
+        collection: args.collection.clone().unwrap_or_else(|| run.name.clone()),
+    };
+    let summary = summary(&run.manifest, &run.scored);
+    let written = write_every_eval_ever(&run, &summary, &source, &args.export.out)?;
+    if written.unscored > 0 {
+        context.note(&format!(
+            "note: {} without a record: what was not scored has none, and is counted in the results",
+            counted(written.unscored, "value")
+        ));
+    }
+    Ok(format!(
+        "{} with {}",
+        counted(written.evaluations, "evaluation"),
+        counted(written.records, "record")
+    ))
+}
+
 #[cfg(not(feature = "parquet"))]
 fn parquet(_args: &ExportArgs, _context: &CommandContext<'_>) -> Result<String> {
     let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
@@ -42,8 +75,6 @@ fn parquet(_args: &ExportArgs, _context: &CommandContext<'_>) -> Result<String> 
 
 #[cfg(feature = "parquet")]
 fn parquet(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
-    use crate::text::names::counted;
-
     let run = open(args, context)?;
     let [scores, calls] = crate::report::write_parquet_tables(&run, &args.out)?;
     Ok(format!(

@@ -1,0 +1,425 @@
+//! Exports a run for the datastore of Every Eval Ever, one evaluation per system.
+//!
+//! The format is version 0.3.0 of its two schemas (`eval.schema.json`, `instance_level_eval.schema.json` of the package
+//! every-eval-ever): an aggregate with a result per metric, its interval and its judges, and records of single answers. A record needs
+//! a score, so that an answer without one is left out of the records and counted in the result.
+
+use std::collections::HashMap;
+use std::fs::create_dir_all;
+use std::path::{Path, PathBuf};
+
+use chrono::DateTime;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::inspect::{harmless, numbers_of};
+use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary};
+use crate::dataset::with_text;
+use crate::domain::{CaseId, GradeMerge, Item, ScoredAnswer, ScorerId, SystemName, Unit};
+use crate::error::{Error, Result};
+use crate::files::write_bytes;
+use crate::record::{JudgeEntry, RecordedRun, RoleEntry};
+use crate::scorer::{ScorerRoles, scorer_named};
+
+/// The version of the schemas.
+const VERSION: &str = "0.3.0";
+/// Where a system's developer is not known.
+const UNKNOWN: &str = "unknown";
+
+/// Who publishes the results, and where they belong in the datastore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvaluationSource {
+    /// The organization that made the evaluation.
+    pub organization: String,
+    /// The folder of the datastore, and the name of the data set.
+    pub collection: String,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WrittenEvaluations {
+    /// Systems.
+    pub evaluations: usize,
+    /// Records of single answers.
+    pub records: usize,
+    /// Values without a record: what was not scored.
+    pub unscored: usize,
+}
+
+/// Writes an aggregate and its records for each system, below `out/data/COLLECTION/DEVELOPER/MODEL`. A name `developer/model` of a system
+/// is taken apart; ids and file names are those of the run, so that another export replaces the files.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_every_eval_ever(
+    run: &RecordedRun,
+    summary: &Summary,
+    source: &EvaluationSource,
+    out: &Path,
+) -> Result<WrittenEvaluations> {
+    let mut answers = HashMap::new();
+    for item in &run.items {
+        let item = with_text(item)?;
+        let key = (item.answer.system.clone(), item.answer.case_id.clone());
+        answers.insert(key, item);
+    }
+    let mut written = WrittenEvaluations::default();
+    for system in &run.systems() {
+        let evaluation = SystemEvaluation {
+            run,
+            summary,
+            source,
+            system,
+            answers: &answers,
+        };
+        let counts = evaluation.write(out)?;
+        written.evaluations += 1;
+        written.records += counts.records;
+        written.unscored += counts.unscored;
+    }
+    Ok(written)
+}
+
+/// One system of the run.
+struct SystemEvaluation<'a> {
+    run: &'a RecordedRun,
+    summary: &'a Summary,
+    source: &'a EvaluationSource,
+    system: &'a SystemName,
+    answers: &'a HashMap<(SystemName, CaseId), Item>,
+}
+
+impl SystemEvaluation<'_> {
+    fn write(&self, out: &Path) -> Result<WrittenEvaluations> {
+        let (developer, model) = developer_and_model(self.system);
+        let folder: PathBuf = [
+            "data",
+            &harmless(&self.source.collection),
+            &developer,
+            &model,
+        ]
+        .iter()
+        .collect();
+        let directory = out.join(&folder);
+        create_dir_all(&directory).map_err(Error::io(&directory, "create"))?;
+        let id = self.uuid();
+        let (records, counts) = self.records();
+        let file = format!("{id}_samples.jsonl");
+        write_bytes(&directory.join(&file), records.as_bytes())?;
+        let aggregate = self.aggregate(&folder.join(&file), &records, counts.records);
+        let text = format!("{aggregate:#}\n");
+        write_bytes(&directory.join(format!("{id}.json")), text.as_bytes())?;
+        Ok(counts)
+    }
+
+    /// A UUID of version 4 in form; made of the run and the system, so that it is the same in every export.
+    fn uuid(&self) -> String {
+        let named = format!("{}\0{}", self.run.manifest.identity(), self.system.as_str());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&blake3::hash(named.as_bytes()).as_bytes()[..16]);
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        [
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..],
+        ]
+        .join("-")
+    }
+
+    /// `COLLECTION/MODEL/TIME`, as the schema proposes.
+    fn evaluation_id(&self) -> String {
+        let manifest = &self.run.manifest;
+        let time = unix_time(
+            manifest
+                .finished_at
+                .as_deref()
+                .unwrap_or(&manifest.started_at),
+        );
+        format!("{}/{}/{time}", self.source.collection, self.system)
+    }
+
+    fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
+        let manifest = &self.run.manifest;
+        let finished = manifest
+            .finished_at
+            .as_deref()
+            .unwrap_or(&manifest.started_at);
+        let mut results = Vec::new();
+        for scorer in &self.summary.scorers {
+            for column in &scorer.columns {
+                results.extend(self.result(scorer, column));
+            }
+        }
+        json!({
+            "schema_version": VERSION,
+            "evaluation_id": self.evaluation_id(),
+            "evaluation_timestamp": manifest.started_at,
+            "retrieved_timestamp": unix_time(finished),
+            "source_metadata": {
+                "source_name": self.run.name,
+                "source_type": "evaluation_run",
+                "source_organization_name": self.source.organization,
+                "evaluator_relationship": "other",
+            },
+            "eval_library": {
+                "name": "scholareval",
+                "version": manifest.scholareval_version,
+                "additional_details": {"mode": format!("{:?}", manifest.mode).to_lowercase()},
+            },
+            "model_info": model_info(self.system.as_str()),
+            "evaluation_results": results,
+            "detailed_evaluation_results": {
+                "format": "jsonl",
+                // The datastore has slashes on every system.
+                "file_path": records_path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
+                "hash_algorithm": "sha256",
+                "checksum": sha256(records.as_bytes()),
+                "total_rows": count,
+            },
+        })
+    }
+
+    /// The result of a metric; `None` where nothing was scored, since a result needs a score.
+    fn result(&self, scorer: &ScorerSummary, column: &MetricColumn) -> Option<Value> {
+        let metric = scorer.metric(self.system, &column.name)?;
+        let score = metric.estimate?;
+        let mut config = json!({
+            "metric_id": format!("scholareval.{}.{}", scorer.scorer, column.name),
+            "metric_name": column.name,
+            "metric_unit": unit_name(column.unit),
+            // Of a count neither more nor less is better.
+            "lower_is_better": false,
+            "score_type": "continuous",
+            "min_score": bound(column.unit.range().0),
+            "max_score": if column.unit == Unit::Net { json!(1.0) } else { bound(column.unit.range().1) },
+        });
+        if let Some(judged) = self.llm_scoring(&scorer.scorer) {
+            config["llm_scoring"] = judged;
+        }
+        Some(json!({
+            "evaluation_result_id": result_id(&scorer.scorer, &column.name),
+            "evaluation_name": format!("{}/{}", self.source.collection, scorer.scorer),
+            "source_data": {
+                "dataset_name": self.source.collection,
+                "source_type": "other",
+                "additional_details": self.inputs(),
+            },
+            "metric_config": config,
+            "score_details": self.score_details(score, metric),
+        }))
+    }
+
+    /// The mean with its interval, what was not scored, and what the mean could be with it.
+    fn score_details(&self, score: f64, metric: &Metric) -> Value {
+        let mut details = Map::new();
+        details.insert("unscored".to_owned(), metric.unscored.to_string().into());
+        details.insert("on_unscored".to_owned(), json!(self.summary.on_unscored));
+        if let Some(bounds) = metric.bounds {
+            details.insert(
+                "lowest_possible_mean".to_owned(),
+                bounds.low.to_string().into(),
+            );
+            details.insert(
+                "highest_possible_mean".to_owned(),
+                bounds.high.to_string().into(),
+            );
+        }
+        let mut uncertainty = json!({"num_samples": metric.n});
+        if let Some(interval) = metric.interval {
+            uncertainty["confidence_interval"] = json!({
+                "lower": interval.low,
+                "upper": interval.high,
+                "confidence_level": self.summary.level,
+                "method": "over questions, as docs/metrics.md of scholareval states for the unit",
+            });
+        }
+        json!({"score": score, "details": details, "uncertainty": uncertainty})
+    }
+
+    /// The hashes of the input files.
+    fn inputs(&self) -> Map<String, Value> {
+        let mut inputs = Map::new();
+        for input in &self.run.manifest.inputs {
+            inputs.insert(
+                format!("blake3 {}", input.name),
+                input.blake3.to_string().into(),
+            );
+        }
+        inputs
+    }
+
+    /// The judges of a scorer; `None` if it asked no model.
+    fn llm_scoring(&self, scorer: &ScorerId) -> Option<Value> {
+        let info = scorer_named(scorer.name())?;
+        let mut judges = Vec::new();
+        let mut prompts = Vec::new();
+        let mut merge = None;
+        for (name, role) in &self.run.manifest.roles {
+            let is_own = match &info.roles {
+                ScorerRoles::One(own) => own.name() == *name,
+                ScorerRoles::Aspects => name.starts_with("aspect."),
+                _ => false,
+            };
+            if is_own {
+                judges.extend(
+                    role.judges
+                        .iter()
+                        .filter(|judge| !judge.lexical)
+                        .map(|judge| judge_config(name, judge)),
+                );
+                prompts.push(prompts_of(name, role));
+                merge = merge.or((role.judges.len() > 1).then_some(role.merge));
+            }
+        }
+        if judges.is_empty() {
+            return None;
+        }
+        let mut scoring = json!({"judges": judges, "input_prompt": prompts.join("; ")});
+        if let Some(merge) = merge {
+            scoring["aggregation_method"] = aggregation(merge).into();
+        }
+        Some(scoring)
+    }
+
+    /// A record for each value of each answer, one per line.
+    fn records(&self) -> (String, WrittenEvaluations) {
+        let mut text = String::new();
+        let mut counts = WrittenEvaluations::default();
+        for scored in self
+            .run
+            .scored
+            .iter()
+            .filter(|own| own.system == *self.system)
+        {
+            for (name, value) in numbers_of(scored).numbers {
+                match value {
+                    Some(value) => {
+                        text += &self.record(scored, &name, value).to_string();
+                        text.push('\n');
+                        counts.records += 1;
+                    }
+                    None => counts.unscored += 1,
+                }
+            }
+        }
+        (text, counts)
+    }
+
+    fn record(&self, scored: &ScoredAnswer, metric: &str, value: f64) -> Value {
+        let case = &scored.case;
+        let question = case.initial_prompt.as_str();
+        let item = self
+            .answers
+            .get(&(self.system.clone(), case.case_id.clone()));
+        let answer = item.map_or("", |item| &item.answer.answer_text);
+        let (_, highest) = scored.score.unit().range();
+        json!({
+            "schema_version": VERSION,
+            "evaluation_id": self.evaluation_id(),
+            "model_id": self.system,
+            "evaluation_name": format!("{}/{}", self.source.collection, scored.score.scorer),
+            "evaluation_result_id": result_id(&scored.score.scorer, metric),
+            "sample_id": case.case_id,
+            "sample_hash": sha256(question.as_bytes()),
+            "interaction_type": "single_turn",
+            "input": {"raw": question, "reference": []},
+            "output": {"raw": [answer]},
+            "messages": null,
+            "answer_attribution": [],
+            // The schema wants a yes or no of every score: yes is the highest possible one.
+            "evaluation": {"score": value, "is_correct": value >= highest},
+            "metadata": {"scorer": scored.score.scorer, "metric": metric},
+        })
+    }
+}
+
+/// Developer and model as folders of the datastore.
+fn developer_and_model(system: &SystemName) -> (String, String) {
+    match system.as_str().split_once('/') {
+        Some((developer, model)) => (harmless(developer), harmless(model)),
+        None => (UNKNOWN.to_owned(), harmless(system.as_str())),
+    }
+}
+
+fn model_info(name: &str) -> Value {
+    json!({
+        "name": name,
+        "id": name,
+        "developer": name.split_once('/').map_or(UNKNOWN, |(developer, _)| developer),
+        "additional_details": {"deployment_type": UNKNOWN, "model_availability": UNKNOWN},
+    })
+}
+
+/// A judge with the models that answered for it.
+fn judge_config(role: &str, judge: &JudgeEntry) -> Value {
+    let mut config =
+        json!({"model_info": model_info(judge.model.as_deref().unwrap_or(judge.name()))});
+    if let Some(temperature) = judge.settings.get("temperature").and_then(Value::as_f64) {
+        config["temperature"] = temperature.into();
+    }
+    let answered = judge
+        .answered_by
+        .iter()
+        .filter_map(|model| model.model.as_deref());
+    config["additional_details"] = json!({
+        "role": role,
+        "samples": judge.samples.to_string(),
+        "answered_by": answered.collect::<Vec<_>>().join(", "),
+    });
+    config
+}
+
+/// The prompts by their label, which has a hash: the record of a run does not hold their texts.
+fn prompts_of(name: &str, role: &RoleEntry) -> String {
+    let label = role
+        .prompts
+        .as_ref()
+        .map_or("none", |prompts| &prompts.label);
+    format!("{name}: prompts {label}")
+}
+
+fn aggregation(merge: GradeMerge) -> &'static str {
+    match merge {
+        GradeMerge::Mean => "average",
+        GradeMerge::Median => "median",
+        GradeMerge::MostCommon => "majority_vote",
+    }
+}
+
+fn result_id(scorer: &ScorerId, metric: &str) -> String {
+    format!("{scorer}/{metric}")
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Share | Unit::Net => "proportion",
+        Unit::Grade => "points",
+        Unit::Count => "count",
+    }
+}
+
+/// An end of a scale as the schema has it.
+fn bound(end: f64) -> Value {
+    if end == f64::INFINITY {
+        "Infinity".into()
+    } else if end == f64::NEG_INFINITY {
+        "-Infinity".into()
+    } else {
+        end.into()
+    }
+}
+
+/// Seconds since 1970, as text, of a time in RFC 3339.
+fn unix_time(time: &str) -> String {
+    let parsed = DateTime::parse_from_rfc3339(time);
+    parsed.map_or_else(|_| "0".to_owned(), |moment| moment.timestamp().to_string())
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
