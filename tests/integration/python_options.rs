@@ -39,6 +39,12 @@ struct OptionClass {
     own: &'static [&'static str],
 }
 
+impl OptionClass {
+    fn leaves_out(&self, name: &str) -> bool {
+        self.named.contains(&name) || self.own.contains(&name)
+    }
+}
+
 const NAMED: &[&str] = &[
     "tests",
     "model",
@@ -101,36 +107,31 @@ fn the_options_of_the_python_functions_are_those_of_the_command_line() {
 fn python_file(program: &Command) -> String {
     let mut file = HEAD.to_owned();
     let mut pairs = BTreeSet::new();
-    let mut of_base: BTreeSet<String> = BTreeSet::new();
     for class in CLASSES {
-        let command = program.find_subcommand(class.command).unwrap();
-        let all: Vec<&Arg> = command
-            .get_arguments()
-            .filter(|arg| is_option(arg))
-            .collect();
+        let all = options_of(program, class.command);
         for arg in &all {
             if has_pairs(arg) {
                 pairs.insert(python_name(arg));
             }
         }
-        if !class.named.is_empty() && class.base == "TypedDict" {
-            let named = all.iter().copied();
-            let named = named.filter(|arg| class.named.contains(&&*python_name(arg)));
+        if class.name == "ScoreOptions" {
+            let mut named = all.clone();
+            named.retain(|arg| class.named.contains(&&*python_name(arg)));
             let about = "The options that `score` and others have as parameters of their own.";
-            write_class(&mut file, "NamedOptions", "TypedDict", about, named);
+            write_class(&mut file, "NamedOptions", "TypedDict", about, &named);
         }
-        let left_out = |name: &str| {
-            class.named.contains(&name)
-                || class.own.contains(&name)
-                || class.base != "TypedDict" && of_base.contains(name)
+        let inherited = match class.base {
+            "TypedDict" => Vec::new(),
+            _ => options_of(program, "score"),
         };
-        let own = all
-            .iter()
-            .copied()
-            .filter(|arg| !left_out(&python_name(arg)));
+        let inherited: Vec<String> = inherited.into_iter().map(python_name).collect();
+        let mut own = all.clone();
+        own.retain(|arg| {
+            let name = python_name(arg);
+            !class.leaves_out(&name) && !inherited.contains(&name)
+        });
         let about = format!("Further options of `scholareval {}`.", class.command);
-        write_class(&mut file, class.name, class.base, &about, own);
-        of_base = all.iter().map(|arg| python_name(arg)).collect();
+        write_class(&mut file, class.name, class.base, &about, &own);
     }
     let names: Vec<String> = pairs.iter().map(|name| format!("{name:?}")).collect();
     write!(
@@ -143,6 +144,15 @@ fn python_file(program: &Command) -> String {
     file
 }
 
+/// The visible options of a command.
+fn options_of<'a>(program: &'a Command, command: &str) -> Vec<&'a Arg> {
+    let command = program.find_subcommand(command).unwrap();
+    command
+        .get_arguments()
+        .filter(|arg| is_option(arg))
+        .collect()
+}
+
 fn is_option(arg: &Arg) -> bool {
     arg.get_long().is_some() && !arg.is_hide_set()
 }
@@ -152,25 +162,18 @@ fn python_name(arg: &Arg) -> String {
     arg.get_long().unwrap_or_default().replace('-', "_")
 }
 
-fn write_class<'a>(
-    file: &mut String,
-    name: &str,
-    base: &str,
-    about: &str,
-    options: impl Iterator<Item = &'a Arg>,
-) {
-    let options: Vec<&Arg> = options.collect();
+fn write_class(file: &mut String, name: &str, base: &str, about: &str, options: &[&Arg]) {
     write!(
         file,
         "\n\nclass {name}({base}, total=False):\n    \"\"\"{about}\n\n"
     )
     .unwrap();
-    for arg in &options {
+    for arg in options {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         writeln!(file, "    {}: {}", python_name(arg), escaped(&help)).unwrap();
     }
     file.push_str("    \"\"\"\n\n");
-    for arg in &options {
+    for arg in options {
         writeln!(file, "    {}: {}", python_name(arg), python_type(arg)).unwrap();
     }
 }
