@@ -4,7 +4,7 @@
 //! every-eval-ever): an aggregate with a result per metric, its interval and its judges, and records of single answers. A record needs
 //! a score, so that an answer without one is left out of the records and counted in the result.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::create_dir_all;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,8 @@ pub struct EvaluationSource {
     pub organization: String,
     /// The folder of the datastore, and the name of the data set.
     pub collection: String,
+    /// The models by system, as `developer/model`; others have the name of their system, and no developer.
+    pub models: BTreeMap<String, String>,
 }
 
 /// What was written.
@@ -46,8 +48,8 @@ pub struct WrittenEvaluations {
     pub unscored: usize,
 }
 
-/// Writes an aggregate and its records for each system, below `out/data/COLLECTION/DEVELOPER/MODEL`. A name `developer/model` of a system
-/// is taken apart; ids and file names are those of the run, so that another export replaces the files.
+/// Writes an aggregate and its records for each system, below `out/data/COLLECTION/DEVELOPER/MODEL`. Ids and file names are made of
+/// those of the run, so that another export replaces the files.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -91,7 +93,7 @@ struct SystemEvaluation<'a> {
 
 impl SystemEvaluation<'_> {
     fn write(&self, out: &Path) -> Result<WrittenEvaluations> {
-        let (developer, model) = developer_and_model(self.system);
+        let (developer, model) = developer_and_model(self.model());
         let folder: PathBuf = [
             "data",
             &harmless(&self.source.collection),
@@ -110,6 +112,12 @@ impl SystemEvaluation<'_> {
         let text = format!("{aggregate:#}\n");
         write_bytes(&directory.join(format!("{id}.json")), text.as_bytes())?;
         Ok(counts)
+    }
+
+    /// The model behind the system.
+    fn model(&self) -> &str {
+        let known = self.source.models.get(self.system.as_str());
+        known.map_or(self.system.as_str(), String::as_str)
     }
 
     /// A UUID of version 4 in form; made of the run and the system, so that it is the same in every export.
@@ -139,7 +147,7 @@ impl SystemEvaluation<'_> {
                 .as_deref()
                 .unwrap_or(&manifest.started_at),
         );
-        format!("{}/{}/{time}", self.source.collection, self.system)
+        format!("{}/{}/{time}", self.source.collection, self.model())
     }
 
     fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
@@ -170,7 +178,7 @@ impl SystemEvaluation<'_> {
                 "version": manifest.scholareval_version,
                 "additional_details": {"mode": format!("{:?}", manifest.mode).to_lowercase()},
             },
-            "model_info": model_info(self.system.as_str()),
+            "model_info": model_info(self.model()),
             "evaluation_results": results,
             "detailed_evaluation_results": {
                 "format": "jsonl",
@@ -320,7 +328,7 @@ impl SystemEvaluation<'_> {
         json!({
             "schema_version": VERSION,
             "evaluation_id": self.evaluation_id(),
-            "model_id": self.system,
+            "model_id": self.model(),
             "evaluation_name": format!("{}/{}", self.source.collection, scored.score.scorer),
             "evaluation_result_id": result_id(&scored.score.scorer, metric),
             "sample_id": case.case_id,
@@ -338,10 +346,10 @@ impl SystemEvaluation<'_> {
 }
 
 /// Developer and model as folders of the datastore.
-fn developer_and_model(system: &SystemName) -> (String, String) {
-    match system.as_str().split_once('/') {
+fn developer_and_model(name: &str) -> (String, String) {
+    match name.split_once('/') {
         Some((developer, model)) => (harmless(developer), harmless(model)),
-        None => (UNKNOWN.to_owned(), harmless(system.as_str())),
+        None => (UNKNOWN.to_owned(), harmless(name)),
     }
 }
 

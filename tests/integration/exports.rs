@@ -271,6 +271,10 @@ fn evaluations_follow_the_schemas_and_unscored_answers_have_no_record() {
         "Lab",
         "--collection",
         "my set",
+        "--id",
+        "alpha=lab/alpha-1",
+        "--id",
+        "beta=lab/beta-1",
         "--out",
         "made",
     ];
@@ -279,7 +283,7 @@ fn evaluations_follow_the_schemas_and_unscored_answers_have_no_record() {
     done.says(&["4 values without a record"]);
     let found = read_by(&python, "eee", &work, "made");
     let alpha = &found[0]["evaluation"];
-    assert_eq!(alpha["model_info"]["id"], "alpha");
+    assert_eq!(alpha["model_info"]["id"], "lab/alpha-1");
     let score = &alpha["evaluation_results"][0];
     assert_eq!(score["evaluation_result_id"], "rubric/score");
     let details = &score["score_details"];

@@ -48,11 +48,11 @@ It needs inspect-ai 0.3.259 or later. A file is of one system and one scorer; un
     /// Write evaluations and records in the schema of Every Eval Ever
     #[command(after_long_help = "\
 Examples:
-  scholareval export eee runs/mine --organization \"My Lab\" --collection scholarqa-cs --out datastore
+  scholareval export eee runs/mine --organization \"My Lab\" --id mine=my-lab/my-model-2 --out datastore
   every_eval_ever validate 'datastore/data/*/*/*/*.json*'
 
 Each system is an evaluation with its metrics, intervals and judges; a record has a score, so that unscored answers have none and
-are counted in the result. A system called developer/model goes into the folder of its developer.")]
+are counted in the result. The datastore wants the developer of each model.")]
     Eee(EeeArgs),
 }
 
@@ -68,6 +68,20 @@ pub struct EeeArgs {
     /// Folder of the datastore and name of the data set [default: the run's name]
     #[arg(long, value_name = "NAME")]
     pub collection: Option<String>,
+    /// The model behind a system, as the datastore files it; may be repeated
+    #[arg(long = "id", value_name = "SYSTEM=DEVELOPER/MODEL", value_parser = system_and_model)]
+    pub ids: Vec<(String, String)>,
+}
+
+/// A system with its model.
+fn system_and_model(text: &str) -> Result<(String, String), String> {
+    let named = text
+        .split_once('=')
+        .filter(|(system, model)| !system.is_empty() && model.split('/').count() == 2);
+    let Some((system, model)) = named else {
+        return Err("write SYSTEM=DEVELOPER/MODEL, such as mine=my-lab/my-model-2".to_owned());
+    };
+    Ok((system.to_owned(), model.to_owned()))
 }
 
 /// The run and the output directory.

@@ -51,7 +51,17 @@ fn every_eval_ever(args: &EeeArgs, context: &CommandContext<'_>) -> Result<Strin
     let source = EvaluationSource {
         organization: args.organization.clone(),
         collection: args.collection.clone().unwrap_or_else(|| run.name.clone()),
+        models: args.ids.iter().cloned().collect(),
     };
+    let systems = run.systems();
+    if let Some(unknown) = source
+        .models
+        .keys()
+        .find(|name| !systems.iter().any(|system| system.as_str() == *name))
+    {
+        let what = format!("--id: the run has no system {unknown}");
+        return Err(Error::Settings(what));
+    }
     let summary = summary(&run.manifest, &run.scored);
     let written = write_every_eval_ever(&run, &summary, &source, &args.export.out)?;
     if written.unscored > 0 {
