@@ -12,7 +12,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 48] = [
+const COMMANDS: [&str; 50] = [
     "",
     "demo",
     "score",
@@ -60,6 +60,8 @@ const COMMANDS: [&str; 48] = [
     "import",
     "export parquet",
     "export inspect",
+    "export inspect-scores",
+    "export eee",
     "shell-completions",
 ];
 
