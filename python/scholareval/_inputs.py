@@ -129,7 +129,8 @@ class InputFiles:
         rows = rows_of(data, "answers")
         systems: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
-            system = str(row.pop("system", None) or "answers")
+            given = row.pop("system", None)
+            system = "answers" if given in (None, "") else str(given)
             if _NO_NAME.search(system) or len(system.encode()) > 200:
                 what = f"{system!r} cannot be the name of a file; leave out / and \\, and a dot at the beginning"
                 raise BadInput(f"answers: row {number}, column system: {what}")
@@ -193,12 +194,19 @@ class InputFiles:
             csv.DictWriter(file, names).writeheader()
             for number in numbers:
                 text = io.StringIO(newline="")
-                csv.DictWriter(text, names).writerow(rows[number])
+                csv.DictWriter(text, names).writerow({name: _cell(value) for name, value in rows[number].items()})
                 file.write(text.getvalue())
                 # A text of several lines is as many in the file.
                 origins += [number] * text.getvalue().count("\n")
         self._origins[str(path)] = ("tests", origins)
         return path
+
+
+def _cell(value: object) -> object:
+    """A list of tags as the program reads it in a table."""
+    if isinstance(value, list):
+        return ";".join(str(item) for item in cast(list[object], value))
+    return value
 
 
 # The line of a CSV file that comes from no row.

@@ -165,11 +165,13 @@ class Judged(NamedTuple):
     def of_tag(self, tag: str) -> float | None:
         """The value over the criteria with this tag: weighted credits by the positive weights, as in scores by tag."""
         tagged = [one for one in self.criteria.values() if tag in one.get("tags", ())]
-        positive = sum(max(one["weight"], 0.0) for one in tagged)
+        # A weight of 0, as that of a criterion that the judge cannot assess, is not recorded.
+        weights = [one.get("weight", 0.0) for one in tagged]
         credits = [_credit(one) for one in tagged]
+        positive = sum(max(weight, 0.0) for weight in weights)
         if positive == 0 or None in credits:
             return None
-        return float(sum(one["weight"] * (credit or 0.0) for one, credit in zip(tagged, credits)) / positive)
+        return float(sum(weight * (credit or 0.0) for weight, credit in zip(weights, credits)) / positive)
 
 
 def _credit(criterion: Mapping[str, Any]) -> float | None:
@@ -248,8 +250,12 @@ class _RewardRun:
 
     def renamed(self, line: str) -> str:
         """A line of the program's output with items instead of lines of temporary files."""
-        line = _PLACE.sub(lambda match: self._items[int(match.group(1)) - 1].name, line)
-        return line.replace(f"{self._folder}/", "")
+        return _PLACE.sub(self._place, line).replace(f"{self._folder}/", "")
+
+    def _place(self, match: re.Match[str]) -> str:
+        """The item of a line. A text that an error quotes may look like a place, too, and is left unchanged."""
+        number = int(match.group(1))
+        return self._items[number - 1].name if 1 <= number <= len(self._items) else match.group()
 
     def results(self, output: Output) -> list[Judged]:
         """The results in the order of the items."""
@@ -264,7 +270,7 @@ class _RewardRun:
 
 
 # A line of an input file of a call in an error, with the id of its case where it is known.
-_PLACE = re.compile(r"\S*(?:rubrics|answers)\.jsonl:(\d+)(?: \(case \d+\))?")
+_PLACE = re.compile(r"\S*(?:rubrics|answers)\.jsonl:(\d{1,9})(?: \(case \d+\))?")
 
 
 def _judged(record: Mapping[str, Any]) -> Judged:

@@ -250,3 +250,19 @@ def test_a_batch_that_everybody_left_is_not_begun(judge, batches):
         return await scholareval.areward(*FALSE, **judge)
 
     assert asyncio.run(main()) == 0.0 and batches == [1] and Judge.calls == 1
+
+
+def test_a_group_counts_criteria_without_a_recorded_weight():
+    # What the judge cannot assess has the weight 0, which records leave out.
+    abstained = {"tags": ["depth"], "unscored": {"kind": "abstained", "message": "no source"}}
+    met = {"tags": ["depth"], "weight": 0.5, "value": 1.0}
+    assert _reward.Judged(1.0, "", {"a": met, "b": abstained}).of_tag("depth") == 1.0
+    assert _reward.Judged(1.0, "", {"b": abstained}).of_tag("depth") is None
+
+
+def test_an_error_that_quotes_what_looks_like_a_place_does_not_end_the_call():
+    run = _reward._RewardRun([_reward._checked(TRUE, "item 0")], _reward._Settings((), None, True))
+    with run:
+        lines = [f"answers.jsonl:{number}: x" for number in (1, 0, 2, "9" * 9, "9" * 5000)]
+        assert [run.renamed(line) for line in lines][:3] == ["item 0: x", "answers.jsonl:0: x", "answers.jsonl:2: x"]
+        assert run.renamed(lines[-1]).endswith("9: x")

@@ -159,3 +159,12 @@ def test_named_parameters_have_the_types_of_the_command_line(name):
             continue
         assert hints[parameter] == wanted[parameter] | None, parameter
     assert Path(inspect.getfile(function)).parent.name == "scholareval"
+
+
+def test_a_system_named_0_keeps_its_name_and_lists_of_tags_are_tags(tmp_path):
+    tests = [{**ROW, "tags": ["depth", "axis:facts"]}, {**ROW, "criterion": "Names that", "tags": None}]
+    answers = [{"system": 0, "case_id": "a", "answer_text": "it"}, {"system": 1, "case_id": "a", "answer_text": "it"}]
+    run = scholareval.score(answers, tests, **QUIET)
+    assert sorted(row["system"] for row in run.scores) == ["0", "1"]
+    tags = [one.get("tags") for one in run.scores[0]["details"].values()]
+    assert tags == [["depth", "axis:facts"], None]

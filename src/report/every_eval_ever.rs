@@ -25,6 +25,8 @@ use crate::scorer::{ScorerRoles, scorer_named};
 const VERSION: &str = "0.3.0";
 /// Where a system's developer is not known.
 const UNKNOWN: &str = "unknown";
+/// Sums of weights in another order differ in their last digits.
+const ROUNDING: f64 = 1e-9;
 
 /// Who publishes the results, and where they belong in the datastore.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,7 +205,7 @@ impl SystemEvaluation<'_> {
             "lower_is_better": false,
             "score_type": "continuous",
             "min_score": bound(column.unit.range().0),
-            "max_score": if column.unit == Unit::Net { json!(1.0) } else { bound(column.unit.range().1) },
+            "max_score": bound(highest(column.unit)),
         });
         if let Some(judged) = self.llm_scoring(&scorer.scorer) {
             config["llm_scoring"] = judged;
@@ -324,7 +326,7 @@ impl SystemEvaluation<'_> {
             .answers
             .get(&(self.system.clone(), case.case_id.clone()));
         let answer = item.map_or("", |item| &item.answer.answer_text);
-        let (_, highest) = scored.score.unit().range();
+        let highest = highest(self.unit_of(scored, metric));
         json!({
             "schema_version": VERSION,
             "evaluation_id": self.evaluation_id(),
@@ -339,9 +341,18 @@ impl SystemEvaluation<'_> {
             "messages": null,
             "answer_attribution": [],
             // The schema wants a yes or no of every score: yes is the highest possible one.
-            "evaluation": {"score": value, "is_correct": value >= highest},
+            "evaluation": {"score": value, "is_correct": value >= highest - ROUNDING},
             "metadata": {"scorer": scored.score.scorer, "metric": metric},
         })
+    }
+
+    /// The unit of a metric, which may be another one than that of the scorer's score: a count of 12 is not above full marks.
+    fn unit_of(&self, scored: &ScoredAnswer, metric: &str) -> Unit {
+        let mut scorers = self.summary.scorers.iter();
+        let scorer = scorers.find(|own| own.scorer == scored.score.scorer);
+        let mut columns = scorer.iter().flat_map(|own| &own.columns);
+        let column = columns.find(|column| column.name == metric);
+        column.map_or_else(|| scored.score.unit(), |column| column.unit)
     }
 }
 
@@ -410,6 +421,14 @@ fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
+/// The highest value of a unit. A net share is at most 1, where every positive weight is earned and no fault is found.
+fn highest(unit: Unit) -> f64 {
+    match unit {
+        Unit::Net => 1.0,
+        Unit::Share | Unit::Grade | Unit::Count => unit.range().1,
+    }
+}
+
 /// An end of a scale as the schema has it.
 fn bound(end: f64) -> Value {
     if end == f64::INFINITY {
@@ -430,4 +449,77 @@ fn unix_time(time: &str) -> String {
 fn sha256(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::test_support::{answer, component, score};
+    use crate::analysis::{AggregateOptions, summarize};
+    use crate::domain::{Component, ComponentKind, Mode};
+    use crate::record::Manifest;
+
+    /// What the records of an answer with these components say of each metric.
+    fn correct(components: Vec<Component>, value: Option<f64>) -> Vec<(String, bool)> {
+        let mut made = score(components);
+        made.value = value.or(made.value);
+        let scored = vec![Arc::new(answer("gpt", "c1", made))];
+        let summary = summarize(&scored, &[], AggregateOptions::default());
+        let run = RecordedRun {
+            path: "runs/r".into(),
+            name: "mine".to_owned(),
+            manifest: Manifest::begin(Mode::Default),
+            items: Vec::new(),
+            scored,
+        };
+        let evaluation = SystemEvaluation {
+            run: &run,
+            summary: &summary,
+            source: &EvaluationSource {
+                organization: "Lab".to_owned(),
+                collection: "set".to_owned(),
+                models: BTreeMap::new(),
+            },
+            system: &"gpt".into(),
+            answers: &HashMap::new(),
+        };
+        let (records, _) = evaluation.records();
+        let mut found = Vec::new();
+        for line in records.lines() {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let metric = record["metadata"]["metric"].as_str().unwrap().to_owned();
+            let is_correct = record["evaluation"]["is_correct"].as_bool().unwrap();
+            found.push((metric, is_correct));
+        }
+        found
+    }
+
+    #[test]
+    fn only_the_highest_value_of_its_unit_is_correct() {
+        let counted = vec![
+            component("words", ComponentKind::Count, 0.0, Some(12.0)),
+            component("recall", ComponentKind::Share, 0.0, Some(1.0)),
+        ];
+        let is_correct = |metric: &str, found: &[(String, bool)]| {
+            let mut all = found.iter();
+            all.find(|(name, _)| name == metric).unwrap().1
+        };
+        let found = correct(counted, None);
+        assert!(!is_correct("words", &found) && is_correct("recall", &found));
+        // 0.1 * 3 + 0.7 is a little less than 1.
+        let part =
+            |name: &str, weight| component(name, ComponentKind::Criterion, weight, Some(1.0));
+        let whole = vec![part("a", 0.1), part("b", 0.2), part("c", 0.7)];
+        assert!(is_correct(
+            "score",
+            &correct(whole, Some(0.1 + 0.2 + 0.7 - 1e-16))
+        ));
+        let net = |fault| {
+            let fault = component("fault", ComponentKind::Criterion, -0.5, Some(fault));
+            correct(vec![part("a", 1.0), fault], None)
+        };
+        assert!(is_correct("score", &net(0.0)) && !is_correct("score", &net(1.0)));
+    }
 }

@@ -384,7 +384,7 @@ pub(super) fn explanation(score: &Score) -> String {
 }
 
 /// Eight digits, different for every system.
-pub(super) fn short_hash(system: &SystemName) -> String {
+fn short_hash(system: &SystemName) -> String {
     blake3::hash(system.as_str().as_bytes())
         .to_hex()
         .chars()

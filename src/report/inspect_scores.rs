@@ -1,13 +1,14 @@
 //! Exports the scores of a run for inspect-ai's scorer `precomputed_scores`, which puts them into a log of the same samples.
 //!
 //! One file per system and scorer, since a log is of one model and a score has one value: `{id, epoch, value, explanation, metadata}` per
-//! line. Unscored is a bare `NaN`, which Inspect counts as unscored; a sample without a line would be left out of both counts.
+//! line. Unscored is a bare `NaN`, which Inspect counts as unscored; a sample without a line would be left out of both counts. All
+//! values of a file are of one metric, since Inspect takes their mean.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::inspect::{NAN, explanation, harmless, numbers_of, push_line, short_hash};
+use super::inspect::{NAN, explanation, harmless, numbers_of, push_line};
 use crate::analysis::distinct;
 use crate::domain::{ScoredAnswer, ScorerId, SystemName};
 use crate::error::Result;
@@ -34,19 +35,36 @@ pub fn write_inspect_scores(run: &RecordedRun, out: &Path) -> Result<usize> {
 
 /// The scores of a system by a scorer.
 fn lines(run: &RecordedRun, system: &SystemName, scorer: &ScorerId) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut answers = Vec::new();
     for scored in &run.scored {
         if scored.system == *system && scored.score.scorer == *scorer {
-            push_line(&mut bytes, &record(scored))?;
+            answers.push(&**scored);
         }
+    }
+    let metric = main_metric(&answers);
+    let mut bytes = Vec::new();
+    for scored in answers {
+        push_line(&mut bytes, &record(scored, &metric))?;
     }
     Ok(bytes)
 }
 
-/// The first number of a score is that of the whole answer; the others are in the metadata.
-fn record(scored: &ScoredAnswer) -> Value {
+/// The name of the number that is the value: that of the whole answer, which comes first where an answer has it, or else the
+/// first component. An unscored answer may have no number of its whole; its first component must not take that place.
+fn main_metric(answers: &[&ScoredAnswer]) -> String {
+    let whole = answers.iter().find(|own| own.score.value.is_some());
+    let numbers = whole
+        .or(answers.first())
+        .map(|scored| numbers_of(scored).numbers);
+    let first = numbers.and_then(|numbers| numbers.into_iter().next());
+    first.map_or_else(String::new, |(name, _)| name)
+}
+
+/// The line of an answer: the value of this metric, and all numbers in the metadata.
+fn record(scored: &ScoredAnswer, metric: &str) -> Value {
     let numbers = numbers_of(scored).numbers;
-    let value = numbers.first().and_then(|(_, value)| *value);
+    let mut found = numbers.iter().filter(|(name, _)| name == metric);
+    let value = found.next().and_then(|(_, value)| *value);
     let all: serde_json::Map<String, Value> = numbers
         .into_iter()
         .map(|(name, value)| (name, value.into()))
@@ -59,6 +77,7 @@ fn record(scored: &ScoredAnswer) -> Value {
         "explanation": explanation(&scored.score),
         "metadata": {
             "scorer": scored.score.scorer,
+            "metric": metric,
             "numbers": all,
             "components": scored.score.components.iter().map(|own| json!({"name": own.name, "component": own})).collect::<Vec<_>>(),
         },
@@ -67,11 +86,63 @@ fn record(scored: &ScoredAnswer) -> Value {
 
 /// `RUN_SYSTEM_SCORER_ID.jsonl`; the id differs where names look the same without unsafe characters.
 fn file_name(run: &RecordedRun, system: &SystemName, scorer: &ScorerId) -> String {
+    let names = format!("{}\0{}", system.as_str(), scorer.as_str());
+    let id: String = blake3::hash(names.as_bytes())
+        .to_hex()
+        .chars()
+        .take(8)
+        .collect();
     format!(
-        "{}_{}_{}_{}.jsonl",
+        "{}_{}_{}_{id}.jsonl",
         harmless(&run.name),
         harmless(system.as_str()),
         harmless(scorer.as_str()),
-        short_hash(system)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::analysis::test_support::{answer, component, score};
+    use crate::domain::{ComponentKind, Mode};
+    use crate::record::Manifest;
+
+    fn run(scored: Vec<ScoredAnswer>) -> RecordedRun {
+        RecordedRun {
+            path: "runs/r".into(),
+            name: "mine".to_owned(),
+            manifest: Manifest::begin(Mode::Default),
+            items: Vec::new(),
+            scored: scored.into_iter().map(Arc::new).collect(),
+        }
+    }
+
+    #[test]
+    fn a_component_never_is_the_value_of_an_answer_without_a_score() {
+        let graded = |case: &str, mean: Option<f64>| {
+            let aspect = component("coverage", ComponentKind::Aspect, 0.0, Some(4.0));
+            let mut made = score(vec![aspect]);
+            made.scorer = "prometheus".into();
+            made.value = mean;
+            answer("gpt", case, made)
+        };
+        let run = run(vec![graded("c1", None), graded("c2", Some(3.0))]);
+        let bytes = lines(&run, &"gpt".into(), &"prometheus".into()).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let values: Vec<Value> = text
+            .replace(":NaN", ":\"NaN\"")
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["value"].clone())
+            .collect();
+        assert_eq!(values, [json!("NaN"), json!(3.0)]);
+    }
+
+    #[test]
+    fn scorers_whose_names_look_the_same_have_files_of_their_own() {
+        let run = run(Vec::new());
+        let name = |scorer: &str| file_name(&run, &"gpt".into(), &scorer.into());
+        assert_ne!(name("my.scorer"), name("my-scorer"));
+    }
 }

@@ -299,6 +299,10 @@ fn note_of_labels(agreement: &RaterAgreement, pair: &RaterPair) -> String {
         parts.push(format!("order of the systems {order}"));
     }
     let labels = counted(pair.overall.n, "labeled answer");
+    if parts.is_empty() {
+        // Of preferences, for example.
+        return format!("Over {labels}.");
+    }
     format!("Over {labels}. Kendall's tau-b: {}.", parts.join("; "))
 }
 

@@ -1,4 +1,4 @@
-//! Labels of people beside the judge's: what they said of each answer, and in which cases they differ from the judge.
+//! Labels of people next to the judge's values: their labels of each answer, and the cases in which they differ from the judge.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,17 +14,20 @@ use crate::stats::mean;
 // One grade of five, and less than one of two levels.
 pub(super) const FAR_APART: f64 = 0.25;
 
-/// What people said of one item of an answer.
+/// People's labels of one item of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct ItemLabels {
     /// The component; empty for the whole answer.
     item: String,
     /// The raters with their labels.
     labels: Vec<(String, f64)>,
-    /// What they said together; `None` unless it is on the component's scale.
+    /// The adjudicated label or the mean of the raters; `None` unless it is on the component's scale.
     together: Option<f64>,
     /// Whether that is far from the judge's value.
     differs: bool,
+    /// The label that the files give for all raters together.
+    #[serde(skip)]
+    adjudicated: Option<f64>,
 }
 
 /// Which of two answers a person prefers.
@@ -48,7 +51,7 @@ pub(super) struct People<'a> {
 }
 
 impl<'a> People<'a> {
-    /// The labels with what the judge said of the same; the metric at `first` orders whole answers.
+    /// The labels with the judge's values of the same items; the metric at `first` orders whole answers.
     pub(super) fn of(report: &HtmlReport<'a>, first: usize) -> Self {
         let mut people = Self::default();
         // Labels are of a single run's answers.
@@ -60,7 +63,7 @@ impl<'a> People<'a> {
             let judged = scored.get(&answer).map_or(&[][..], Vec::as_slice);
             let items = items
                 .into_iter()
-                .map(|(item, given)| given.beside(item, judged));
+                .map(|(item, given)| given.next_to(item, judged));
             let (system, case) = answer;
             let of_case = people.items.entry(case).or_default();
             of_case.insert(system, items.collect());
@@ -71,7 +74,7 @@ impl<'a> People<'a> {
         people
     }
 
-    /// What people said of the items of an answer.
+    /// People's labels of the items of an answer.
     pub(super) fn of_answer(&self, system: &SystemName, case: &CaseId) -> &[ItemLabels] {
         let of_case = self.items.get(case);
         of_case
@@ -131,15 +134,14 @@ impl<'a> People<'a> {
     /// Finds the cases in which labels of whole answers order two systems one way and the judge's scores the other.
     fn find_reordered(&mut self, judge: &JudgeOrder<'_>) {
         for (case, systems) in &self.items {
-            let mut values = Vec::new();
+            let mut labeled = Vec::new();
             for (system, items) in systems {
                 let of_whole = items.iter().find(|item| item.item.is_empty());
-                let value = of_whole.and_then(ItemLabels::mean);
-                values.extend(judge.place_of(system).zip(value));
+                labeled.extend(judge.place_of(system).zip(of_whole));
             }
-            for (better, high) in &values {
-                for (worse, low) in &values {
-                    if high > low && judge.is_reverse(case, [*better, *worse]) {
+            for (better, labels) in &labeled {
+                for (worse, others) in &labeled {
+                    if labels.are_above(others) && judge.is_reverse(case, [*better, *worse]) {
                         self.reordered.insert(case);
                     }
                 }
@@ -149,10 +151,20 @@ impl<'a> People<'a> {
 }
 
 impl ItemLabels {
-    /// The mean of the raters, on their scale.
-    fn mean(&self) -> Option<f64> {
-        let values: Vec<f64> = self.labels.iter().map(|(_, value)| *value).collect();
-        mean(&values)
+    /// Whether people put this answer above the other one: by adjudicated labels, else by the raters who labeled both. Each
+    /// rater has a scale, so that labels of two raters say nothing of two answers.
+    fn are_above(&self, other: &Self) -> bool {
+        if let (Some(own), Some(other)) = (self.adjudicated, other.adjudicated) {
+            return own > other;
+        }
+        let mut difference = 0.0;
+        for (rater, value) in &self.labels {
+            let mut others = other.labels.iter();
+            if let Some((_, other)) = others.find(|(name, _)| name == rater) {
+                difference += value - other;
+            }
+        }
+        difference > 0.0
     }
 }
 
@@ -181,8 +193,8 @@ struct GivenLabels<'a> {
 }
 
 impl GivenLabels<'_> {
-    /// The labels beside the judge's value.
-    fn beside(&self, item: &str, judged: &[&ScoredAnswer]) -> ItemLabels {
+    /// The labels next to the judge's value.
+    fn next_to(&self, item: &str, judged: &[&ScoredAnswer]) -> ItemLabels {
         let values: Vec<f64> = self.by_rater.iter().map(|(_, value)| *value).collect();
         let mut components = judged.iter().flat_map(|own| &own.score.components);
         let judged = components.find(|component| component.name == item);
@@ -197,6 +209,7 @@ impl GivenLabels<'_> {
                 .collect(),
             together: on_scale,
             differs: on_scale.is_some_and(|value| judged.is_some_and(|own| is_far(own, value))),
+            adjudicated: self.together,
         }
     }
 }
@@ -281,5 +294,32 @@ impl<'a> JudgeOrder<'a> {
         } else {
             first > second
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(by_rater: &[(&str, f64)], adjudicated: Option<f64>) -> ItemLabels {
+        let given = GivenLabels {
+            by_rater: by_rater.to_vec(),
+            together: adjudicated,
+        };
+        given.next_to("", &[])
+    }
+
+    #[test]
+    fn answers_are_ordered_by_raters_of_both_and_by_adjudicated_labels() {
+        // ann labels from 0 to 100 and saw one answer only: with her the means are 41.5 and 4.
+        let one = labels(&[("ann", 80.0), ("bob", 3.0)], None);
+        let other = labels(&[("bob", 4.0)], None);
+        assert!(other.are_above(&one) && !one.are_above(&other));
+        let [alone, apart] = [labels(&[("ann", 9.0)], None), labels(&[("bob", 1.0)], None)];
+        assert!(!alone.are_above(&apart) && !apart.are_above(&alone));
+        // 1 + 1 more for the first one, until the two are adjudicated.
+        let one = labels(&[("ann", 4.0), ("bob", 4.0)], Some(2.0));
+        let other = labels(&[("ann", 3.0), ("bob", 3.0)], Some(3.0));
+        assert!(other.are_above(&one) && !one.are_above(&other));
     }
 }
