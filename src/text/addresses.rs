@@ -171,17 +171,20 @@ fn address_at(text: &str) -> &str {
     };
     let end = text[from..].find(is_end).map_or(text.len(), |at| from + at);
     let mut address = &text[..end];
+    // Counted once: an answer may end in a hundred thousand brackets.
+    let mut unopened_round = count(address, ')').saturating_sub(count(address, '('));
+    let mut unopened_square = count(address, ']').saturating_sub(count(address, '['));
     while let Some(last) = address[from..].chars().next_back() {
         let is_mark = matches!(
             last,
             '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~'
         );
-        let is_open = match last {
-            ')' => count(address, '(') < count(address, ')'),
-            ']' => count(address, '[') < count(address, ']'),
+        let is_unopened = match last {
+            ')' => take_one(&mut unopened_round),
+            ']' => take_one(&mut unopened_square),
             _ => false,
         };
-        if !is_mark && !is_open {
+        if !is_mark && !is_unopened {
             break;
         }
         address = &address[..address.len() - last.len_utf8()];
@@ -202,6 +205,13 @@ fn is_end(c: char) -> bool {
             c,
             '。' | '，' | '、' | '；' | '：' | '）' | '】' | '》' | '」' | '“' | '”' | '’'
         )
+}
+
+/// Takes one of a number; false if none is left.
+fn take_one(left: &mut usize) -> bool {
+    let taken = left.checked_sub(1);
+    *left = taken.unwrap_or(0);
+    taken.is_some()
 }
 
 fn count(text: &str, wanted: char) -> usize {
@@ -387,6 +397,9 @@ mod tests {
         ];
         assert_eq!(addresses_in(text), expected);
         assert_eq!(addresses_in("http:// https://. doi: arXiv:"), [""; 0]);
+        // In time that does not grow with the square of the brackets.
+        let many = format!("https://a.org/x(y){}", ").]".repeat(200_000));
+        assert_eq!(addresses_in(&many), ["https://a.org/x(y)"]);
     }
 
     proptest::proptest! {
