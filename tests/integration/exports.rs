@@ -358,7 +358,7 @@ fn the_recipes_for_mlflow_wandb_and_the_hub_run_offline() {
         (
             "import json, wandb",
             "import glob\n(log,) = glob.glob('wandb/offline-run-*/*.wandb')\n\
-             assert b'alpha/score_unscored' in open(log, 'rb').read()",
+             assert b'alpha/rubric/score_unscored' in open(log, 'rb').read()",
         ),
         (
             "scholareval.yaml",
