@@ -50,7 +50,7 @@ pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
 pub use every_eval_ever::{EvaluationSource, WrittenEvaluations, write_every_eval_ever};
 pub use figure::{
-    Dot, DotPlot, DotRow, Figure, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette, Panel,
+    Dot, DotPlot, DotRow, Figure, FigurePanel, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette,
     PanelPlot, PanelRow, PowerCurve, PowerPlot, plot_of_criteria, plot_of_judges, plot_of_labels,
     plot_of_means, plot_of_pairs, plot_of_power,
 };

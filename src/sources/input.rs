@@ -105,7 +105,7 @@ impl<R: Read> Read for Guarded<R> {
 
 /// A line of a file.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum SourceLine {
     /// Its bytes, without the line feed.
     Bytes(Vec<u8>),
     /// A line beyond the limit, which is skipped.
@@ -118,7 +118,7 @@ pub(super) enum Line {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<Line> {
+pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<SourceLine> {
     let mut line = Vec::new();
     let mut is_too_long = false;
     let mut is_end = true;
@@ -143,11 +143,11 @@ pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<Li
         }
     }
     Ok(if is_end {
-        Line::End
+        SourceLine::End
     } else if is_too_long {
-        Line::TooLong
+        SourceLine::TooLong
     } else {
-        Line::Bytes(line)
+        SourceLine::Bytes(line)
     })
 }
 
@@ -191,14 +191,14 @@ mod tests {
         let mut lines = Vec::new();
         loop {
             match next_line(&mut reader, 6).unwrap() {
-                Line::End => break,
+                SourceLine::End => break,
                 line => lines.push(line),
             }
         }
-        let bytes = |text: &str| Line::Bytes(text.as_bytes().to_vec());
+        let bytes = |text: &str| SourceLine::Bytes(text.as_bytes().to_vec());
         assert_eq!(
             lines,
-            [bytes("one"), bytes(""), Line::TooLong, bytes("four")]
+            [bytes("one"), bytes(""), SourceLine::TooLong, bytes("four")]
         );
     }
 

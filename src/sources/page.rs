@@ -133,7 +133,7 @@ pub(super) struct SavedPage {
     /// The title that the source gives.
     pub(super) title: Option<String>,
     /// What came.
-    pub(super) body: Body,
+    pub(super) body: PageBody,
     /// The digest by which other records of an archive refer to this one.
     pub(super) digest: Option<String>,
     /// Why this is only the beginning of the page, if it is.
@@ -142,7 +142,7 @@ pub(super) struct SavedPage {
 
 impl SavedPage {
     /// A page of this address and content.
-    pub(super) fn new(url: impl Into<String>, body: Body) -> Self {
+    pub(super) fn new(url: impl Into<String>, body: PageBody) -> Self {
         Self {
             url: url.into(),
             body,
@@ -153,7 +153,7 @@ impl SavedPage {
 
 /// What came from an address.
 #[derive(Debug, Default)]
-pub(super) enum Body {
+pub(super) enum PageBody {
     /// Nothing.
     #[default]
     Nothing,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::decode::decoded;
-use super::page::{Body, PageKind, PageState, SavedPage, moment_text};
-use super::state::{Decision, Evidence, state_of};
+use super::page::{PageBody, PageKind, PageState, SavedPage, moment_text};
+use super::state::{Decision, PageSigns, state_of};
 use super::store::{NewPage, StoreWriter};
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use crate::error::{Error, InputFault, Result};
@@ -42,13 +42,13 @@ pub struct IndexReport {
 
 /// The place of a page in a source, for messages and the store.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct SourcePlace {
     pub(super) path: PathBuf,
     /// The line, from 1; 0 where there are none.
     pub(super) line: usize,
 }
 
-impl Place {
+impl SourcePlace {
     pub(super) fn new(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -94,7 +94,7 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(super) fn page(&mut self, mut page: SavedPage, place: &Place) -> Result<()> {
+    pub(super) fn page(&mut self, mut page: SavedPage, place: &SourcePlace) -> Result<()> {
         self.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
@@ -147,7 +147,7 @@ impl<'a> Sink<'a> {
         &mut self,
         page: &SavedPage,
         digest: &str,
-        place: &Place,
+        place: &SourcePlace,
     ) -> Result<()> {
         self.parts += 1;
         let Some(key) = page_key(&page.url) else {
@@ -267,7 +267,7 @@ impl<'a> Sink<'a> {
 
 /// The state of a page with this content.
 fn decide(page: &SavedPage, content: &Content, title: &str) -> Decision {
-    let (state, reason) = state_of(&Evidence {
+    let (state, reason) = state_of(&PageSigns {
         url: &page.url,
         final_url: page.final_url.as_deref(),
         status: page.status,
@@ -285,11 +285,11 @@ fn decide(page: &SavedPage, content: &Content, title: &str) -> Decision {
     }
 }
 
-fn raw_hash(body: &Body) -> Option<[u8; 32]> {
+fn raw_hash(body: &PageBody) -> Option<[u8; 32]> {
     let bytes = match body {
-        Body::Bytes(bytes) => bytes.as_slice(),
-        Body::Html(text) | Body::Text(text) => text.as_bytes(),
-        Body::Nothing | Body::Failed(_) | Body::TooLong => return None,
+        PageBody::Bytes(bytes) => bytes.as_slice(),
+        PageBody::Html(text) | PageBody::Text(text) => text.as_bytes(),
+        PageBody::Nothing | PageBody::Failed(_) | PageBody::TooLong => return None,
     };
     Some(*blake3::hash(bytes).as_bytes())
 }
@@ -305,18 +305,18 @@ struct Content {
 }
 
 impl Content {
-    fn of(body: Body, mime: Option<&str>) -> Self {
+    fn of(body: PageBody, mime: Option<&str>) -> Self {
         let mut content = Self::default();
         match body {
-            Body::Nothing => {}
-            Body::Failed(message) => content.failure = Some(message),
-            Body::TooLong => content.page.is_too_long = true,
-            Body::Html(html) => content.page = html_text(&html),
-            Body::Text(text) => {
+            PageBody::Nothing => {}
+            PageBody::Failed(message) => content.failure = Some(message),
+            PageBody::TooLong => content.page.is_too_long = true,
+            PageBody::Html(html) => content.page = html_text(&html),
+            PageBody::Text(text) => {
                 content.is_pdf = mime.is_some_and(|mime| mime.contains("pdf"));
                 content.page = plain_text(text);
             }
-            Body::Bytes(bytes) => match MediaType::of(&bytes, mime) {
+            PageBody::Bytes(bytes) => match MediaType::of(&bytes, mime) {
                 MediaType::Html => content.page = html_text(&decoded(bytes, mime, true)),
                 MediaType::Text => content.page = plain_text(decoded(bytes, mime, false)),
                 MediaType::Pdf => content.is_pdf = true,

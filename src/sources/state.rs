@@ -233,7 +233,7 @@ const LOGINS: [&str; 12] = [
 
 /// What the rules look at.
 #[derive(Debug, Default)]
-pub(super) struct Evidence<'a> {
+pub(super) struct PageSigns<'a> {
     pub(super) url: &'a str,
     pub(super) final_url: Option<&'a str>,
     pub(super) status: Option<u16>,
@@ -253,7 +253,7 @@ pub(super) struct Evidence<'a> {
 pub(super) type Decision = (PageState, String);
 
 /// The state of a page.
-pub(super) fn state_of(page: &Evidence<'_>) -> Decision {
+pub(super) fn state_of(page: &PageSigns<'_>) -> Decision {
     if let Some(decision) = by_reply(page) {
         return decision;
     }
@@ -306,7 +306,7 @@ pub(super) fn state_of(page: &Evidence<'_>) -> Decision {
 }
 
 /// What the reply says without its text: a failure, a status, a redirect.
-fn by_reply(page: &Evidence<'_>) -> Option<Decision> {
+fn by_reply(page: &PageSigns<'_>) -> Option<Decision> {
     if let Some(status) = page.status.filter(|status| *status >= 400) {
         return Some((refusal_or_gone(status), format!("status {status}")));
     }
@@ -434,11 +434,11 @@ mod tests {
     use super::*;
 
     fn state(title: &str, text: &str) -> PageState {
-        let page = Evidence {
+        let page = PageSigns {
             url: "https://example.org/a",
             title,
             text,
-            ..Evidence::default()
+            ..PageSigns::default()
         };
         state_of(&page).0
     }
@@ -524,15 +524,15 @@ mod tests {
     fn shells_and_pages_without_words_are_empty() {
         let shell = "You need to enable JavaScript to run this app.";
         assert_eq!(state("App", shell), PageState::Empty);
-        let page = Evidence {
+        let page = PageSigns {
             url: "https://example.org/a",
             text: "Menu Home About Contact Terms Privacy",
             noscript: "This site requires JavaScript.",
-            ..Evidence::default()
+            ..PageSigns::default()
         };
         assert_eq!(state_of(&page).0, PageState::Empty);
         let text = long("The page of a site that also has a note.", SHELL);
-        let with_note = Evidence {
+        let with_note = PageSigns {
             text: &text,
             ..page
         };
@@ -542,10 +542,10 @@ mod tests {
             state("", &"\u{fffd}ab\u{fffd}".repeat(40)),
             PageState::Empty
         );
-        let pdf = Evidence {
+        let pdf = PageSigns {
             url: "https://example.org/a.pdf",
             is_pdf: true,
-            ..Evidence::default()
+            ..PageSigns::default()
         };
         let decision = state_of(&pdf);
         assert_eq!(decision.0, PageState::Empty);
@@ -566,11 +566,11 @@ mod tests {
     fn a_status_decides_and_refusals_are_not_missing_pages() {
         let of = |status| {
             let text = long("Whatever a server sends with it.", 5_000);
-            let page = Evidence {
+            let page = PageSigns {
                 url: "https://example.org/a",
                 status: Some(status),
                 text: &text,
-                ..Evidence::default()
+                ..PageSigns::default()
             };
             state_of(&page).0
         };
@@ -588,10 +588,10 @@ mod tests {
     #[test]
     fn messages_of_scrapers_may_name_the_status() {
         let of = |message| {
-            let page = Evidence {
+            let page = PageSigns {
                 url: "https://example.org/a",
                 failure: Some(message),
-                ..Evidence::default()
+                ..PageSigns::default()
             };
             state_of(&page)
         };

@@ -26,7 +26,7 @@ const MOST_PLOTTED_PAIRS: usize = 60;
 const PAGE: f64 = 648.0;
 
 /// A figure, what it shows, and what its reader must know.
-struct Drawn {
+struct DrawnFigure {
     figure: Option<Figure>,
     what: String,
     warnings: Vec<Note>,
@@ -140,21 +140,21 @@ fn missing(what: PlotKind) -> (&'static str, &'static str) {
     }
 }
 
-fn means(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+fn means(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let observations = chosen(runs.observe()?, args)?;
     let mut options = ComparisonOptions::seeded(SEED);
     options.depth = ComparisonDepth::Means;
     let comparison = runs.compare(&observations, &options);
     let plot = plot_of_means(&comparison.metrics[0]);
-    Ok(Drawn {
+    Ok(DrawnFigure {
         figure: plot.figure(&args.look.style()),
         what: plot.axis,
         warnings: run_warnings(&comparison),
     })
 }
 
-fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let observations = chosen(runs.observe()?, args)?;
     let baseline = match &args.baseline {
@@ -175,14 +175,14 @@ fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
         return Err(Error::Settings(what));
     }
     let plot = plot_of_pairs(metric, baseline.as_deref());
-    Ok(Drawn {
+    Ok(DrawnFigure {
         figure: plot.figure(&args.look.style()),
         what: plot.axis,
         warnings: run_warnings(&comparison),
     })
 }
 
-fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     let observations = runs.observe()?;
     let scored: Vec<&[Arc<ScoredAnswer>]> =
@@ -191,14 +191,14 @@ fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let plot = plot_of_criteria(&grid, &observations.systems);
     // Of nothing: only what it says about the runs is needed.
     let comparison = runs.compare(&Observations::default(), &ComparisonOptions::seeded(0));
-    Ok(Drawn {
+    Ok(DrawnFigure {
         figure: plot.figure(&args.look.style()),
         what: "criteria by system".to_owned(),
         warnings: run_warnings(&comparison),
     })
 }
 
-fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open_across_judges(&context.runs(&args.runs)?.0, args.anyway)?;
     if runs.runs.len() != 2 {
         let what =
@@ -208,14 +208,14 @@ fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let observations = chosen(runs.observe()?, args)?;
     let comparison = runs.compare_judges(observations, &ComparisonOptions::seeded(SEED))?;
     let plot = plot_of_judges(&comparison.judge_changes[0]);
-    Ok(Drawn {
+    Ok(DrawnFigure {
         figure: plot.figure(&args.look.style()),
         what: plot.axis,
         warnings: run_warnings(&comparison),
     })
 }
 
-fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
+fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = context.runs(&args.runs)?.0;
     if runs.len() != 1 {
         let what = "--what labels draws one run: its judge against people";
@@ -226,7 +226,7 @@ fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<Drawn> {
     let agreement = agree(&runs, &args.labels, &options)?;
     let plot = plot_of_labels(&agreement);
     let warnings = shown_notes(&agreement.notes, false);
-    Ok(Drawn {
+    Ok(DrawnFigure {
         figure: plot.and_then(|plot| plot.figure(&args.look.style())),
         what: "systems by people and by the judge".to_owned(),
         warnings: warnings.into_iter().cloned().collect(),

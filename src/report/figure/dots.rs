@@ -1,7 +1,7 @@
 //! A dot plot: numbers with intervals, a row each, on one axis.
 
 use super::palette::Ink;
-use super::scale::{BELOW, Scale};
+use super::scale::{BELOW, FigureScale};
 use super::words::{fitting, text_width};
 use super::{Align, Figure, FigureStyle, Label};
 use crate::domain::Unit;
@@ -53,7 +53,7 @@ struct Layout {
     top: f64,
     bottom: f64,
     font: f64,
-    scale: Scale,
+    scale: FigureScale,
 }
 
 impl Layout {
@@ -96,7 +96,7 @@ impl DotPlot {
             top,
             bottom: top + font * ROW * self.rows.len() as f64,
             font,
-            scale: Scale {
+            scale: FigureScale {
                 axis: Axis::around(self.numbers())?,
                 left: labels_width(labels, font),
                 // Half of the last number on the axis is beyond its end.

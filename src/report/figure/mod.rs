@@ -18,7 +18,7 @@ mod words;
 pub use dots::{Dot, DotPlot, DotRow};
 pub use heatmap::{HeatGroup, HeatRow, Heatmap};
 pub use palette::Palette;
-pub use panels::{Panel, PanelPlot, PanelRow};
+pub use panels::{FigurePanel, PanelPlot, PanelRow};
 pub use power::{PowerCurve, PowerPlot};
 pub use results::{
     plot_of_criteria, plot_of_judges, plot_of_labels, plot_of_means, plot_of_pairs, plot_of_power,

@@ -1,7 +1,7 @@
 //! A dot plot of two numbers that have different scales: rows with an axis for each.
 
 use super::dots::{ROW, labels_width, push_row_label, row_labels};
-use super::scale::{BELOW, Scale};
+use super::scale::{BELOW, FigureScale};
 use super::words::{LINE, wrapped};
 use super::{Figure, FigureStyle};
 use crate::domain::Unit;
@@ -14,7 +14,7 @@ const NOTE_LINES: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub struct PanelPlot {
     /// The left panel and the right one.
-    pub panels: [Panel; 2],
+    pub panels: [FigurePanel; 2],
     /// The rows, from the top.
     pub rows: Vec<PanelRow>,
     /// What is written below them.
@@ -23,7 +23,7 @@ pub struct PanelPlot {
 
 /// What a panel shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Panel {
+pub struct FigurePanel {
     /// The text below its axis.
     pub axis: String,
     /// The unit of its numbers.
@@ -72,7 +72,7 @@ impl PanelPlot {
     }
 
     /// The axes, of equal width.
-    fn scales(&self, left: f64, style: &FigureStyle) -> Option<[Scale; 2]> {
+    fn scales(&self, left: f64, style: &FigureStyle) -> Option<[FigureScale; 2]> {
         let font = style.font;
         let gap = 2.5 * font;
         // Half of the last number on an axis is beyond its end.
@@ -80,12 +80,12 @@ impl PanelPlot {
         let axis = |panel: usize| Axis::around(self.rows.iter().map(|row| row.values[panel]));
         let right = left + width + gap;
         Some([
-            Scale {
+            FigureScale {
                 axis: axis(0)?,
                 left,
                 right: left + width,
             },
-            Scale {
+            FigureScale {
                 axis: axis(1)?,
                 left: right,
                 right: right + width,
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn texts_of_fifty_systems_are_apart() {
-        let panel = |axis: &str, unit| Panel {
+        let panel = |axis: &str, unit| FigurePanel {
             axis: axis.to_owned(),
             unit,
         };

@@ -2,7 +2,7 @@
 
 use super::dots::{Dot, DotPlot, DotRow};
 use super::heatmap::{HeatGroup, HeatRow, Heatmap};
-use super::panels::{Panel, PanelPlot, PanelRow};
+use super::panels::{FigurePanel, PanelPlot, PanelRow};
 use super::power::{PowerCurve, PowerPlot};
 use crate::analysis::comparison::{
     JudgeChange, MetricComparison, MetricId, ObservedSystem, PairComparison, PlannedStudy,
@@ -260,7 +260,7 @@ pub fn plot_of_labels(agreement: &RaterAgreement) -> Option<PanelPlot> {
         });
     }
     // The scales of people and judge are those of their files, as in the tables of agree.
-    let panel = |axis: String| Panel {
+    let panel = |axis: String| FigurePanel {
         axis,
         unit: Unit::Grade,
     };

@@ -7,7 +7,7 @@ use crate::domain::Unit;
 use crate::report::axis::Axis;
 
 /// A horizontal axis between two places.
-pub(super) struct Scale {
+pub(super) struct FigureScale {
     pub(super) axis: Axis,
     pub(super) left: f64,
     pub(super) right: f64,
@@ -16,7 +16,7 @@ pub(super) struct Scale {
 /// The room below a plot for the numbers of its axis and its name, in sizes of the font.
 pub(super) const BELOW: f64 = 3.0;
 
-impl Scale {
+impl FigureScale {
     /// Where a number is.
     pub(super) fn x(&self, value: f64) -> f64 {
         self.left + (self.right - self.left) * self.axis.at(value) / 100.0

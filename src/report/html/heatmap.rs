@@ -33,7 +33,7 @@ pub(super) fn push_heatmap(
     if grid.groups.is_empty() {
         return;
     }
-    let heatmap = Heatmap {
+    let heatmap = HeatmapLines {
         order: system_order(report, first),
         cases: case_places(report),
         sets: value_sets(report),
@@ -87,14 +87,14 @@ fn case_places<'a>(report: &HtmlReport<'a>) -> HashMap<&'a CaseId, usize> {
 }
 
 /// What the lines of the heatmap are made with.
-struct Heatmap<'a> {
+struct HeatmapLines<'a> {
     /// The systems in the order shown.
     order: Vec<usize>,
     cases: HashMap<&'a CaseId, usize>,
     sets: Vec<ValueSet<'a>>,
 }
 
-impl Heatmap<'_> {
+impl HeatmapLines<'_> {
     /// The line of a group, then those of its criteria.
     fn push_group(&self, page: &mut String, at: usize, group: &CriteriaGroup<'_>) {
         let rows = shown_rows(group, self.order.len());

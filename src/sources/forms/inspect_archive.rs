@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{Candidate, SourceForm};
+use super::{FormCandidate, SourceForm};
 use crate::error::{Error, Result};
 use crate::files::{for_each_member, read_bytes};
 use crate::sources::records;
-use crate::sources::sink::{Place, Sink};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static INSPECT_ARCHIVE: SourceForm = SourceForm {
     name: "a log of Inspect (.eval)",
@@ -14,7 +14,7 @@ pub(super) static INSPECT_ARCHIVE: SourceForm = SourceForm {
     read,
 };
 
-fn fits(candidate: &Candidate<'_>) -> bool {
+fn fits(candidate: &FormCandidate<'_>) -> bool {
     candidate.members.iter().any(|name| is_sample(name))
 }
 
@@ -28,7 +28,7 @@ fn read(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     for_each_member(&bytes, path, is_sample, |member, text| {
         // The reader of archives only passes faults of the input on.
         if outcome.is_ok() {
-            outcome = records::read_inspect_sample(text, &Place::new(member), sink);
+            outcome = records::read_inspect_sample(text, &SourcePlace::new(member), sink);
         }
         Ok(())
     })

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use super::{Candidate, SourceForm, extension};
+use super::{FormCandidate, SourceForm, extension};
 use crate::error::{Error, InputFault, Result};
 use crate::sources::decode::PAGE_BYTES;
-use crate::sources::input::{Line, next_line, open};
+use crate::sources::input::{SourceLine, next_line, open};
 use crate::sources::records;
-use crate::sources::sink::{Place, Sink};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static JSON: SourceForm = SourceForm {
     name: "JSON or JSONL of {url, text}, FACT, Jina, Firecrawl, Tavily or Inspect",
@@ -28,7 +28,7 @@ const DOCUMENT_BYTES: u64 = 512 << 20;
 /// one.
 const TRIED_LINES: usize = 20;
 
-fn fits(candidate: &Candidate<'_>) -> bool {
+fn fits(candidate: &FormCandidate<'_>) -> bool {
     let begins = matches!(candidate.head.text().first(), Some(b'{' | b'['));
     begins
         || matches!(
@@ -51,9 +51,9 @@ fn is_lines(path: &Path) -> Result<bool> {
     let mut is_first = true;
     for _ in 0..TRIED_LINES {
         let line = match next_line(&mut reader, LINE_BYTES).map_err(Error::io(path, "read"))? {
-            Line::Bytes(line) => line,
-            Line::TooLong => continue,
-            Line::End => break,
+            SourceLine::Bytes(line) => line,
+            SourceLine::TooLong => continue,
+            SourceLine::End => break,
         };
         let line = without_mark(&line);
         if is_first && line.trim_ascii().starts_with(b"[") {
@@ -73,14 +73,14 @@ fn read_lines(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     let mut number = 0;
     loop {
         number += 1;
-        let place = Place::at_line(path, number);
+        let place = SourcePlace::at_line(path, number);
         match next_line(&mut reader, LINE_BYTES).map_err(Error::io(path, "read"))? {
-            Line::End => return Ok(()),
-            Line::TooLong => {
+            SourceLine::End => return Ok(()),
+            SourceLine::TooLong => {
                 let what = format!("a line of more than {} MiB", LINE_BYTES >> 20);
                 sink.broken(place.fault(what))?;
             }
-            Line::Bytes(line) => {
+            SourceLine::Bytes(line) => {
                 let text = String::from_utf8_lossy(without_mark(&line));
                 if !text.trim().is_empty() {
                     records::read(&text, &place, sink)?;
@@ -101,7 +101,7 @@ fn read_document(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     }
     let text = String::from_utf8_lossy(without_mark(&bytes));
     if !text.trim_start().starts_with('[') {
-        return records::read(&text, &Place::new(path), sink);
+        return records::read(&text, &SourcePlace::new(path), sink);
     }
     let values: Vec<&RawValue> = serde_json::from_str(&text).map_err(|error| {
         let fault = InputFault::new(
@@ -111,7 +111,7 @@ fn read_document(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         fault.at_line(error.line())
     })?;
     for value in values {
-        records::read(value.get(), &Place::new(path), sink)?;
+        records::read(value.get(), &SourcePlace::new(path), sink)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::files::is_zip;
 pub(super) struct SourceForm {
     /// What a user calls it.
     name: &'static str,
-    fits: fn(&Candidate<'_>) -> bool,
+    fits: fn(&FormCandidate<'_>) -> bool,
     pub(super) read: fn(&Path, &mut Sink<'_>) -> Result<()>,
 }
 
@@ -33,7 +33,7 @@ static FORMS: [&SourceForm; 6] = [
 ];
 
 /// A file or directory whose form is not known yet.
-struct Candidate<'a> {
+struct FormCandidate<'a> {
     path: &'a Path,
     is_dir: bool,
     head: Head,
@@ -47,7 +47,7 @@ struct Candidate<'a> {
 /// When it cannot be read, or has none of the forms.
 pub(super) fn form_of(path: &Path) -> Result<&'static SourceForm> {
     let is_dir = path.is_dir();
-    let mut candidate = Candidate {
+    let mut candidate = FormCandidate {
         path,
         is_dir,
         head: Head { bytes: Vec::new() },

@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 use super::{SourceForm, extension};
 use crate::error::{Error, Result};
 use crate::sources::decode::{decoded, read_page};
-use crate::sources::page::{Body, SavedPage, moment};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage, moment};
+use crate::sources::sink::{Sink, SourcePlace};
 use crate::sources::text::{PageText, html_text};
 use crate::text::addresses::{is_arxiv_id, page_key};
 
@@ -41,13 +41,13 @@ pub(super) fn is_html(head: &[u8]) -> bool {
 
 /// Reads a file; `address` is that of its place in a mirror.
 pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_>) -> Result<()> {
-    let place = Place::new(path);
+    let place = SourcePlace::new(path);
     let is_pdf = extension(path) == "pdf";
     let text_of_pdf = is_pdf.then(|| text_next_to(path)).flatten();
     let from = text_of_pdf.as_deref().unwrap_or(path);
     let file = File::open(from).map_err(Error::io(from, "read"))?;
     let bytes = read_page(file).map_err(Error::io(from, "read"))?;
-    let found = Found::in_page(bytes.as_deref(), is_pdf);
+    let found = FoundFile::in_page(bytes.as_deref(), is_pdf);
     let Some(url) = address_of(path, address, &found) else {
         let fault = place.fault("a saved page without an address");
         return sink.broken(fault.hint(
@@ -55,9 +55,9 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
         ));
     };
     let body = match (bytes, text_of_pdf) {
-        (None, _) => Body::TooLong,
-        (Some(bytes), Some(_)) => Body::Text(decoded(bytes, None, false)),
-        (Some(bytes), None) => Body::Bytes(bytes),
+        (None, _) => PageBody::TooLong,
+        (Some(bytes), Some(_)) => PageBody::Text(decoded(bytes, None, false)),
+        (Some(bytes), None) => PageBody::Bytes(bytes),
     };
     let mut page = SavedPage::new(url, body);
     page.retrieved_at = found.retrieved_at;
@@ -96,7 +96,7 @@ fn mime_of(path: &Path) -> Option<String> {
 
 /// What a page says about its saving.
 #[derive(Debug, Default, PartialEq)]
-struct Found {
+struct FoundFile {
     /// The address that the tool wrote.
     saved_from: Option<String>,
     /// The address that the page gives for itself.
@@ -104,7 +104,7 @@ struct Found {
     retrieved_at: Option<DateTime<Utc>>,
 }
 
-impl Found {
+impl FoundFile {
     fn in_page(bytes: Option<&[u8]>, is_pdf: bool) -> Self {
         let Some(bytes) = bytes.filter(|_| !is_pdf) else {
             return Self::default();
@@ -157,7 +157,7 @@ fn date_of_script(text: &str) -> Option<DateTime<Utc>> {
 }
 
 /// The address of a saved page.
-fn address_of(path: &Path, mirrored: Option<String>, found: &Found) -> Option<String> {
+fn address_of(path: &Path, mirrored: Option<String>, found: &FoundFile) -> Option<String> {
     let canonical = found
         .canonical
         .as_deref()
@@ -187,11 +187,11 @@ fn address_of(path: &Path, mirrored: Option<String>, found: &Found) -> Option<St
 mod tests {
     use super::*;
 
-    fn found(html: &str) -> Found {
-        Found::in_page(Some(html.as_bytes()), false)
+    fn found(html: &str) -> FoundFile {
+        FoundFile::in_page(Some(html.as_bytes()), false)
     }
 
-    fn address(path: &str, mirrored: Option<&str>, found: &Found) -> String {
+    fn address(path: &str, mirrored: Option<&str>, found: &FoundFile) -> String {
         address_of(Path::new(path), mirrored.map(str::to_owned), found).unwrap_or_default()
     }
 
@@ -211,10 +211,10 @@ mod tests {
         let own = found("<html><head><link rel=\"canonical\" href=\"https://example.org/d\">");
         assert_eq!(address("x.html", None, &own), "https://example.org/d");
         assert_eq!(
-            address("2101.00001v2.pdf", None, &Found::default()),
+            address("2101.00001v2.pdf", None, &FoundFile::default()),
             "https://arxiv.org/pdf/2101.00001v2"
         );
-        assert_eq!(address("paper.pdf", None, &Found::default()), "");
+        assert_eq!(address("paper.pdf", None, &FoundFile::default()), "");
     }
 
     #[test]

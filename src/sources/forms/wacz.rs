@@ -8,7 +8,7 @@ use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipFileHeaderRecord};
 
 use super::warc::read_warc;
-use super::{Candidate, SourceForm};
+use super::{FormCandidate, SourceForm};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{SMALL_ARCHIVE, UNPACKED_TIMES};
 use crate::sources::input::{damaged, unpacked};
@@ -20,7 +20,7 @@ pub(super) static WACZ: SourceForm = SourceForm {
     read,
 };
 
-fn fits(candidate: &Candidate<'_>) -> bool {
+fn fits(candidate: &FormCandidate<'_>) -> bool {
     candidate.members.iter().any(|name| is_warc(name))
 }
 

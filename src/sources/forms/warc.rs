@@ -10,9 +10,9 @@ use std::path::Path;
 use super::SourceForm;
 use crate::error::{Error, Result};
 use crate::sources::decode::{PAGE_BYTES, unpacked};
-use crate::sources::input::{Line, next_line, open};
-use crate::sources::page::{Body, SavedPage, moment};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::input::{SourceLine, next_line, open};
+use crate::sources::page::{PageBody, SavedPage, moment};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static WARC: SourceForm = SourceForm {
     name: "WARC or WET (.warc, .warc.gz)",
@@ -50,14 +50,14 @@ pub(super) fn read_warc(reader: &mut dyn BufRead, path: &Path, sink: &mut Sink<'
     loop {
         let line = next_line(reader, HEADER_LINE).map_err(Error::io(path, "read"))?;
         let line = match line {
-            Line::End => return Ok(()),
-            Line::TooLong => Vec::new(),
-            Line::Bytes(line) => line,
+            SourceLine::End => return Ok(()),
+            SourceLine::TooLong => Vec::new(),
+            SourceLine::Bytes(line) => line,
         };
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let place = Place::new(path);
+        let place = SourcePlace::new(path);
         if !line.starts_with(b"WARC/") {
             // Once for each gap: what follows a record of a wrong length is thousands of lines of a page.
             if !is_lost {
@@ -98,9 +98,9 @@ fn read_header(reader: &mut dyn BufRead) -> io::Result<Option<RecordHeader>> {
     let mut has_length = false;
     for _ in 0..HEADER_LINES {
         let line = match next_line(reader, HEADER_LINE)? {
-            Line::Bytes(line) => line,
-            Line::TooLong => continue,
-            Line::End => break,
+            SourceLine::Bytes(line) => line,
+            SourceLine::TooLong => continue,
+            SourceLine::End => break,
         };
         let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
         if line.is_empty() {
@@ -149,13 +149,13 @@ fn is_web(url: &str) -> bool {
 fn take_record(
     header: RecordHeader,
     block: Option<Vec<u8>>,
-    place: &Place,
+    place: &SourcePlace,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     if !is_web(&header.url) {
         return Ok(());
     }
-    let mut page = SavedPage::new(header.url, Body::Nothing);
+    let mut page = SavedPage::new(header.url, PageBody::Nothing);
     page.retrieved_at = moment(&header.date);
     match header.kind.as_str() {
         "revisit" => sink.same_page(&page, &header.digest, place),
@@ -166,7 +166,7 @@ fn take_record(
         "response" | "resource" | "conversion" => {
             page.mime = Some(header.mime).filter(|mime| !mime.is_empty());
             page.digest = Some(header.digest).filter(|digest| !digest.is_empty());
-            page.body = block.map_or(Body::TooLong, Body::Bytes);
+            page.body = block.map_or(PageBody::TooLong, PageBody::Bytes);
             take_page(page, place, sink)
         }
         _ => Ok(()),
@@ -177,11 +177,11 @@ fn take_record(
 fn take_response(
     mut page: SavedPage,
     block: Option<Vec<u8>>,
-    place: &Place,
+    place: &SourcePlace,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let Some(mut body) = block else {
-        page.body = Body::TooLong;
+        page.body = PageBody::TooLong;
         return sink.page(page, place);
     };
     let Some(reply) = Reply::parse(&body) else {
@@ -209,12 +209,12 @@ fn take_response(
     {
         body = joined;
     }
-    page.body = unpacked(body, &reply.encoding).map_or(Body::TooLong, Body::Bytes);
+    page.body = unpacked(body, &reply.encoding).map_or(PageBody::TooLong, PageBody::Bytes);
     take_page(page, place, sink)
 }
 
 /// Takes what a browser shows as a page; an archive also has its images, styles and data.
-fn take_page(page: SavedPage, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn take_page(page: SavedPage, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let mime = page
         .mime
         .as_deref()

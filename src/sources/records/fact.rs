@@ -4,8 +4,8 @@
 use super::plain::text_or_failure;
 use super::{Fields, RecordForm};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static FACT: RecordForm = RecordForm {
     fits: |fields| fields.has("citations_deduped"),
@@ -15,7 +15,7 @@ pub(super) static FACT: RecordForm = RecordForm {
 /// The longest first paragraph that is taken for a title, in bytes.
 const TITLE: usize = 300;
 
-fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let Some(pages) = fields.object("citations_deduped") else {
         // A report without citations.
         sink.other();
@@ -39,8 +39,8 @@ fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-fn title(body: &Body) -> Option<String> {
-    let Body::Text(text) = body else {
+fn title(body: &PageBody) -> Option<String> {
+    let PageBody::Text(text) = body else {
         return None;
     };
     let (first, _) = text.split_once("\n\n")?;

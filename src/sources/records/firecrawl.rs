@@ -3,8 +3,8 @@
 
 use super::{Fields, RecordForm};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static FIRECRAWL: RecordForm = RecordForm {
     fits: |fields| {
@@ -16,7 +16,7 @@ pub(super) static FIRECRAWL: RecordForm = RecordForm {
     read,
 };
 
-fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let within = fields.object("data").filter(|data| data.has("metadata"));
     let fields = within.as_ref().unwrap_or(fields);
     let Some(metadata) = fields.object("metadata") else {
@@ -29,13 +29,13 @@ fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
         return sink.broken(place.fault("metadata without sourceURL"));
     };
     let body = if let Some(text) = fields.first_text(&["markdown"]) {
-        Body::Text(text)
+        PageBody::Text(text)
     } else if let Some(html) = fields.first_text(&["html", "rawHtml"]) {
-        Body::Html(html)
+        PageBody::Html(html)
     } else if let Some(error) = metadata.error("error") {
-        Body::Failed(error)
+        PageBody::Failed(error)
     } else {
-        Body::Nothing
+        PageBody::Nothing
     };
     let mut page = SavedPage::new(url, body);
     page.final_url = metadata.first_text(&["url"]);

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::{Fields, RecordForm, string};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage, moment};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage, moment};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static INSPECT_LOG: RecordForm = RecordForm {
     fits: |fields| fields.has("eval") && fields.has("samples"),
@@ -33,7 +33,7 @@ const FAILED_BYTES: usize = 500;
 /// When its pages cannot be written, or too many samples are broken.
 pub(in crate::sources) fn read_inspect_sample(
     json: &str,
-    place: &Place,
+    place: &SourcePlace,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let sample = match Fields::parse(json) {
@@ -67,11 +67,11 @@ fn page(url: String, event: &Fields<'_>, attachments: Option<&Fields<'_>>) -> Sa
         .map_or_else(String::new, |result| result_text(result, attachments));
     let is_failure = text.starts_with(FAILED) && text.len() <= FAILED_BYTES;
     let body = if let Some(error) = event.error("error") {
-        Body::Failed(error)
+        PageBody::Failed(error)
     } else if is_failure {
-        Body::Failed(text)
+        PageBody::Failed(text)
     } else {
-        Body::Text(text)
+        PageBody::Text(text)
     };
     let mut page = SavedPage::new(url, body);
     page.retrieved_at = event.text("timestamp").as_deref().and_then(moment);

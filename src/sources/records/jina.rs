@@ -2,15 +2,15 @@
 
 use super::{Fields, RecordForm};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static JINA: RecordForm = RecordForm {
     fits: |fields| fields.object("data").is_some_and(|data| data.has("url")),
     read,
 };
 
-fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let Some(data) = fields.object("data") else {
         sink.other();
         return Ok(());
@@ -18,10 +18,10 @@ fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
     let warning = data.text("warning").unwrap_or_default();
     // The reader replies with the text of an error page as if it were the page.
     let body = if warning.contains("returned error") {
-        Body::Failed(warning)
+        PageBody::Failed(warning)
     } else {
         data.first_text(&["content", "text"])
-            .map_or(Body::Nothing, Body::Text)
+            .map_or(PageBody::Nothing, PageBody::Text)
     };
     let mut page = SavedPage::new(data.text("url").unwrap_or_default(), body);
     page.title = data.text("title");

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::sink::{Place, Sink};
+use super::sink::{Sink, SourcePlace};
 use crate::error::Result;
 use crate::text::names::list;
 pub(super) use inspect_log::read_inspect_sample;
@@ -20,7 +20,7 @@ pub(super) use inspect_log::read_inspect_sample;
 /// A form of record.
 struct RecordForm {
     fits: fn(&Fields<'_>) -> bool,
-    read: fn(&Fields<'_>, &Place, &mut Sink<'_>) -> Result<()>,
+    read: fn(&Fields<'_>, &SourcePlace, &mut Sink<'_>) -> Result<()>,
 }
 
 /// Every form; the first that fits is taken, the one with the fewest demands is last.
@@ -40,11 +40,11 @@ const DEPTH: usize = 2;
 ///
 /// # Errors
 /// When its pages cannot be written, or too many values are broken.
-pub(super) fn read(json: &str, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn read(json: &str, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     read_at(json, place, sink, 0)
 }
 
-fn read_at(json: &str, place: &Place, sink: &mut Sink<'_>, depth: usize) -> Result<()> {
+fn read_at(json: &str, place: &SourcePlace, sink: &mut Sink<'_>, depth: usize) -> Result<()> {
     let fields = match Fields::parse(json) {
         Ok(fields) => fields,
         Err(what) => return sink.broken(place.fault(what)),

@@ -2,8 +2,8 @@
 
 use super::{Fields, RecordForm};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage, moment};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage, moment};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static PLAIN: RecordForm = RecordForm {
     fits: |fields| fields.has("url"),
@@ -16,7 +16,7 @@ const TEXTS: [&str; 5] = ["text", "raw_content", "markdown", "content", "url_con
 /// How the scripts of FACT and its forks begin the text of a page that they could not fetch.
 const FAILED: &str = "scrape failed";
 
-fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let is_snippet =
         fields.has("raw_content") && !fields.is_set("raw_content") && !fields.is_set("text");
     if is_snippet && !fields.is_set("error") {
@@ -35,24 +35,24 @@ fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
     sink.page(page, place)
 }
 
-fn body(fields: &Fields<'_>) -> Option<Body> {
+fn body(fields: &Fields<'_>) -> Option<PageBody> {
     if let Some(text) = fields.first_text(&TEXTS) {
         return Some(text_or_failure(text));
     }
     if let Some(html) = fields.first_text(&["html"]) {
-        return Some(Body::Html(html));
+        return Some(PageBody::Html(html));
     }
     if let Some(error) = fields.error("error") {
-        return Some(Body::Failed(error));
+        return Some(PageBody::Failed(error));
     }
     let is_empty = TEXTS.iter().chain(&["html"]).any(|name| fields.has(name));
-    is_empty.then_some(Body::Nothing)
+    is_empty.then_some(PageBody::Nothing)
 }
 
 /// The text of a page, or the message of a failed fetch in its place.
-pub(super) fn text_or_failure(text: String) -> Body {
+pub(super) fn text_or_failure(text: String) -> PageBody {
     match text.trim_start().strip_prefix(FAILED) {
-        Some(message) => Body::Failed(message.trim_start_matches([':', ' ']).to_owned()),
-        None => Body::Text(text),
+        Some(message) => PageBody::Failed(message.trim_start_matches([':', ' ']).to_owned()),
+        None => PageBody::Text(text),
     }
 }

@@ -3,15 +3,15 @@
 
 use super::{Fields, RecordForm, plain};
 use crate::error::Result;
-use crate::sources::page::{Body, SavedPage};
-use crate::sources::sink::{Place, Sink};
+use crate::sources::page::{PageBody, SavedPage};
+use crate::sources::sink::{Sink, SourcePlace};
 
 pub(super) static TAVILY: RecordForm = RecordForm {
     fits: |fields| fields.has("results"),
     read,
 };
 
-fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
+fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     for result in fields.list("results") {
         let Ok(result) = Fields::parse(result.get()) else {
             sink.broken(place.fault("a result that is not an object"))?;
@@ -37,7 +37,7 @@ fn read(fields: &Fields<'_>, place: &Place, sink: &mut Sink<'_>) -> Result<()> {
             .error("error")
             .unwrap_or_else(|| "the fetch failed".to_owned());
         let url = failed.text("url").unwrap_or_default();
-        sink.page(SavedPage::new(url, Body::Failed(message)), place)?;
+        sink.page(SavedPage::new(url, PageBody::Failed(message)), place)?;
     }
     Ok(())
 }
