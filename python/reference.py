@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import textwrap
 import typing
@@ -30,7 +31,7 @@ SECTIONS: list[tuple[str, list[object]]] = [
 TYPES = [
     ("Records", "a path, a data frame of pandas or polars, or an iterable of mappings", _inputs.Records),
     ("Question", "a text, or a conversation of messages with `role` and `content`", _reward.Question),
-    ("Rubric", "criteria: texts, or mappings with `text` and `weight`; one, a list, or a mapping with a list for a group", _reward.Rubric),
+    ("Rubric", "criteria: texts, or mappings with `text`, `weight` and `tags`; one, or a list", _reward.Rubric),
     ("Item", "a question, an answer (None: there is none) and a rubric", _reward.Item),
     ("Text", "a path: `str` or `os.PathLike`", _inputs.Text),
 ]
@@ -77,7 +78,8 @@ def signature(function: object) -> str:
             if not any(row.startswith("    *") for row in rows):
                 rows.append("    *,")
             was_keyword = True
-        rows.append(f"    {parameter},".replace(": '", ": ").replace("' =", " =").replace("',", ","))
+        # Annotations are strings; a default that is one keeps its quotes.
+        rows.append("    " + re.sub(r"^([*\w]+): '([^']*)'", r"\1: \2", str(parameter)) + ",")
     returns = str(shown.return_annotation).strip("'")
     return f"{is_async}def {name}(\n" + "\n".join(rows) + f"\n) -> {returns}"
 

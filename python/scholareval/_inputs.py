@@ -216,12 +216,22 @@ _HEADER = -1
 def _renamed(line: str, path: str, what: str, rows: Sequence[int]) -> str:
     """The line with `what: row 3` for the fourth line of this file."""
 
-    def place(match: re.Match[str]) -> str:
-        number = int(match.group(1) or 0) - 1
-        is_row = 0 <= number < len(rows) and rows[number] != _HEADER
-        return f"{what}: row {rows[number]}" if is_row else what
+    def row_of(number: str | None) -> str | None:
+        index = int(number or 0) - 1
+        is_row = 0 <= index < len(rows) and rows[index] != _HEADER
+        return f"row {rows[index]}" if is_row else None
 
-    return re.sub(re.escape(path) + r"(?::(\d+))?", place, line)
+    def place(match: re.Match[str]) -> str:
+        row = row_of(match.group(1))
+        return f"{what}: {row}" if row else what
+
+    def first(match: re.Match[str]) -> str:
+        row = row_of(match.group(1))
+        return f"first in {row}" if row else match.group(0)
+
+    line = re.sub(re.escape(path) + r"(?::(\d+))?", place, line)
+    line = re.sub(r"first on line (\d+)", first, line)
+    return line.replace("keep one of the two lines", "keep one of the two rows")
 
 
 def _whole_id(row: Row) -> Row:

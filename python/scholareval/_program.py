@@ -282,4 +282,5 @@ def _message(lines: list[str]) -> str:
         if line and not line.startswith((" ", "hint: ")):
             break
         message += [line.strip()] if line else []
-    return "\n".join(message)
+    # Files of several systems have the same fault, and the same name here.
+    return "\n".join(dict.fromkeys(message))

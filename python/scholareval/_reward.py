@@ -19,8 +19,7 @@ Question = str | Sequence[Mapping[str, str]]
 """A text, or a conversation of messages with `role` and `content`."""
 
 Rubric = str | Mapping[str, object] | Sequence[object]
-"""Criteria: texts, or mappings with `text` and `weight` (a negative weight takes points away); one of them, a list, or a
-mapping with a list for each group, as in files."""
+"""Criteria: texts, or mappings with `text`, `weight` (a negative one takes points away) and `tags`; one of them, or a list."""
 
 Item = tuple[Question, str | None, Rubric]
 """A question, an answer (None: there is none) and a rubric."""

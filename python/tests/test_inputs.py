@@ -94,7 +94,7 @@ def test_errors_name_the_row_and_the_column_and_no_temporary_file(capfd):
         ([*ANSWERS, "text"], TESTS, "answers: row 4: expected a mapping of fields, found str"),
         ([dict(ANSWERS[0], answer_text=object())], TESTS, "answers: row 0, column answer_text: expected a text, .*found object"),
         ([dict(ANSWERS[0], system="a/b")], TESTS, "answers: row 0, column system: 'a/b' cannot be the name of a file"),
-        ([ANSWERS[0], dict(ANSWERS[2], case_id="a")], TESTS, r"answers: row 1 \(case a\): duplicate case_id"),
+        ([ANSWERS[0], dict(ANSWERS[2], case_id="a")], TESTS, r"answers: row 1 \(case a\): duplicate case_id, first in row 0; keep one of the two rows"),
         ([{"id": "a", "txt": "rain"}], TESTS, "answers: no field for answer_text: the file has id, txt"),
         (ANSWERS, [dict(TESTS[0], criteria=[{"text": "x", "weight": "y"}])], r'tests: row 0 \(case a\): .*expected a number, found "y"'),
         (ANSWERS, [{"case_id": "a", "question": "q"}], "tests: no field criteria .*found case_id, question"),
