@@ -28,6 +28,8 @@ pub struct DotPlot {
 pub struct DotRow {
     /// Its name.
     pub label: String,
+    /// The name that is subtracted from it.
+    pub less: Option<String>,
     /// Its numbers, one for each series.
     pub dots: Vec<Dot>,
 }
@@ -45,6 +47,8 @@ pub struct Dot {
 
 /// The largest share of the width that names of rows take.
 const WIDEST_LABELS: f64 = 0.45;
+/// Between the names of a difference.
+const MINUS: &str = " – ";
 /// The height of a row, in sizes of the font.
 pub(super) const ROW: f64 = 1.7;
 
@@ -65,8 +69,14 @@ impl Layout {
 impl DotPlot {
     /// The plot in this style; its height follows from the number of rows. `None` without a number.
     pub fn figure(&self, style: &FigureStyle) -> Option<Figure> {
-        let names = self.rows.iter().map(|row| row.label.as_str());
-        let labels = row_labels(names, style);
+        if self.rows.is_empty() {
+            return None;
+        }
+        let room = WIDEST_LABELS * style.width;
+        let rows = self.rows.iter();
+        let labels: Vec<String> = rows
+            .map(|row| row.fitting_label(room, style.font))
+            .collect();
         let layout = self.layout(style, &labels)?;
         let mut figure = Figure::new(style, &self.description());
         figure.height = layout.bottom + BELOW * style.font;
@@ -117,11 +127,37 @@ impl DotPlot {
 
     /// `score (%): 3 rows from careful to vague`
     fn description(&self) -> String {
-        let first = self.rows.first().map_or("", |row| &row.label);
-        let last = self.rows.last().map_or("", |row| &row.label);
+        let first = self.rows.first().map(DotRow::name).unwrap_or_default();
+        let last = self.rows.last().map(DotRow::name).unwrap_or_default();
         let count = self.rows.len();
         format!("{}: {count} rows from {first} to {last}", self.axis)
     }
+}
+
+impl DotRow {
+    /// `careful`, `careful – brief`
+    fn name(&self) -> String {
+        match &self.less {
+            Some(less) => format!("{}{MINUS}{less}", self.label),
+            None => self.label.clone(),
+        }
+    }
+
+    /// The name cut to a width; of a difference both names, so that the pair stays readable.
+    fn fitting_label(&self, width: f64, font: f64) -> String {
+        let Some(less) = &self.less else {
+            return fitting(&self.label, width, font);
+        };
+        let room = width - text_width(MINUS, font);
+        let first = fitting(&self.label, room_beside(less, room, font), font);
+        let second = fitting(less, room_beside(&self.label, room, font), font);
+        format!("{first}{MINUS}{second}")
+    }
+}
+
+/// The room for a name next to another one: half of it, and what the other one leaves.
+fn room_beside(other: &str, room: f64, font: f64) -> f64 {
+    (room - text_width(other, font)).max(room / 2.0)
 }
 
 /// The names of rows, cut to a share of the width.
@@ -188,6 +224,7 @@ mod tests {
     fn plot(labels: &[&str]) -> DotPlot {
         let row = |(at, label): (usize, &&str)| DotRow {
             label: (*label).to_owned(),
+            less: None,
             dots: vec![Dot {
                 value: 0.1 * at as f64,
                 interval: Some(Interval {
@@ -217,6 +254,24 @@ mod tests {
         let figure = plot(&names).figure(&style()).unwrap();
         assert!(figure.texts().len() > 50);
         figure.assert_texts_are_apart();
+    }
+
+    #[test]
+    fn a_difference_shows_both_names_and_without_any_there_is_no_figure() {
+        let mut plot = plot(&["a-system-with-a-long-name-for-a-column-of-a-paper"]);
+        plot.reference = Some(0.0);
+        plot.rows[0].less = Some("b".to_owned());
+        let figure = plot.figure(&style()).unwrap();
+        figure.assert_texts_are_apart();
+        let texts = figure.texts();
+        assert!(
+            texts
+                .iter()
+                .any(|text| text.starts_with("a-sys") && text.ends_with("paper – b")),
+            "{texts:?}"
+        );
+        plot.rows.clear();
+        assert_eq!(plot.figure(&style()), None);
     }
 
     #[test]

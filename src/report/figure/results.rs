@@ -27,6 +27,7 @@ pub fn plot_of_means(metric: &MetricComparison) -> DotPlot {
         if let Some(value) = system.mean {
             rows.push(DotRow {
                 label: system.label.clone(),
+                less: None,
                 dots: vec![Dot {
                     value,
                     interval: system.interval,
@@ -75,14 +76,14 @@ fn row_of_pair(metric: &MetricComparison, pair: &PairComparison, baseline: Optio
         is_hollow: !pair.differs,
     };
     let (label, dot) = if baseline == Some(first) {
-        (second.clone(), opposite(difference))
-    } else if baseline.is_some() {
-        (first.clone(), difference)
+        (second, opposite(difference))
     } else {
-        (format!("{first} – {second}"), difference)
+        (first, difference)
     };
     DotRow {
-        label,
+        label: label.clone(),
+        // The axis names the baseline.
+        less: baseline.is_none().then(|| second.clone()),
         dots: vec![dot],
     }
 }
@@ -110,6 +111,7 @@ pub fn plot_of_judges(change: &JudgeChange) -> DotPlot {
         });
         rows.push(DotRow {
             label: system.system.to_string(),
+            less: None,
             dots: dots.to_vec(),
         });
     }
