@@ -23,6 +23,9 @@ use crate::domain::{CallId, EndingModel, EndpointUse, Fingerprint, ScoredAnswer}
 use crate::error::{Error, InputFault, Result};
 use crate::files::{json_bytes, lock_directory, write_bytes, write_whole};
 
+/// Settings by which two runs differ that an error names.
+const MOST_DIFFERENCES: usize = 5;
+
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
@@ -98,7 +101,12 @@ impl RunDir {
                 check_calls(&self.path, &there)?;
                 return Ok(true);
             }
-            let texts: Vec<String> = differences.into_iter().map(|own| own.text).collect();
+            let count = differences.len();
+            let texts = differences.into_iter().map(|own| own.text);
+            let mut texts: Vec<String> = texts.take(MOST_DIFFERENCES).collect();
+            if count > texts.len() {
+                texts.push(format!("and {} more", count - texts.len()));
+            }
             format!("{}; the directory holds another run", texts.join("; "))
         } else if let Some(name) = self.foreign_file()? {
             format!("holds {name:?} but no manifest.json: it is not a run")

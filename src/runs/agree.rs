@@ -233,7 +233,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     let hint = match items.first() {
         Some(first) if asks_for_answers && ratings.all(|rating| rating.item.is_some()) => {
             let items = list(items.iter().copied(), 3);
-            format!("all labels are of items ({items}); add --level item, or --metric {first:?}")
+            format!("all labels are of items ({items}); add --metric {first:?}, or to agree --level item")
         }
         _ => "check that system and case_id are written as in the run, or choose another --level or --metric"
             .to_owned(),

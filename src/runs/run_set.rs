@@ -71,7 +71,7 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
     pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let usage = "--across judges takes two runs: by the old judge and by the new one";
+        let usage = "a comparison of judges takes two runs: by the old judge and by the new one";
         let (old, others) = first_and_others(&runs, usage)?;
         for new in others {
             require_same_answers(old, new)?;

@@ -250,7 +250,7 @@ fn levels_and_metrics_choose_what_is_compared() {
     // the labels are of an item: there is nothing to compare whole answers with
     run(&[]).exits_with(3).says(&[
         "no two raters rated the same answer",
-        "all labels are of items (p0); add --level item, or --metric \"p0\"",
+        "all labels are of items (p0); add --metric \"p0\", or to agree --level item",
     ]);
     run(&["--metric", "lenght"]).exits_with(3).says(&[
         "the run has no number called \"lenght\"",

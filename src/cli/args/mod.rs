@@ -249,7 +249,7 @@ pub enum Command {
     /// Make a run from the reference script's results file
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(Box<ImportArgs>),
-    /// Write a run as Parquet tables or inspect-ai logs
+    /// Write a run for others: Parquet, Inspect, Every Eval Ever
     #[command(subcommand)]
     Export(ExportCommand),
     /// Print completions for a shell
