@@ -171,6 +171,8 @@ fn labels_of_people_stand_with_the_judge_in_a_browser() {
     work.write("labels.csv", &labels);
     work.run(&["report", "out", "--labels", "labels.csv"])
         .exits_with(0);
+    let page = work.read("report.html");
+    assert!(page.contains("judge and people differ in 1 of 2 labeled cases"));
     browse(work.path("report.html"), &["labels"]);
     work.run(&["rescore", "out", "--out", "second"])
         .exits_with(0);

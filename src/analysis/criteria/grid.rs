@@ -49,6 +49,8 @@ pub struct CriterionRow<'a> {
     pub name: &'a str,
     /// What it asks for; of snippets the criterion that they belong to.
     pub text: &'a str,
+    /// The names of its component in the cases in which it has another one.
+    pub renamed: HashMap<&'a CaseId, &'a str>,
     /// The credit of each answer that was judged by it.
     pub marks: Vec<CriterionMark<'a>>,
 }
@@ -161,7 +163,11 @@ impl<'a> GridBuilder<'a> {
             };
             let (low, high) = component.kind.unit().range();
             let (group, row) = self.place_of(answer, component, families);
-            self.groups[group].1.rows[row].marks.push(CriterionMark {
+            let row = &mut self.groups[group].1.rows[row];
+            if row.name != component.name {
+                row.renamed.insert(&answer.case.case_id, &component.name);
+            }
+            row.marks.push(CriterionMark {
                 system,
                 case: &answer.case.case_id,
                 credit: (value - low) / (high - low),
@@ -191,6 +197,7 @@ impl<'a> GridBuilder<'a> {
         rows.push(CriterionRow {
             name: &component.name,
             text: key.label,
+            renamed: HashMap::new(),
             marks: Vec::new(),
         });
         let place = (group, rows.len() - 1);
@@ -201,8 +208,12 @@ impl<'a> GridBuilder<'a> {
     /// The group of a criterion; a new one is added.
     fn group_of(&mut self, key: &RowKey<'a>) -> usize {
         let mut groups = self.groups.iter();
-        let known = groups
-            .position(|(_, group)| group.scorer == key.scorer && group.heading == key.heading);
+        // A tag may be called as a group of ours is.
+        let known = groups.position(|(_, group)| {
+            group.scorer == key.scorer
+                && group.is_fault == key.is_fault
+                && group.heading == key.heading
+        });
         if let Some(place) = known {
             return place;
         }
@@ -443,6 +454,7 @@ mod tests {
                 criterion("c2", &["level:x", "axis:context_awareness"], 0.5, Some(0.0)),
                 criterion("c3", &["level:x"], 0.5, Some(0.5)),
                 criterion("c4", &["level:x", "axis:accuracy"], -0.5, Some(1.0)),
+                criterion("c5", &["level:x", "axis:faults"], 0.5, Some(1.0)),
             ],
         )];
         let headings: Vec<String> = shown(&scored, &["a"])
@@ -451,7 +463,13 @@ mod tests {
             .collect();
         assert_eq!(
             headings,
-            ["Accuracy", "Context awareness", "Other criteria", "Faults"]
+            [
+                "Accuracy",
+                "Context awareness",
+                "Other criteria",
+                "Faults",
+                "Faults"
+            ]
         );
     }
 
@@ -471,6 +489,22 @@ mod tests {
                 vec![Some(0.75), None]
             )]
         );
+    }
+
+    #[test]
+    fn a_criterion_knows_its_other_names() {
+        let named = |name: &str| {
+            let own = component(name, ComponentKind::Criterion, 1.0, Some(1.0));
+            vec![own.with_text("Cites a review.")]
+        };
+        let scored = [answer("a", "1", named("c1")), answer("a", "2", named("c4"))];
+        let grid = criteria_grid(&[&scored], &[system("a")]);
+        let [row] = &grid.groups[0].rows[..] else {
+            panic!("one criterion: {grid:?}");
+        };
+        assert_eq!(row.name, "c1");
+        let second = CaseId::from("2");
+        assert_eq!(row.renamed, HashMap::from([(&second, "c4")]));
     }
 
     #[test]

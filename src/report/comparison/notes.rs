@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::old_scale::old_scale_notes;
 use super::pairwise::comparison_notes;
 use super::tables::metric_name;
-use super::verdict::labels;
 use crate::analysis::comparison::{
     Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
 };
@@ -14,7 +13,7 @@ use crate::domain::Note;
 use crate::report::layout::{counted, listed};
 use crate::report::looks::look_warning;
 use crate::report::numbers::{percent, points, shown_difference};
-use crate::report::table::Format;
+use crate::report::table::{Format, short_names};
 use crate::stats::PairedMethod;
 
 /// Warnings on the runs, for all metrics.
@@ -169,8 +168,10 @@ fn by_text<'a>(texts: impl Iterator<Item = (String, &'a str)>) -> Vec<(String, S
         .collect()
 }
 
+/// The names are as short as in tables: a list cuts long items, and would cut their numbers.
 fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
-    labels(metric, pair).join(" – ")
+    let names = short_names(metric.systems.iter().map(|system| system.label.as_str()));
+    format!("{} – {}", names[pair.first], names[pair.second])
 }
 
 /// With so few differences no verdict is possible.

@@ -128,6 +128,10 @@ pub(in crate::report) fn verdict_statements(
     if let [only] = &metric.systems[..] {
         return Vec::from_iter(mean_of(metric, only));
     }
+    if metric.cases.is_empty() && !metric.systems.is_empty() {
+        let words = "Nothing can be compared: no case has a value for every system".to_owned();
+        return vec![Statement::without_evidence(words)];
+    }
     statements(metric, VerdictWords::of(comparison, metric))
 }
 
@@ -192,7 +196,7 @@ fn differences(
 }
 
 /// The labels of a pair.
-pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> [&'a str; 2] {
+fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> [&'a str; 2] {
     [pair.first, pair.second].map(|rank| metric.systems[rank].label.as_str())
 }
 

@@ -88,7 +88,7 @@ function partTable(scorer, block, columns) {
   for (const name of new Set(scores.flatMap((score) => [...(score?.sums.keys() ?? [])]))) {
     const label = [name, name.endsWith("ann_score") && make("span", { class: "kind" }, " criteria and their snippets only")];
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share"), body.childElementCount === 0 && peopleLine(block.systems[columns[at]], "", null)))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share"), body.childElementCount === 0 && peopleLine(block.systems[columns[at]], "", null, false)))));
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
@@ -146,8 +146,8 @@ function partRows(name, part, table) {
     const scored = score?.parts.get(name);
     if (!scored) return make("td", { class: "quiet" }, score ? "–" : "");
     if (scored.value === null) return make("td", { class: "warn", title: scored.unscored?.message }, "unscored");
-    if (isFault) return make("td", {}, faultBar(scored.value), peopleLine(block.systems[columns[at]], name, own));
-    const people = peopleLine(block.systems[columns[at]], name, own);
+    const people = peopleLine(block.systems[columns[at]], name, own, isFault);
+    if (isFault) return make("td", {}, faultBar(scored.value), people);
     const length = part.kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
     return make("td", {}, scoreBar(scored.value, own), people, length !== undefined && make("small", { class: "quiet" }, counted(length, "word")));
   });
@@ -168,10 +168,12 @@ function partRows(name, part, table) {
 }
 
 /** What people said of a component, or with an empty name of the whole answer: together on the scale of the unit, else each label. */
-function peopleLine(entry, name, unit) {
+function peopleLine(entry, name, unit, isFault) {
   const given = entry?.people.get(name);
   if (!given) return null;
-  const words = given.together === null || unit === null ? given.labels.map(([, value]) => String(value)).join(", ") : figure(given.together, unit);
+  const isOnScale = given.together !== null && unit !== null;
+  // A fault takes points away by people as it does by the judge.
+  const words = isOnScale ? figure(isFault ? -given.together : given.together, unit) : given.labels.map(([, value]) => String(value)).join(", ");
   return make("small", { class: given.differs ? "people warn" : "people" }, `people: ${words}`);
 }
 

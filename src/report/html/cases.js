@@ -107,7 +107,7 @@ function heatRow(row, columns, paired, scale) {
   const entry = cases[row.place];
   const cell = (value) => {
     if (known(value)) return shaded(make("td", { class: "known" }, figure(value, scale.unit)), scale.shares.get(value));
-    if (!Array.isArray(value)) return make("td", { class: "missing", title: "no answer" }, "–");
+    if (!Array.isArray(value)) return make("td", { class: "missing", title: state.of === null ? "no answer" : "no answer, or not judged" }, "–");
     const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
     return make("td", { class: "unscored", title }, "?");
   };
@@ -121,7 +121,10 @@ function heatRow(row, columns, paired, scale) {
 }
 
 /** The page of a case, with this system among those shown. */
-const caseTarget = (place, system) => ({ case: place, part: shownValues()?.part ?? null, systems: firstSystems(system) });
+const caseTarget = (place, system) => ({ case: place, part: shownPart(place), systems: firstSystems(system) });
+
+/** The component of a case whose values are shown; a criterion of several cases may have another name in each. */
+const shownPart = (place) => shownValues()?.renamed?.[place] ?? shownValues()?.part ?? null;
 
 /** A cell leads to the case with the answer of its system. */
 function openCell(event) {

@@ -39,7 +39,8 @@ pub(super) fn push_heatmap(
         sets: value_sets(report),
     };
     let mut explanation =
-        "Mean credit in %, darker is more. A line leads to its cases, a cell to those of its system.".to_owned();
+        "Mean credit in % over all scored answers of a system, darker is more. A line or a cell leads to its cases."
+            .to_owned();
     if grid.groups.iter().any(|group| group.is_fault) {
         explanation +=
             " A fault is what an answer should avoid: its number says how often it was found.";
@@ -141,7 +142,7 @@ impl HeatmapLines<'_> {
     ) {
         page.push_str("\n    <tr");
         if let Some(case) = only_case(row).and_then(|case| self.cases.get(case)) {
-            let part = part_key(group, row);
+            let part = part_key(group, row.name);
             push_html!(page, r#" data-case="{}" data-part="{}""#, case, part);
         } else {
             let place = (place.0, Some(place.1));
@@ -221,8 +222,8 @@ fn only_case<'a>(row: &CriterionRow<'a>) -> Option<&'a CaseId> {
 }
 
 /// How the script names a component of a score.
-fn part_key(group: &CriteriaGroup<'_>, row: &CriterionRow<'_>) -> String {
-    format!("{}/{}", group.scorer, row.name)
+fn part_key(group: &CriteriaGroup<'_>, name: &str) -> String {
+    format!("{}/{}", group.scorer, name)
 }
 
 /// Values by system and case that the list of cases can show.
@@ -240,6 +241,16 @@ impl<'a> ValueSet<'a> {
             None => &self.group.rows[..],
         };
         rows.iter().flat_map(|row| &row.marks)
+    }
+
+    /// The components of cases in which the criterion has another name than in the first one, by the place of the case.
+    fn renamed(&self, cases: &HashMap<&CaseId, usize>) -> Value {
+        let names = self.row.iter().flat_map(|row| &row.renamed);
+        let parts = names.filter_map(|(case, name)| {
+            let place = cases.get(case)?;
+            Some((place.to_string(), part_key(self.group, name).into()))
+        });
+        Value::Object(parts.collect())
     }
 
     /// For the script: a row of mean credits for each system.
@@ -262,7 +273,8 @@ impl<'a> ValueSet<'a> {
         });
         json!({
             "name": self.row.map_or(self.group.heading.as_str(), |row| row.text),
-            "part": self.row.map(|row| part_key(self.group, row)),
+            "part": self.row.map(|row| part_key(self.group, row.name)),
+            "renamed": self.renamed(cases),
             "fault": self.group.is_fault,
             "unit": "share",
             "values": rows.collect::<Value>(),

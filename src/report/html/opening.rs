@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::HtmlReport;
+use super::people::People;
 use super::safety::push_html;
 use crate::analysis::comparison::{Comparison, MetricComparison, Observation};
 use crate::record::RecordedRun;
@@ -14,7 +15,12 @@ use crate::report::table::Format;
 use crate::report::visible;
 
 /// Adds the verdict on each metric, of which the script shows that of the chosen one; what it rests on; and warnings.
-pub(super) fn push_opening(page: &mut String, report: &HtmlReport<'_>, first: usize) {
+pub(super) fn push_opening(
+    page: &mut String,
+    report: &HtmlReport<'_>,
+    people: &People<'_>,
+    first: usize,
+) {
     let comparison = report.comparison;
     for (at, metric) in comparison.metrics.iter().enumerate() {
         push_verdict(page, comparison, metric, at == first);
@@ -34,6 +40,7 @@ pub(super) fn push_opening(page: &mut String, report: &HtmlReport<'_>, first: us
             );
         }
     }
+    push_people(page, report, people);
     push_dates(page, report.runs);
     page.push_str("</p>\n");
     push_call_outs(page, report);
@@ -148,15 +155,12 @@ fn calls(count: u64) -> String {
 fn facts_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let runs = &report.comparison.runs;
-    if runs.iter().any(|run| run.unfinished.is_some()) {
-        facts.push((
-            "warn",
-            format!(
-                "unfinished: rests on {} of {}",
-                metric.cases.len(),
-                counted(metric.cases_in_all, "case")
-            ),
-        ));
+    let is_unfinished = runs.iter().any(|run| run.unfinished.is_some());
+    if is_unfinished || metric.cases.len() < metric.cases_in_all {
+        let state = if is_unfinished { "unfinished: " } else { "" };
+        let all = counted(metric.cases_in_all, "case");
+        let fact = format!("{state}rests on {} of {all}", metric.cases.len());
+        facts.push(("warn", fact));
     }
     let mut answers = 0;
     let mut unscored = 0;
@@ -177,6 +181,22 @@ fn facts_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<(&'static
         facts.push(("warn", format!("{unscored} of {all} unscored")));
     }
     facts
+}
+
+/// In how many cases people and the judge differ; nothing without labels.
+fn push_people(page: &mut String, report: &HtmlReport<'_>, people: &People<'_>) {
+    let labeled = people.labeled_cases();
+    if labeled == 0 {
+        return;
+    }
+    let all = counted(labeled, "labeled case");
+    let differing = people.differing_cases(report).len();
+    push_html!(
+        page,
+        "<span>judge and people differ in {} of {}</span>",
+        differing,
+        all
+    );
 }
 
 /// The days on which the runs began.

@@ -60,7 +60,14 @@ for (const element of document.querySelectorAll("[data-script]")) element.hidden
 startOverview();
 startCriteria();
 addEventListener("keydown", onKey);
-addEventListener("popstate", show);
+addEventListener("popstate", (event) => {
+  show();
+  const { scroll, ...kept } = event.state ?? {};
+  if (state.case !== null || scroll === undefined) return;
+  scrollTo(0, scroll);
+  // Links leave this place without saying where the reader was.
+  history.replaceState(kept, "");
+});
 addEventListener("hashchange", show);
 history.scrollRestoration = "manual";
 // Links to other parts of the page, such as the one to the results, do not change the state.

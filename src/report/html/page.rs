@@ -79,7 +79,8 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
 <p class="call-out" id="no-case" role="status" hidden></p>
 "#,
     );
-    push_opening(&mut page, report, first);
+    let people = People::of(report, first);
+    push_opening(&mut page, report, &people, first);
     if comparison.metrics.is_empty() {
         page.push_str(
             "<p class=\"empty\">There is nothing to compare: no metric has a value.</p>\n",
@@ -95,7 +96,6 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     push_criteria(&mut page, report, &names);
     push_about(&mut page, report);
     page.push_str("</div>\n<article id=\"case\" hidden aria-live=\"off\"></article>\n</main>\n");
-    let people = People::of(report, first);
     push_data(&mut page, "core", &embedded(&core(report, &people, first))?);
     for (at, block) in case_blocks(report, &people).enumerate() {
         // A block each, parsed when its case is opened: a page of 20,000 answers would otherwise

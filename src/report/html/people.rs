@@ -87,6 +87,12 @@ impl<'a> People<'a> {
         self.preferences.get(case).map_or(&[], Vec::as_slice)
     }
 
+    /// How many cases people labeled.
+    pub(super) fn labeled_cases(&self) -> usize {
+        let labeled = self.items.keys().chain(self.preferences.keys());
+        labeled.collect::<HashSet<_>>().len()
+    }
+
     /// The indices of the cases in which people and judge differ.
     pub(super) fn differing_cases(&self, report: &HtmlReport<'_>) -> Vec<usize> {
         let mut differing: HashSet<&CaseId> = self.reordered.clone();

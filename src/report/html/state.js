@@ -93,7 +93,11 @@ function go(changes, replace) {
     // An address without a part behind `#` is kept as such.
     const url = target === "#" ? location.href.split("#")[0] : target;
     if (replace) history.replaceState(history.state, "", url);
-    else history.pushState({ inside: true }, "", url);
+    else {
+      // Where a reader who comes back was.
+      history.replaceState({ ...history.state, scroll: scrollY }, "");
+      history.pushState({ inside: true }, "", url);
+    }
   }
   show();
 }

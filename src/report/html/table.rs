@@ -79,7 +79,7 @@ pub(super) fn push_rows(page: &mut String, names: &ShortLabels, table: &Table) {
     }
 }
 
-/// The cells of a row. The first one is its name, which may be shortened: it has the full one as a tooltip.
+/// The cells of a row. Its name, the first one, and names of systems may be shortened: they have the full one as a tooltip.
 pub(super) fn push_cells(page: &mut String, names: &ShortLabels, table: &Table, row: usize) {
     for (at, (cell, column)) in table.rows[row].iter().zip(&table.columns).enumerate() {
         let kind = if column.format == Format::Text {
@@ -96,7 +96,7 @@ pub(super) fn push_cells(page: &mut String, names: &ShortLabels, table: &Table, 
             visible(&column.heading)
         );
         let text = cell_text(cell, column);
-        if at == 0 {
+        if at == 0 || names.0.contains_key(&text) {
             push_html!(page, r#" title="{}">"#, visible(&text));
             names.push(page, &text);
         } else {

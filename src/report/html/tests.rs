@@ -253,6 +253,7 @@ fn the_verdict_of_compare_stands_first_with_its_numbers() {
         "<small>score:</small> a scores higher than b <small>(+10.0, p = 0.008)</small>.</p>";
     assert!(markup.contains(verdict), "{markup}");
     assert!(markup.contains("1 of 18 answers unscored"), "{markup}");
+    assert!(markup.contains("rests on 8 of 9 cases"), "{markup}");
 }
 
 #[test]
