@@ -17,7 +17,7 @@ Examples:
     scholareval plot runs/1 --what criteria --width 7in --out criteria.tex
   The same answers by two judges, the old one first:
     scholareval plot runs/old runs/new --what judges --out judges.svg
-  People beside the judge, in two colors of your own:
+  People and the judge, in two colors of your own:
     scholareval plot runs/1 --what labels --labels labels.csv --colors 0072B2,D55E00 --out labels.tex
 
 How many questions find a difference is drawn by plan --power RUN --out FILE.

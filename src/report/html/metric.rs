@@ -1,4 +1,4 @@
-//! A metric on the page: its leaderboard with a chart beside the systems, and the pairs.
+//! A metric on the page: its leaderboard with a chart next to the systems, and the pairs.
 
 use super::safety::push_html;
 use super::table::{ShortLabels, push_cells, push_headings, push_notes, push_table};

@@ -1,12 +1,15 @@
 //! Labels of people next to the judge's values: their labels of each answer, and the cases in which they differ from the judge.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::HtmlReport;
 use crate::analysis::comparison::Observation;
-use crate::domain::{CaseId, Component, Preferred, Rater, RaterKind, ScoredAnswer, SystemName};
+use crate::domain::{
+    CaseId, Component, Preferred, Rater, RaterKind, ScoredAnswer, SystemName, Unit,
+};
 use crate::runs::RunLabels;
 use crate::stats::mean;
 
@@ -58,15 +61,18 @@ impl<'a> People<'a> {
         let ([run], Some(labels)) = (report.runs, report.labels) else {
             return people;
         };
-        let scored: HashMap<_, Vec<&ScoredAnswer>> = by_answer(&run.scored);
-        for (answer, items) in given_labels(labels) {
-            let judged = scored.get(&answer).map_or(&[][..], Vec::as_slice);
-            let items = items
-                .into_iter()
-                .map(|(item, given)| given.next_to(item, judged));
-            let (system, case) = answer;
+        let scored = by_answer(&run.scored);
+        let given = given_labels(labels);
+        let other_scales = other_scales(&given, &scored);
+        for (answer, by_item) in &given {
+            let mut items = Vec::new();
+            for (item, given) in by_item {
+                let judged = component_of(&scored, answer, item);
+                items.push(given.next_to(item, judged, &other_scales));
+            }
+            let (system, case) = *answer;
             let of_case = people.items.entry(case).or_default();
-            of_case.insert(system, items.collect());
+            of_case.insert(system, items);
         }
         let judge = JudgeOrder::of(report, first);
         people.add_preferences(labels, &judge);
@@ -174,10 +180,13 @@ impl ItemLabels {
     }
 }
 
+/// An answer: its system and its case.
+type AnswerKey<'a> = (&'a SystemName, &'a CaseId);
+
+type ScoresByAnswer<'a> = HashMap<AnswerKey<'a>, Vec<&'a ScoredAnswer>>;
+
 /// The scores of each answer.
-fn by_answer(
-    scored: &[std::sync::Arc<ScoredAnswer>],
-) -> HashMap<(&SystemName, &CaseId), Vec<&ScoredAnswer>> {
+fn by_answer(scored: &[Arc<ScoredAnswer>]) -> ScoresByAnswer<'_> {
     let mut by_answer: HashMap<_, Vec<&ScoredAnswer>> = HashMap::new();
     for own in scored {
         let answer = (&own.system, &own.case.case_id);
@@ -198,14 +207,36 @@ struct GivenLabels<'a> {
     together: Option<f64>,
 }
 
-impl GivenLabels<'_> {
+/// Who gives labels: a rater, or all together (`None`).
+type Labeler<'a> = Option<&'a str>;
+
+impl<'a> GivenLabels<'a> {
+    /// The labels that count: that of all together, else those of the raters.
+    fn counted(&self) -> Vec<(Labeler<'a>, f64)> {
+        if let Some(value) = self.together {
+            return vec![(None, value)];
+        }
+        let raters = self.by_rater.iter();
+        raters
+            .map(|(rater, value)| (Some(*rater), *value))
+            .collect()
+    }
+
     /// The labels next to the judge's value.
-    fn next_to(&self, item: &str, judged: &[&ScoredAnswer]) -> ItemLabels {
-        let values: Vec<f64> = self.by_rater.iter().map(|(_, value)| *value).collect();
-        let mut components = judged.iter().flat_map(|own| &own.score.components);
-        let judged = components.find(|component| component.name == item);
-        let together = self.together.or_else(|| mean(&values));
-        let on_scale = together.filter(|value| judged.is_some_and(|own| is_on_scale(own, *value)));
+    fn next_to(
+        &self,
+        item: &str,
+        judged: Option<&Component>,
+        other_scales: &HashSet<(Labeler<'a>, Unit)>,
+    ) -> ItemLabels {
+        let unit = judged.map(|component| component.kind.unit());
+        let mut values = Vec::new();
+        let mut are_comparable = true;
+        for (labeler, value) in self.counted() {
+            values.push(value);
+            are_comparable &= unit.is_some_and(|unit| !other_scales.contains(&(labeler, unit)));
+        }
+        let on_scale = mean(&values).filter(|_| are_comparable);
         ItemLabels {
             item: item.to_owned(),
             labels: self
@@ -220,10 +251,39 @@ impl GivenLabels<'_> {
     }
 }
 
-/// Labels of a table may be on another scale than the judge's values: those are shown, and not compared.
-fn is_on_scale(component: &Component, label: f64) -> bool {
-    let (low, high) = component.kind.unit().range();
-    (low..=high).contains(&label)
+/// The component that an item names.
+fn component_of<'a>(
+    scored: &ScoresByAnswer<'a>,
+    answer: &AnswerKey<'_>,
+    item: &str,
+) -> Option<&'a Component> {
+    let scores = scored.get(answer)?;
+    let mut components = scores.iter().flat_map(|own| &own.score.components);
+    components.find(|component| component.name == item)
+}
+
+/// Who labels components of which unit on another scale: with any label outside of it. Those labels are shown and not
+/// compared, also the ones that happen to be inside: 1 is the lowest of five grades and the highest share.
+fn other_scales<'a>(
+    given: &HashMap<AnswerKey<'a>, LabelsByItem<'a>>,
+    scored: &ScoresByAnswer<'a>,
+) -> HashSet<(Labeler<'a>, Unit)> {
+    let mut found = HashSet::new();
+    for (answer, by_item) in given {
+        for (item, labels) in by_item {
+            let Some(component) = component_of(scored, answer, item) else {
+                continue;
+            };
+            let unit = component.kind.unit();
+            let (low, high) = unit.range();
+            for (labeler, value) in labels.counted() {
+                if !(low..=high).contains(&value) {
+                    found.insert((labeler, unit));
+                }
+            }
+        }
+    }
+    found
 }
 
 fn is_far(component: &Component, label: f64) -> bool {
@@ -238,7 +298,7 @@ fn is_far(component: &Component, label: f64) -> bool {
 type LabelsByItem<'a> = BTreeMap<&'a str, GivenLabels<'a>>;
 
 /// The labels of people by answer and item.
-fn given_labels(labels: &RunLabels) -> HashMap<(&SystemName, &CaseId), LabelsByItem<'_>> {
+fn given_labels(labels: &RunLabels) -> HashMap<AnswerKey<'_>, LabelsByItem<'_>> {
     let mut given: HashMap<_, LabelsByItem<'_>> = HashMap::new();
     for rater in people_of(&labels.raters) {
         for rating in &rater.ratings {
@@ -306,13 +366,58 @@ impl<'a> JudgeOrder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::test_support::{answer, component, score};
+    use crate::domain::{ComponentKind, Rating};
 
     fn labels(by_rater: &[(&str, f64)], adjudicated: Option<f64>) -> ItemLabels {
         let given = GivenLabels {
             by_rater: by_rater.to_vec(),
             together: adjudicated,
         };
-        given.next_to("", &[])
+        given.next_to("", None, &HashSet::new())
+    }
+
+    #[test]
+    fn labels_of_a_rater_with_another_scale_are_not_compared() {
+        let part = |value| component("p", ComponentKind::Property, 1.0, Some(value));
+        let scored = [
+            Arc::new(answer("gpt", "c1", score(vec![part(0.0)]))),
+            Arc::new(answer("gpt", "c2", score(vec![part(1.0)]))),
+        ];
+        let rated = |rater: &str, values: [f64; 2]| {
+            let mut rater = Rater::new(rater, RaterKind::Human);
+            for (own, value) in scored.iter().zip(values) {
+                rater.ratings.push(Rating {
+                    system: own.system.clone(),
+                    case_id: own.case.case_id.clone(),
+                    item: Some("p".into()),
+                    value,
+                });
+            }
+            rater
+        };
+        let compared = |raters: Vec<Rater>| {
+            let labels = RunLabels {
+                raters,
+                ..RunLabels::default()
+            };
+            let scored = by_answer(&scored);
+            let given = given_labels(&labels);
+            let other_scales = other_scales(&given, &scored);
+            ["c1", "c2"].map(|case| {
+                let key = (&SystemName::from("gpt"), &CaseId::from(case));
+                let judged = component_of(&scored, &key, "p");
+                let labels = given[&key]["p"].next_to("p", judged, &other_scales);
+                (labels.together, labels.differs)
+            })
+        };
+        // On a scale from 1 to 5, the first 1 is the lowest label, and no share of 100%.
+        let five = compared(vec![rated("ann", [1.0, 5.0])]);
+        assert_eq!(five, [(None, false), (None, false)]);
+        let share = compared(vec![rated("bob", [1.0, 0.9])]);
+        assert_eq!(share, [(Some(1.0), true), (Some(0.9), false)]);
+        let both = compared(vec![rated("ann", [1.0, 5.0]), rated("bob", [1.0, 0.9])]);
+        assert_eq!(both, [(None, false), (None, false)]);
     }
 
     #[test]
