@@ -383,7 +383,7 @@ async fn the_plan_counts_gates_that_cached_replies_opened_or_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_end() {
+async fn calls_that_share_no_long_prefix_start_together() {
     let (job, _) = sampled_job(1, &[], 4, |options| options.concurrency = 8);
     let judge = Scripted::new(|request| {
         assert!(request.call.sample < 4);
@@ -391,9 +391,8 @@ async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_
     });
     let before = tokio::time::Instant::now();
     let (_, outcome, _) = both_passes(&job, judge.clone()).await;
-    // 8 calls: the first alone, then seven at once.
-    assert_eq!(before.elapsed(), Duration::from_millis(200));
-    assert_eq!(judge.most.load(Ordering::SeqCst), 7);
+    assert_eq!(before.elapsed(), Duration::from_millis(100));
+    assert_eq!(judge.most.load(Ordering::SeqCst), 8);
     assert_eq!(outcome.scored.len(), 1);
 }
 

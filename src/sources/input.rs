@@ -105,7 +105,7 @@ impl<R: Read> Read for Guarded<R> {
 
 /// A line of a file.
 #[derive(Debug, PartialEq)]
-pub(super) enum SourceLine {
+pub(super) enum ReadLine {
     /// Its bytes, without the line feed.
     Bytes(Vec<u8>),
     /// A line beyond the limit, which is skipped.
@@ -118,7 +118,7 @@ pub(super) enum SourceLine {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<SourceLine> {
+pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<ReadLine> {
     let mut line = Vec::new();
     let mut is_too_long = false;
     let mut is_end = true;
@@ -143,11 +143,11 @@ pub(super) fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<So
         }
     }
     Ok(if is_end {
-        SourceLine::End
+        ReadLine::End
     } else if is_too_long {
-        SourceLine::TooLong
+        ReadLine::TooLong
     } else {
-        SourceLine::Bytes(line)
+        ReadLine::Bytes(line)
     })
 }
 
@@ -191,14 +191,14 @@ mod tests {
         let mut lines = Vec::new();
         loop {
             match next_line(&mut reader, 6).unwrap() {
-                SourceLine::End => break,
+                ReadLine::End => break,
                 line => lines.push(line),
             }
         }
-        let bytes = |text: &str| SourceLine::Bytes(text.as_bytes().to_vec());
+        let bytes = |text: &str| ReadLine::Bytes(text.as_bytes().to_vec());
         assert_eq!(
             lines,
-            [bytes("one"), bytes(""), SourceLine::TooLong, bytes("four")]
+            [bytes("one"), bytes(""), ReadLine::TooLong, bytes("four")]
         );
     }
 

@@ -198,7 +198,7 @@ fn faults_of_all_files_are_told_at_once() {
     assert_eq!(
         dir.error(&["d"]),
         "d/a.jsonl: no field for answer_text: the file has case_id; looked for answer_text, answer, response, output, \
-         completion; name it with --fields answer_text=FIELD, or leave the file out with --systems\n\
+         completion, article; name it with --fields answer_text=FIELD, or leave the file out with --systems\n\
          d/b.jsonl:2: invalid UTF-8 at byte 34 of the line; save the file as UTF-8"
     );
 }

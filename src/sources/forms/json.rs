@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{FormCandidate, SourceForm, extension};
 use crate::error::{Error, InputFault, Result};
 use crate::sources::decode::PAGE_BYTES;
-use crate::sources::input::{SourceLine, next_line, open};
+use crate::sources::input::{ReadLine, next_line, open};
 use crate::sources::records;
 use crate::sources::sink::{Sink, SourcePlace};
 
@@ -51,9 +51,9 @@ fn is_lines(path: &Path) -> Result<bool> {
     let mut is_first = true;
     for _ in 0..TRIED_LINES {
         let line = match next_line(&mut reader, LINE_BYTES).map_err(Error::io(path, "read"))? {
-            SourceLine::Bytes(line) => line,
-            SourceLine::TooLong => continue,
-            SourceLine::End => break,
+            ReadLine::Bytes(line) => line,
+            ReadLine::TooLong => continue,
+            ReadLine::End => break,
         };
         let line = without_mark(&line);
         if is_first && line.trim_ascii().starts_with(b"[") {
@@ -75,12 +75,12 @@ fn read_lines(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         number += 1;
         let place = SourcePlace::at_line(path, number);
         match next_line(&mut reader, LINE_BYTES).map_err(Error::io(path, "read"))? {
-            SourceLine::End => return Ok(()),
-            SourceLine::TooLong => {
+            ReadLine::End => return Ok(()),
+            ReadLine::TooLong => {
                 let what = format!("a line of more than {} MiB", LINE_BYTES >> 20);
                 sink.broken(place.fault(what))?;
             }
-            SourceLine::Bytes(line) => {
+            ReadLine::Bytes(line) => {
                 let text = String::from_utf8_lossy(without_mark(&line));
                 if !text.trim().is_empty() {
                     records::read(&text, &place, sink)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::SourceForm;
 use crate::error::{Error, Result};
 use crate::sources::decode::{PAGE_BYTES, unpacked};
-use crate::sources::input::{SourceLine, next_line, open};
+use crate::sources::input::{ReadLine, next_line, open};
 use crate::sources::page::{PageBody, SavedPage, moment};
 use crate::sources::sink::{Sink, SourcePlace};
 
@@ -50,9 +50,9 @@ pub(super) fn read_warc(reader: &mut dyn BufRead, path: &Path, sink: &mut Sink<'
     loop {
         let line = next_line(reader, HEADER_LINE).map_err(Error::io(path, "read"))?;
         let line = match line {
-            SourceLine::End => return Ok(()),
-            SourceLine::TooLong => Vec::new(),
-            SourceLine::Bytes(line) => line,
+            ReadLine::End => return Ok(()),
+            ReadLine::TooLong => Vec::new(),
+            ReadLine::Bytes(line) => line,
         };
         if line.trim_ascii().is_empty() {
             continue;
@@ -98,9 +98,9 @@ fn read_header(reader: &mut dyn BufRead) -> io::Result<Option<RecordHeader>> {
     let mut has_length = false;
     for _ in 0..HEADER_LINES {
         let line = match next_line(reader, HEADER_LINE)? {
-            SourceLine::Bytes(line) => line,
-            SourceLine::TooLong => continue,
-            SourceLine::End => break,
+            ReadLine::Bytes(line) => line,
+            ReadLine::TooLong => continue,
+            ReadLine::End => break,
         };
         let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
         if line.is_empty() {

@@ -48,7 +48,8 @@ fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
         );
         // as long as it lasts the same command fails in the same way, and asks no more than it must to find out
         work.score(&server, more).exits_with(4).says(words);
-        assert!(server.chat_count() <= sent + IN_FLIGHT);
+        // a place that a failed call frees may be taken once more before the run ends
+        assert!(server.chat_count() <= sent + 2 * IN_FLIGHT);
         is_mended.store(true, Ordering::SeqCst);
         work.score(&server, more).exits_with(0);
         is_settled(&work, &server, &ledger, protocol.calm(), more);

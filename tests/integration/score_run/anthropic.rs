@@ -4,7 +4,7 @@ use scholareval::judge::tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::judging::{answer_of, constant_judge, constant_reply, kind_of};
-use super::workspace::{AT_MOST, KEY, Workspace};
+use super::workspace::{AT_MOST, KEY, NOW, Workspace};
 use super::{Act, FakeServer, Recorded};
 
 const KIND: [&str; 4] = ["--judge", "anthropic", "--api-key-env", "OPENAI_API_KEY"];
@@ -185,7 +185,8 @@ fn errors_are_told_apart_by_their_type() {
     let server = FakeServer::start(constant_judge().when(refuses, temperature));
     work.score(&server, &with(&["--no-cache", "--out", "without"]))
         .exits_with(0);
-    assert_eq!(server.chat_count(), AT_MOST + 1);
+    // The calls that start together learn it together.
+    assert!((AT_MOST + 1..=AT_MOST + NOW).contains(&server.chat_count()));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! A run asks case by case over all systems, so that one that stops early can still compare them.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::judging::{answer_of, constant_judge, kind_of};
 use super::workspace::{AT_MOST, Workspace, plain_case};
-use super::{Act, FakeServer, Recorded};
+use super::{Act, Behaviour, FakeServer, Recorded};
 
 /// The cases of each system that have a score in the record, in its order.
 fn scored_cases(work: &Workspace, system: &str) -> Vec<String> {
@@ -97,4 +99,19 @@ fn a_batch_has_the_answers_to_a_case_one_after_the_other_and_long_cases_first() 
         order,
         ["alpha to c2", "beta to c2", "alpha to c1", "beta to c1"]
     );
+}
+
+/// The most calls at once about one answer of so many words.
+fn most_at_once(words: usize) -> usize {
+    let work = Workspace::new(&[], 1);
+    work.answers("plain", [("c1", "word ".repeat(words))]);
+    let server = FakeServer::start(Behaviour::good().latency(Duration::from_millis(400)));
+    work.score(&server, &["--concurrency", "32"]).exits_with(0);
+    server.max_in_flight()
+}
+
+#[test]
+fn the_first_call_goes_alone_where_the_calls_share_a_prefix_that_providers_cache() {
+    // 3,000 words are some 3,000 tokens, more than the 1,024 from which on prefixes are cached.
+    assert_eq!(most_at_once(3000) + 1, most_at_once(20));
 }
