@@ -529,7 +529,9 @@ fn a_schema_is_asked_for_where_it_is_wanted_and_json_mode_takes_its_place_where_
     let refusing = |request: &Recorded| request.text().contains("json_schema");
     let judge = constant_judge().when(refusing, Act::status(400, error.to_string()));
     let server = server.replaced_by(judge);
-    let arguments = ["--structured", "schema", "--no-cache", "--out", "refused"];
+    // One at a time: calls that start together are refused together.
+    let one_at_a_time = ["--no-cache", "--concurrency", "1", "--out", "refused"];
+    let arguments = [&["--structured", "schema"], &one_at_a_time[..]].concat();
     work.score(&server, &arguments).exits_with(0);
     assert_eq!(
         server.chat_count(),
