@@ -357,8 +357,11 @@ fn the_recipes_for_mlflow_wandb_and_the_hub_run_offline() {
         ),
         (
             "import json, wandb",
-            "import glob\n(log,) = glob.glob('wandb/offline-run-*/*.wandb')\n\
-             assert b'alpha/rubric/score_unscored' in open(log, 'rb').read()",
+            // A process of its own writes the log, also after the end of the run.
+            "import glob, time\nfor _ in range(300):\n    \
+             (log,) = glob.glob('wandb/offline-run-*/*.wandb')\n    \
+             if b'alpha/rubric/score_unscored' in open(log, 'rb').read(): break\n    \
+             time.sleep(0.1)\nelse: raise AssertionError(log)",
         ),
         (
             "scholareval.yaml",
