@@ -150,23 +150,32 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
     browse(work.path("report.html"), &[]);
 }
 
-#[test]
-fn labels_of_people_stand_with_the_judge_in_a_browser() {
-    let work = Workspace::new(&["plain", "other"], 3);
-    let server = FakeServer::start(Behaviour::good());
-    work.score(&server, &[]).exits_with(0);
-    let judged = work.read("out/scores.jsonl");
-    let score: serde_json::Value = serde_json::from_str(judged.lines().next().unwrap()).unwrap();
+/// Name and value of an answer's first criterion.
+fn first_property(work: &Workspace, system: &str, case: &str) -> (String, f64) {
+    let lines = work.lines("out/scores.jsonl");
+    let score = lines
+        .iter()
+        .find(|line| line["system"] == system && line["case_id"] == case)
+        .unwrap();
     let details = score["details"].as_object().unwrap();
     let (item, detail) = details
         .iter()
         .find(|(_, detail)| detail["kind"] == "property")
         .unwrap();
-    let value = detail["value"].as_f64().unwrap();
+    (item.clone(), detail["value"].as_f64().unwrap())
+}
+
+#[test]
+fn labels_of_people_stand_with_the_judge_in_a_browser() {
+    let work = Workspace::new(&["plain", "other"], 3);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &[]).exits_with(0);
+    let (item, value) = first_property(&work, "plain", "c1");
     let far = if value > 0.5 { 0.0 } else { 1.0 };
+    let (same, own) = first_property(&work, "other", "c2");
     // Far from the judge in the first case, its own value in the second; of the third nothing.
     let labels = format!(
-        "system,case_id,item,rater,value\nplain,c1,{item},ann,{far}\nplain,c1,{item},ben,{far}\nother,c2,{item},ann,{value}\n"
+        "system,case_id,item,rater,value\nplain,c1,{item},ann,{far}\nplain,c1,{item},ben,{far}\nother,c2,{same},ann,{own}\n"
     );
     work.write("labels.csv", &labels);
     work.run(&["report", "out", "--labels", "labels.csv"])
