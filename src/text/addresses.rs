@@ -292,7 +292,7 @@ fn without_version(text: &str) -> &str {
     let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let before = &text[..text.len() - digits];
     match before.strip_suffix('v') {
-        // Only a version follows a digit; `/abs/v1` is no paper.
+        // Only a version follows a digit; `/abs/v1` is not a paper.
         Some(paper) if digits > 0 && paper.ends_with(|c: char| c.is_ascii_digit()) => paper,
         _ => text,
     }

@@ -286,7 +286,7 @@ const checks = {
     const shown = await page.evaluate(() => [...document.querySelectorAll("#heat tbody tr")].map((tr) => [...tr.querySelectorAll("td.known")].map((td) => Number(td.textContent))));
     const [mean] = await means(group);
     const first = shown.map((values) => values[0]).filter((value) => value !== undefined);
-    assert.ok(mean >= Math.min(...first) - 1 && mean <= Math.max(...first) + 1, `${mean} is no mean of ${first}`);
+    assert.ok(mean >= Math.min(...first) - 1 && mean <= Math.max(...first) + 1, `${mean} is not a mean of ${first}`);
     await page.locator("#cases-of button").click();
     assert.equal(await page.locator("#cases-of").isVisible(), false);
     const single = page.locator("#criteria tr[data-case]").first();

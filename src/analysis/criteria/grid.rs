@@ -12,7 +12,7 @@ use crate::stats::mean;
 const OF_EVERY_CASE: &str = "Every answer";
 /// Heading of graded aspects.
 const ASPECTS: &str = "Aspects";
-/// Heading of criteria that no tag tells from others.
+/// Heading of criteria without tags that could group them.
 const UNGROUPED: &str = "Criteria";
 /// Heading of criteria without the tag by which the others are grouped.
 const OTHERS: &str = "Other criteria";

@@ -11,7 +11,6 @@ use crate::report::comparison::{
     judge_lines, metric_name, run_warnings, unpublished, verdict_statements,
 };
 use crate::report::layout::counted;
-use crate::report::table::Format;
 use crate::report::visible;
 
 /// Adds the verdict on each metric, of which the script shows that of the chosen one; what it rests on; and warnings.
@@ -29,12 +28,11 @@ pub(super) fn push_opening(
     push_judges(page, report);
     for (at, metric) in comparison.metrics.iter().enumerate() {
         let hidden = if at == first { "" } else { " hidden" };
-        for (class, fact) in facts_of(report, metric) {
+        for fact in warnings_of(report, metric) {
             push_html!(
                 page,
-                r#"<span data-metric="{}" class="{}"{}>{}</span>"#,
+                r#"<span data-metric="{}" class="warn"{}>{}</span>"#,
                 metric_name(comparison, metric),
-                class,
                 hidden,
                 visible(&fact)
             );
@@ -88,7 +86,8 @@ fn push_judges(page: &mut String, report: &HtmlReport<'_>) {
             page.push_str("<span>no judge</span>");
         }
         if report.call_count > 0 {
-            push_html!(page, "<span>{}</span>", calls(report.call_count as u64));
+            let calls = counted(report.call_count, "call");
+            push_html!(page, "<span>{}</span>", calls);
         }
     } else {
         answered.push(page);
@@ -100,22 +99,22 @@ fn push_judges(page: &mut String, report: &HtmlReport<'_>) {
 
 /// Who answered as each judge, in all runs.
 struct Answered {
-    /// Calls by judge and model; a reply that names no model counts under the judge's name.
-    judges: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Calls by judge and model; `None` for replies that name no model.
+    judges: BTreeMap<String, BTreeMap<Option<String>, u64>>,
 }
 
 impl Answered {
     fn in_runs(runs: &[RecordedRun]) -> Self {
-        let mut judges: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let mut judges: BTreeMap<String, BTreeMap<Option<String>, u64>> = BTreeMap::new();
         for judge in runs.iter().flat_map(|run| run.manifest.answered_judges()) {
             let of_judge = judges.entry(judge.judge.clone()).or_default();
             for model in &judge.models {
                 let name = if judge.is_lexical {
-                    "the built-in lexical baseline, which is not an LLM"
+                    Some("the built-in lexical baseline, which is not an LLM".to_owned())
                 } else {
-                    model.model.as_deref().unwrap_or(&judge.judge)
+                    model.model.clone()
                 };
-                *of_judge.entry(name.to_owned()).or_default() += model.calls;
+                *of_judge.entry(name).or_default() += model.calls;
             }
         }
         judges.retain(|_, models| !models.is_empty());
@@ -128,15 +127,19 @@ impl Answered {
         let mut mixed = Vec::new();
         let mut is_first = true;
         for (judge, models) in &self.judges {
-            if models.len() > 1 {
-                mixed.push(format!("{} models answered as {judge}", models.len()));
+            // Replies that name no model contradict nothing.
+            let named = models.keys().flatten().count();
+            if named > 1 {
+                mixed.push(format!("{named} models answered as {judge}"));
             }
             for (model, count) in models {
+                let model = model.as_deref().unwrap_or(judge);
+                let calls = counted(*count as usize, "call");
                 if !is_first {
                     page.push_str(" and ");
                 }
                 is_first = false;
-                push_html!(page, "<b>{}</b> ({})", visible(model), calls(*count));
+                push_html!(page, "<b>{}</b> ({})", visible(model), calls);
             }
         }
         page.push_str("</span>");
@@ -146,21 +149,15 @@ impl Answered {
     }
 }
 
-fn calls(count: u64) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} call{plural}", Format::Count.show(count as f64))
-}
-
-/// What the numbers of a metric rest on: the class and the text of each fact.
-fn facts_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
+/// What the numbers of a metric leave out: cases without a value of every system, unscored answers.
+fn warnings_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<String> {
+    let mut warnings = Vec::new();
     let runs = &report.comparison.runs;
     let is_unfinished = runs.iter().any(|run| run.unfinished.is_some());
     if is_unfinished || metric.cases.len() < metric.cases_in_all {
         let state = if is_unfinished { "unfinished: " } else { "" };
         let all = counted(metric.cases_in_all, "case");
-        let fact = format!("{state}rests on {} of {all}", metric.cases.len());
-        facts.push(("warn", fact));
+        warnings.push(format!("{state}rests on {} of {all}", metric.cases.len()));
     }
     let mut answers = 0;
     let mut unscored = 0;
@@ -178,9 +175,9 @@ fn facts_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<(&'static
     }
     if unscored > 0 {
         let all = counted(answers, "answer");
-        facts.push(("warn", format!("{unscored} of {all} unscored")));
+        warnings.push(format!("{unscored} of {all} unscored"));
     }
-    facts
+    warnings
 }
 
 /// In how many cases people and the judge differ; nothing without labels.

@@ -17,9 +17,9 @@ function hideTip() {
   tip.hidden = true;
 }
 
-/** Gives the explained headings within an element their tips. */
-function startTips(root) {
-  for (const heading of root.querySelectorAll("abbr[title]")) {
+/** Gives the explained headings their tips. */
+function startTips() {
+  for (const heading of document.querySelectorAll("abbr[title]")) {
     heading.dataset.meaning = heading.title;
     heading.removeAttribute("title");
     for (const event of ["mouseenter", "focus"]) heading.addEventListener(event, showTip);
@@ -29,4 +29,4 @@ function startTips(root) {
 
 document.body.append(tip);
 addEventListener("scroll", hideTip, { capture: true, passive: true });
-startTips(document);
+startTips();
