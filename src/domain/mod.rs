@@ -67,6 +67,6 @@ pub use test_case::TestCase;
 pub use time_span::TimeSpan;
 pub(crate) use time_span::timestamp;
 pub use verdict::{
-    AnswerPreference, Attribution, CitedClaim, ClaimShares, ClaimSupport, Judgment, Mode, Reading,
-    UnscoredKind, UnscoredReason, Verdict,
+    AnswerPreference, Attribution, CitedClaim, CitedStatement, ClaimShares, ClaimSupport, Judgment,
+    Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
 };

@@ -100,6 +100,10 @@ pub enum Verdict {
     CitedClaims(Arc<[CitedClaim]>),
     /// Which of two answers is better.
     Preference(AnswerPreference),
+    /// The statements of a report that cite pages.
+    Statements(Arc<[CitedStatement]>),
+    /// One verdict for each statement of the call, in order.
+    Support(Arc<[StatementSupport]>),
 }
 
 impl Verdict {
@@ -112,6 +116,8 @@ impl Verdict {
             Self::Attribution(label) => Some(f64::from(u8::from(label.is_support()))),
             Self::Claims(shares) => Some(shares.citations),
             Self::Irrelevant(texts) => Some(texts.len() as f64),
+            Self::Statements(statements) => Some(statements.len() as f64),
+            Self::Support(of_one) => of_one.first()?.verdict.number(),
             Self::Preference(preference) => Some(preference.value),
             Self::CitedClaims(claims) => {
                 let supported = claims
@@ -175,6 +181,61 @@ pub struct CitedClaim {
     pub non_supporting: Vec<String>,
     /// Whether they support all of it.
     pub is_fully_supported: bool,
+}
+
+/// A statement of a report with the pages that it cites.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedStatement {
+    /// What the report says.
+    pub text: String,
+    /// The addresses, as the report writes them; empty where it gives none.
+    pub urls: Vec<String>,
+}
+
+/// What a judge says about a statement and a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementSupport {
+    /// The verdict.
+    pub verdict: PageVerdict,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+}
+
+impl StatementSupport {
+    /// A verdict without an explanation.
+    pub const fn of(verdict: PageVerdict) -> Self {
+        Self {
+            verdict,
+            feedback: None,
+        }
+    }
+}
+
+/// Whether a page supports a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PageVerdict {
+    /// The page says it.
+    Supported,
+    /// It does not.
+    Unsupported,
+    /// The text is not that of a page.
+    NoContent,
+    /// The reply has no single verdict on the statement.
+    Unreadable,
+}
+
+impl PageVerdict {
+    /// 1 for support, 0 for none; `None` without a judgment.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Supported => Some(1.0),
+            Self::Unsupported => Some(0.0),
+            Self::NoContent | Self::Unreadable => None,
+        }
+    }
 }
 
 /// Kinds of reasons, for counting.

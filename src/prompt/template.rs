@@ -217,7 +217,7 @@ mod tests {
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{score_rubric}}, \
              {{reference_answer}}, {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, \
              {{score4_description}}, {{score5_description}}, {{document}}, {{claim}}, {{criteria}}, {{number}}, {{examples}}, \
-             {{levels}}, {{reply}}, {{citations}}, {{response_a}}, {{response_b}}, {{open_braces}}"
+             {{levels}}, {{reply}}, {{citations}}, {{response_a}}, {{response_b}}, {{page}}, {{statements}}, {{open_braces}}"
         );
     }
 

@@ -48,6 +48,8 @@ mod precision;
 mod property;
 pub mod reading;
 mod registry;
+mod statements;
+mod support;
 mod variable;
 mod words;
 
@@ -67,5 +69,7 @@ pub use precision::{IrrelevantParagraphs, PRECISION};
 pub use property::{PROPERTY, Property};
 pub use reading::Unreadable;
 pub use registry::{KINDS, Kind};
+pub use statements::{CitedStatements, STATEMENTS};
+pub use support::{NamedStatement, PageSupport, SUPPORT};
 pub use variable::{CriterionTemplate, Insert, Presence, Variable};
 pub use words::Words;

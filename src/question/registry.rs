@@ -17,9 +17,11 @@ use super::kind::KindInfo;
 use super::pair::PAIR;
 use super::precision::PRECISION;
 use super::property::PROPERTY;
+use super::statements::STATEMENTS;
+use super::support::SUPPORT;
 
 /// The kinds of this crate, in documentation order. Kinds of one prompt family follow each other.
-pub static KINDS: [&KindInfo; 10] = [
+pub static KINDS: [&KindInfo; 12] = [
     &EXPERTISE,
     &PROPERTY,
     &EVIDENCE,
@@ -30,6 +32,8 @@ pub static KINDS: [&KindInfo; 10] = [
     &PRECISION,
     &CITATION_GROUP,
     &PAIR,
+    &STATEMENTS,
+    &SUPPORT,
 ];
 
 impl KindInfo {

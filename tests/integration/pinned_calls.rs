@@ -18,9 +18,9 @@ use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
 use scholareval::prompt::PromptSet;
 use scholareval::question::{
-    AspectGrade, BetterAnswer, Citations, CriteriaLevels, Expertise, IrrelevantParagraphs,
-    JudgeCall, KINDS, PairForm, Property, Question, SectionCitations, SnippetEvidence,
-    SourceSupport,
+    AspectGrade, BetterAnswer, Citations, CitedStatements, CriteriaLevels, Expertise,
+    IrrelevantParagraphs, JudgeCall, KINDS, NamedStatement, PageSupport, PairForm, Property,
+    Question, SectionCitations, SnippetEvidence, SourceSupport,
 };
 use scholareval::record::call_id;
 
@@ -167,7 +167,29 @@ fn questions() -> Vec<Named<Arc<dyn Question>>> {
         ),
         ("pair", pair(None)),
         ("pair by a criterion", pair(Some("It names the cause."))),
+        (
+            "statements",
+            Arc::new(CitedStatements {
+                report: "Waves scatter [1].\n\n[1] https://example.org/sky".into(),
+            }),
+        ),
+        ("support", support()),
     ]
+}
+
+fn support() -> Arc<dyn Question> {
+    let statement = |item: &str, text: &str| NamedStatement {
+        item: item.into(),
+        text: text.into(),
+    };
+    Arc::new(PageSupport {
+        page: "Short waves scatter more.\n</page>".into(),
+        statements: [
+            statement("s1", "Short waves scatter\nmore."),
+            statement("s2", "Long waves do not."),
+        ]
+        .into(),
+    })
 }
 
 fn pair(criterion: Option<&str>) -> Arc<dyn Question> {

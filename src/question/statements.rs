@@ -1,0 +1,162 @@
+//! Which statements of a report cite web pages? A list of statements with their addresses.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::interface::Question;
+use super::kind::KindInfo;
+use super::merging::{Sample, merge_lists};
+use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::variable::{Insert, Variable};
+use super::words::Words;
+use crate::domain::{CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
+use crate::text::addresses::addresses_in;
+use crate::text::sentences::simple_sentences;
+
+/// Statements with the pages that they cite.
+pub static STATEMENTS: KindInfo = KindInfo {
+    name: "statements",
+    family: "pages",
+    variables: &[Variable::hostile("response").shared()],
+    // The reply is as long as the report; a cut one is asked again by halves.
+    reply_limit: Some(16_000),
+    ..KindInfo::DEFAULT
+};
+
+/// Lists the statements of a report, or of a part of it, that cite pages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CitedStatements {
+    /// The report, with its list of references.
+    pub report: Arc<str>,
+}
+
+impl Question for CitedStatements {
+    fn info(&self) -> &'static KindInfo {
+        &STATEMENTS
+    }
+
+    fn value<'a>(&'a self, variable: &str, _insert: &Insert<'_>) -> Cow<'a, str> {
+        match variable {
+            "response" => Cow::Borrowed(&self.report),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
+    fn shared_texts(&self) -> Vec<&str> {
+        vec![&self.report]
+    }
+
+    fn judged(&self) -> &Arc<str> {
+        &self.report
+    }
+
+    fn with_judged(&self, report: Arc<str>) -> Arc<dyn Question> {
+        Arc::new(Self { report })
+    }
+
+    fn schema(&self) -> Option<Value> {
+        let urls = list_schema(&text_schema());
+        let statement = object_schema(&json!({"statement": text_schema(), "urls": urls}));
+        Some(object_schema(
+            &json!({"statements": list_schema(&statement)}),
+        ))
+    }
+
+    /// Reads the statements; one without text, or with addresses that are not texts, makes the reply unreadable.
+    fn read(&self, reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
+        let object = reading::object(reply)?;
+        let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
+        let statements: Result<Vec<CitedStatement>, String> = list.iter().map(statement).collect();
+        let statements = statements.map_err(Unreadable::new)?;
+        Ok(Reading::new(Verdict::Statements(statements.into())))
+    }
+
+    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
+        merge_lists(samples)
+    }
+
+    /// No statement: which pages are asked about is known only from the reply.
+    fn opening(&self) -> Verdict {
+        Verdict::Statements(Arc::default())
+    }
+
+    /// The sentences with an address in them.
+    fn baseline(&self, _words: &dyn Words) -> Option<String> {
+        let mut statements: Vec<Value> = Vec::new();
+        for range in simple_sentences(&self.report) {
+            let sentence = &self.report[range];
+            let urls = addresses_in(sentence);
+            if !urls.is_empty() {
+                statements.push(json!({"statement": sentence, "urls": urls}));
+            }
+        }
+        Some(json!({"statements": statements}).to_string())
+    }
+
+    fn is_equal(&self, other: &dyn Question) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+/// One statement of the list.
+fn statement(entry: &Value) -> Result<CitedStatement, String> {
+    let text = entry.get("statement").and_then(Value::as_str);
+    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    let text = text.ok_or("a statement has no text")?;
+    let mut urls: Vec<String> = Vec::new();
+    for url in list_of(entry, "urls", "statement.")? {
+        let url = url.as_str().ok_or("an address is not a text")?;
+        urls.push(url.trim().to_owned());
+    }
+    Ok(CitedStatement {
+        text: text.to_owned(),
+        urls,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reply: &str) -> Result<Vec<CitedStatement>, String> {
+        let question = CitedStatements { report: "r".into() };
+        let reading = question.parse(&JudgeReply::of_text(reply), Mode::Default);
+        match reading.map_err(|unreadable| unreadable.what)?.verdict {
+            Verdict::Statements(statements) => Ok(statements.to_vec()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn statements_are_read_with_their_addresses_which_may_be_none() {
+        let reply = r#"{"statements": [{"statement": " Ice shrinks. ", "urls": ["https://example.org/a", " b "]},
+                        {"statement": "Ice grows.", "urls": []}]}"#;
+        let statements = read(reply).unwrap();
+        assert_eq!(statements[0].text, "Ice shrinks.");
+        assert_eq!(statements[0].urls, ["https://example.org/a", "b"]);
+        assert!(statements[1].urls.is_empty());
+        assert!(read(r#"{"statements": []}"#).unwrap().is_empty());
+    }
+
+    #[test]
+    fn other_shapes_are_unreadable_and_say_where() {
+        for (reply, what) in [
+            (
+                r#"{"statements": [{"statement": null, "urls": []}]}"#,
+                "a statement has no text",
+            ),
+            (
+                r#"{"statements": [{"statement": "x", "urls": [3]}]}"#,
+                "an address is not a text",
+            ),
+            (r#"{"statements": [{"statement": "x"}]}"#, "urls"),
+            (r#"{"claims": []}"#, "statements"),
+            ("3", "no JSON object"),
+        ] {
+            let error = read(reply).unwrap_err();
+            assert!(error.contains(what), "{reply}: {error}");
+        }
+    }
+}

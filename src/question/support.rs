@@ -1,0 +1,339 @@
+//! Which of some statements does a web page support? A label for each of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::interface::Question;
+use super::kind::KindInfo;
+use super::merging::{Sample, merge_readable, values_needed};
+use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::variable::{Insert, Variable};
+use super::words::Words;
+use crate::domain::{
+    GradeMerge, JudgeReply, Judgment, Mode, PageVerdict, Reading, StatementSupport, UnscoredKind,
+    UnscoredReason, Verdict,
+};
+
+/// Support of statements by a page.
+pub static SUPPORT: KindInfo = KindInfo {
+    name: "support",
+    family: "pages",
+    variables: &[
+        Variable::hostile("page").shared(),
+        Variable::hostile("statements"),
+    ],
+    // A reason of a sentence with its label, for each statement of a call.
+    reply_limit: Some(100),
+    ..KindInfo::DEFAULT
+};
+
+/// Decides of each of some statements whether a page supports it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSupport {
+    /// The text of the page, or of a window of it.
+    pub page: Arc<str>,
+    /// The statements with the names of their items; never empty.
+    pub statements: Arc<[NamedStatement]>,
+}
+
+/// A statement with the name under which its verdict is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedStatement {
+    /// The name of the item.
+    pub item: Arc<str>,
+    /// The statement.
+    pub text: Arc<str>,
+}
+
+impl Question for PageSupport {
+    fn info(&self) -> &'static KindInfo {
+        &SUPPORT
+    }
+
+    fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
+        match variable {
+            "page" => Cow::Borrowed(&self.page),
+            "statements" => Cow::Owned(self.numbered_statements(insert)),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
+    fn shared_texts(&self) -> Vec<&str> {
+        vec![&self.page]
+    }
+
+    /// The page: statements stay whole.
+    fn judged(&self) -> &Arc<str> {
+        &self.page
+    }
+
+    fn with_judged(&self, page: Arc<str>) -> Arc<dyn Question> {
+        Arc::new(Self {
+            page,
+            ..self.clone()
+        })
+    }
+
+    fn judged_name(&self) -> &'static str {
+        "page"
+    }
+
+    fn items(&self) -> Vec<Arc<str>> {
+        let items = self.statements.iter().map(|one| Arc::clone(&one.item));
+        items.collect()
+    }
+
+    fn schema(&self) -> Option<Value> {
+        let labels = json!({"type": "string", "enum": ["supported", "unsupported"]});
+        let number = json!({"type": "integer"});
+        let verdict = json!({"number": number, "reason": text_schema(), "verdict": labels});
+        let list = list_schema(&object_schema(&verdict));
+        let truth = json!({"type": "boolean"});
+        Some(object_schema(
+            &json!({"has_content": truth, "statements": list}),
+        ))
+    }
+
+    /// Reads the verdicts. A statement that has none, or several, is left open: it is asked alone. A number beyond the list
+    /// says that the judge counted otherwise, and no verdict of that reply counts.
+    fn read(&self, reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
+        let object = reading::object(reply)?;
+        let count = self.statements.len();
+        if object.get("has_content") == Some(&Value::Bool(false)) {
+            let all = vec![StatementSupport::of(PageVerdict::NoContent); count];
+            return Ok(Reading::new(Verdict::Support(all.into())));
+        }
+        let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
+        let mut verdicts = vec![StatementSupport::of(PageVerdict::Unreadable); count];
+        let mut times = vec![0; count];
+        for entry in list {
+            let place = place(entry, count).map_err(Unreadable::new)?;
+            times[place] += 1;
+            verdicts[place] = support(entry);
+        }
+        for (verdict, times) in verdicts.iter_mut().zip(times) {
+            if times != 1 {
+                *verdict = StatementSupport::of(PageVerdict::Unreadable);
+            }
+        }
+        Ok(Reading::new(Verdict::Support(verdicts.into())))
+    }
+
+    fn split(&self, judgment: &Judgment) -> Vec<Judgment> {
+        let places = 0..self.statements.len();
+        places.map(|place| of_statement(judgment, place)).collect()
+    }
+
+    /// The most common verdict of one statement; on a tie, the one that came first.
+    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
+        merge_readable(samples, |verdicts| {
+            let labels = labels_of(verdicts);
+            let most = labels.iter().max_by_key(|label| {
+                let votes = labels.iter().filter(|other| other == label).count();
+                let first = labels.iter().position(|other| other == *label);
+                (votes, std::cmp::Reverse(first))
+            });
+            most.map(|label| Verdict::Support([StatementSupport::of(*label)].into()))
+        })
+    }
+
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        _rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        values_needed(&labels_of(&verdicts), left)
+    }
+
+    /// Nothing is behind it.
+    fn opening(&self) -> Verdict {
+        Verdict::Support(Arc::default())
+    }
+
+    /// A page supports a statement whose words it has.
+    fn baseline(&self, words: &dyn Words) -> Option<String> {
+        let mut verdicts: Vec<Value> = Vec::new();
+        for (number, statement) in (1..).zip(&*self.statements) {
+            let label = if words.is_support(&self.page, &statement.text) {
+                "supported"
+            } else {
+                "unsupported"
+            };
+            verdicts.push(json!({"number": number, "verdict": label}));
+        }
+        Some(json!({"has_content": true, "statements": verdicts}).to_string())
+    }
+
+    fn is_equal(&self, other: &dyn Question) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+impl PageSupport {
+    /// The statements with their numbers, from 1, a line each.
+    fn numbered_statements(&self, insert: &Insert<'_>) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for (number, statement) in (1..).zip(&*self.statements) {
+            lines.push(format!("{number}. {}", insert.on_one_line(&statement.text)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// The place of the statement that an entry is about.
+fn place(entry: &Value, count: usize) -> Result<usize, String> {
+    let number = entry.get("number").ok_or("a verdict has no number")?;
+    let number = number
+        .as_u64()
+        .or_else(|| number.as_str()?.trim().parse().ok());
+    let number = number.ok_or("a number is not a whole one")?;
+    let place = usize::try_from(number)
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    place
+        .filter(|place| *place < count)
+        .ok_or_else(|| format!("number {number} is outside 1..{count}"))
+}
+
+fn support(entry: &Value) -> StatementSupport {
+    let label = entry.get("verdict").and_then(Value::as_str);
+    let label = label.unwrap_or_default().trim().to_lowercase();
+    let verdict = match label.as_str() {
+        "supported" => PageVerdict::Supported,
+        "unsupported" => PageVerdict::Unsupported,
+        _ => PageVerdict::Unreadable,
+    };
+    StatementSupport {
+        verdict,
+        feedback: reading::feedback(entry),
+    }
+}
+
+/// The verdicts of one statement in its samples.
+fn labels_of(verdicts: &[&Verdict]) -> Vec<PageVerdict> {
+    let mut labels: Vec<PageVerdict> = Vec::new();
+    for verdict in verdicts {
+        if let Verdict::Support(of_one) = verdict {
+            labels.extend(of_one.first().map(|own| own.verdict));
+        }
+    }
+    labels
+}
+
+/// What a reply about several statements says of one of them.
+fn of_statement(judgment: &Judgment, place: usize) -> Judgment {
+    let reading = match judgment {
+        Ok(reading) => reading,
+        Err(reason) => return Err(reason.clone()),
+    };
+    let Verdict::Support(all) = &reading.verdict else {
+        return judgment.clone();
+    };
+    let own = all.get(place).ok_or_else(UnscoredReason::other_kind)?;
+    if own.verdict == PageVerdict::Unreadable {
+        let what = format!("no single verdict on statement {}", place + 1);
+        return Err(UnscoredReason::new(UnscoredKind::Unreadable, what));
+    }
+    let feedback = own.feedback.clone();
+    Ok(Reading::new(Verdict::Support([own.clone()].into())).with_feedback(feedback))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question() -> PageSupport {
+        let statements = ["Ice shrinks.", "Ice grows."];
+        let named = |(at, text): (usize, &&str)| NamedStatement {
+            item: format!("s{at}").into(),
+            text: (*text).into(),
+        };
+        PageSupport {
+            page: "Sea ice shrank by 13% per decade.".into(),
+            statements: statements.iter().enumerate().map(named).collect(),
+        }
+    }
+
+    /// The verdicts of the two statements; `None` for one that is asked alone.
+    fn read(reply: &str) -> Result<Vec<Option<PageVerdict>>, String> {
+        let question = question();
+        let reading = question.parse(&JudgeReply::of_text(reply), Mode::Default);
+        let reading = reading.map_err(|unreadable| unreadable.what)?;
+        let mut verdicts = Vec::new();
+        for judgment in question.split(&Ok(reading)) {
+            let label = judgment.ok().map(|own| labels_of(&[&own.verdict])[0]);
+            verdicts.push(label);
+        }
+        Ok(verdicts)
+    }
+
+    #[test]
+    fn each_statement_has_one_verdict_or_is_asked_alone() {
+        let supported = Some(PageVerdict::Supported);
+        let unsupported = Some(PageVerdict::Unsupported);
+        let of = |list: &str| {
+            read(&format!(
+                "{{\"has_content\": true, \"statements\": [{list}]}}"
+            ))
+            .unwrap()
+        };
+        let one = r#"{"number": 1, "verdict": "supported"}"#;
+        let two = r#"{"number": "2", "reason": "r", "verdict": "Unsupported "}"#;
+        assert_eq!(of(&format!("{two}, {one}")), [supported, unsupported]);
+        assert_eq!(of(one), [supported, None]);
+        assert_eq!(of(&format!("{one}, {one}")), [None, None]);
+        let other = r#"{"number": 1, "verdict": "partially supported"}"#;
+        assert_eq!(of(other), [None, None]);
+    }
+
+    #[test]
+    fn a_page_without_content_is_said_of_all_and_a_strange_number_spoils_the_reply() {
+        let none = Some(PageVerdict::NoContent);
+        assert_eq!(
+            read(r#"{"has_content": false, "statements": []}"#).unwrap(),
+            [none, none]
+        );
+        for (reply, what) in [
+            (
+                r#"{"statements": [{"number": 0, "verdict": "supported"}]}"#,
+                "number 0 is outside 1..2",
+            ),
+            (
+                r#"{"statements": [{"number": 3, "verdict": "supported"}]}"#,
+                "number 3 is outside 1..2",
+            ),
+            (
+                r#"{"statements": [{"verdict": "supported"}]}"#,
+                "a verdict has no number",
+            ),
+            (r"[]", "no JSON object"),
+        ] {
+            assert!(read(reply).unwrap_err().contains(what), "{reply}");
+        }
+    }
+
+    #[test]
+    fn samples_of_a_statement_are_merged_by_vote() {
+        let sample = |verdict| {
+            let one = StatementSupport::of(verdict);
+            Sample::from(Ok(Reading::new(Verdict::Support([one].into()))))
+        };
+        let labels = [
+            PageVerdict::Unsupported,
+            PageVerdict::Supported,
+            PageVerdict::Supported,
+        ];
+        let samples = labels.map(sample);
+        let vote = GradeMerge::MostCommon;
+        let merged = question().merge(&samples, vote, Mode::Default).unwrap();
+        assert_eq!(labels_of(&[&merged.verdict]), [PageVerdict::Supported]);
+        let needed = question().samples_needed(&samples[1..], 1, vote, Mode::Default);
+        assert_eq!(needed, 0);
+    }
+}
