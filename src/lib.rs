@@ -129,7 +129,7 @@
 //! # Rooms
 //!
 //! Imports run down only: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the loop),
-//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`], [`facts`] (SciFact and FEVER) and [`sources`] (saved pages), above [`question`], above [`domain`], [`stats`], [`text`] and
+//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`], [`facts`] (SciFact and FEVER), [`sources`] (saved pages) and [`works`] (files of cited works), above [`question`], above [`domain`], [`stats`], [`text`] and
 //! `files`. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
 //! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for this project's own program,
 //! tests and benches.
@@ -156,6 +156,8 @@ pub mod sources;
 pub mod stats;
 #[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
+pub mod works;
 
 pub use error::{Error, Result};
 pub use evaluation::{Evaluation, Run};

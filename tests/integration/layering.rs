@@ -23,6 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("scorer", &["domain", "text", "stats", "question"]),
     ("facts", &["files", "domain", "text", "stats", "dataset"]),
     ("sources", &["files", "text"]),
+    ("works", &["files", "text", "dataset", "domain", "sources"]),
     (
         "analysis",
         &["domain", "text", "stats", "scorer", "dataset"],

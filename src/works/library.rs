@@ -1,0 +1,1 @@
+//! A library of the user's as references: BibTeX, CSL-JSON, RIS.

@@ -1,0 +1,21 @@
+//! Whether cited works exist, decided by files of works that the user has; nothing is fetched.
+//!
+//! The way of a reference: a reader gives [`Reference`]s (from answers, or a library in BibTeX, CSL-JSON or RIS). The files
+//! of works (dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, or an index that was made of them) are
+//! read once for the keys of these references, and give [`WorkRecord`]s. `matching` compares a reference with the records
+//! that share an identifier, an equal title or rare words, and decides a [`WorkState`]: always about what these files
+//! hold, never that a work was invented.
+//!
+//! Titles and names are hostile text: they are compared and shown, and become neither file names nor markup here.
+
+mod check;
+mod library;
+mod record;
+mod reference;
+
+pub use check::{
+    CheckedReference, DifferingField, RetractionStatus, UncheckedReason, WorkField, WorkState,
+    Works, WorksReport,
+};
+pub use record::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
+pub use reference::{Reference, ReferenceKind};

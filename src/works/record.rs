@@ -1,0 +1,176 @@
+//! A work as a file of works records it.
+
+use serde::{Deserialize, Serialize};
+
+use super::reference::ReferenceKind;
+
+/// Who made a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WorkSource {
+    /// Crossref, the registry of the DOIs of most publishers.
+    Crossref,
+    /// OpenAlex.
+    Openalex,
+    /// Semantic Scholar.
+    SemanticScholar,
+    /// The metadata of arXiv.
+    Arxiv,
+    /// A library of the user's, in BibTeX, CSL-JSON or RIS.
+    Library,
+}
+
+impl WorkSource {
+    /// Every source.
+    pub const ALL: [Self; 5] = [
+        Self::Crossref,
+        Self::Openalex,
+        Self::SemanticScholar,
+        Self::Arxiv,
+        Self::Library,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crossref => "crossref",
+            Self::Openalex => "openalex",
+            Self::SemanticScholar => "semantic_scholar",
+            Self::Arxiv => "arxiv",
+            Self::Library => "library",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.name() == name)
+    }
+
+    /// Whether the source is meant to hold works of this kind, so that one that is missing says something.
+    ///
+    /// Books, web pages and software are in every source by chance. Crossref does not have the preprints of arXiv, whose
+    /// DOIs are DataCite's. A library holds what its user put in; whoever names it as a source of works says that it covers
+    /// what is looked up.
+    pub fn covers(self, kind: ReferenceKind) -> bool {
+        match kind {
+            ReferenceKind::Article | ReferenceKind::Other => self != Self::Arxiv,
+            ReferenceKind::Preprint => self != Self::Crossref,
+            ReferenceKind::Book | ReferenceKind::Web | ReferenceKind::Software => false,
+        }
+    }
+}
+
+/// The name of an author.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PersonName {
+    /// The family name; of a group, all of its name.
+    pub family: String,
+    /// Given names or initials; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub given: String,
+}
+
+/// A work in a file of works.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WorkRecord {
+    /// Who recorded it.
+    pub source: WorkSource,
+    /// Its identifier in the source: a DOI, `W2741809807`, a corpus id, an arXiv id, the key in a library.
+    pub id: String,
+    /// The title, as it is recorded.
+    pub title: String,
+    /// The subtitle, where the source keeps it apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtitle: Option<String>,
+    /// The authors, in their order.
+    #[serde(default)]
+    pub authors: Vec<PersonName>,
+    /// The year of publication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<i32>,
+    /// Journal, proceedings or server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub venue: Option<String>,
+    /// The DOI in lower case, without `https://doi.org/`. A DOI that arXiv gave is in `arxiv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doi: Option<String>,
+    /// The arXiv id without its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arxiv: Option<String>,
+    /// The id in PubMed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pmid: Option<String>,
+    /// Whether this is a preprint, whose year may be two before that of the published work.
+    #[serde(default)]
+    pub is_preprint: bool,
+    /// A retraction or another notice that the source records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retraction: Option<Retraction>,
+}
+
+impl WorkRecord {
+    /// An empty record of a source.
+    pub(super) fn new(source: WorkSource) -> Self {
+        Self {
+            source,
+            id: String::new(),
+            title: String::new(),
+            subtitle: None,
+            authors: Vec::new(),
+            year: None,
+            venue: None,
+            doi: None,
+            arxiv: None,
+            pmid: None,
+            is_preprint: false,
+            retraction: None,
+        }
+    }
+}
+
+/// What a notice says about a work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetractionKind {
+    /// Retracted or withdrawn.
+    Retracted,
+    /// An expression of concern.
+    Concern,
+    /// Corrected.
+    Corrected,
+    /// Retracted once, and reinstated.
+    Reinstated,
+}
+
+/// A notice about a work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Retraction {
+    /// What the notice says.
+    pub status: RetractionKind,
+    /// Its date, `2021-05-14` or a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// The DOI or PMID of the notice, or its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+    /// Who says so: `retraction_watch`, `crossref`, ..
+    pub source: String,
+    /// Found by the title only: shown, and not counted.
+    #[serde(default)]
+    pub is_possible: bool,
+}
+
+impl Retraction {
+    /// A notice that a source records, without date and DOI.
+    pub(super) fn new(status: RetractionKind, source: &str) -> Self {
+        Self {
+            status,
+            date: None,
+            notice: None,
+            source: source.to_owned(),
+            is_possible: false,
+        }
+    }
+}
