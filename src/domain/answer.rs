@@ -7,7 +7,9 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, Report, SystemName, TestCase, UnscoredKind, UnscoredReason};
+use super::{
+    CaseId, CitedWork, Digest, Report, SystemName, TestCase, UnscoredKind, UnscoredReason,
+};
 use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
@@ -36,6 +38,9 @@ pub struct Answer {
     /// A reference answer that illustrates grade 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_answer: Option<Arc<str>>,
+    /// The works that it cites, looked up in files of works before the run; `None` without such files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub works: Option<Arc<Vec<CitedWork>>>,
     /// There is no answer: its text is null. Nothing is asked about it, and no score is 0 because of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
@@ -56,6 +61,7 @@ impl Answer {
             prediction: None,
             report: None,
             reference_answer: None,
+            works: None,
             is_missing: false,
             line: 0,
         }

@@ -7,6 +7,7 @@
 mod answer;
 mod aspect;
 mod blind_texts;
+mod checked_reference;
 mod citations;
 mod criteria;
 mod draw;
@@ -19,6 +20,7 @@ mod model_end;
 mod note;
 pub(crate) mod python_json;
 mod rater;
+mod reference;
 mod report;
 mod role;
 mod rubric;
@@ -28,10 +30,15 @@ mod scorer_id;
 mod test_case;
 mod time_span;
 mod verdict;
+mod work;
 
 pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use blind_texts::{BlindAnswer, BlindCitation, BlindSource, BlindTask, BlindTexts};
+pub use checked_reference::{
+    CheckedReference, CitedWork, DifferingField, RetractionStatus, UncheckedReason, WorkField,
+    WorkState,
+};
 pub(crate) use citations::citations;
 pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
@@ -53,6 +60,7 @@ pub(crate) use model_end::today;
 pub use model_end::{EndStage, EndingModel, ModelEnd};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
+pub use reference::{Reference, ReferenceKind};
 pub use report::{CitationGroup, Report, ReportFault, ShownCitation, ShownText};
 pub use role::Role;
 pub use rubric::{Criterion, Rubric, RubricParts};
@@ -70,3 +78,4 @@ pub use verdict::{
     AnswerPreference, Attribution, CitedClaim, CitedStatement, ClaimShares, ClaimSupport, Judgment,
     Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
 };
+pub use work::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};

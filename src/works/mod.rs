@@ -10,12 +10,10 @@
 
 mod check;
 mod library;
-mod record;
-mod reference;
 
-pub use check::{
-    CheckedReference, DifferingField, RetractionStatus, UncheckedReason, WorkField, WorkState,
-    Works, WorksReport,
+pub use crate::domain::{
+    CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, Retraction,
+    RetractionKind, RetractionStatus, UncheckedReason, WorkField, WorkRecord, WorkSource,
+    WorkState,
 };
-pub use record::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
-pub use reference::{Reference, ReferenceKind};
+pub use check::{Works, WorksReport};

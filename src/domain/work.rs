@@ -42,7 +42,7 @@ impl WorkSource {
         }
     }
 
-    pub(super) fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|source| source.name() == name)
     }
 
@@ -71,7 +71,7 @@ pub struct PersonName {
 }
 
 /// A work in a file of works.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorkRecord {
     /// Who recorded it.
@@ -111,7 +111,7 @@ pub struct WorkRecord {
 
 impl WorkRecord {
     /// An empty record of a source.
-    pub(super) fn new(source: WorkSource) -> Self {
+    pub(crate) fn new(source: WorkSource) -> Self {
         Self {
             source,
             id: String::new(),
@@ -144,7 +144,7 @@ pub enum RetractionKind {
 }
 
 /// A notice about a work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Retraction {
     /// What the notice says.
@@ -158,19 +158,23 @@ pub struct Retraction {
     /// Who says so: `retraction_watch`, `crossref`, ..
     pub source: String,
     /// Found by the title only: shown, and not counted.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_possible: bool,
+    /// The notices before this one, the latest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Retraction>,
 }
 
 impl Retraction {
     /// A notice that a source records, without date and DOI.
-    pub(super) fn new(status: RetractionKind, source: &str) -> Self {
+    pub(crate) fn new(status: RetractionKind, source: &str) -> Self {
         Self {
             status,
             date: None,
             notice: None,
             source: source.to_owned(),
             is_possible: false,
+            earlier: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::PersonName;
+use super::work::PersonName;
 use crate::text::addresses::work_key;
 
 /// What kind of work a reference cites.
@@ -27,7 +27,7 @@ pub enum ReferenceKind {
 }
 
 /// A cited work: fields, or a text that is not parsed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Reference {
     /// The key in its library, or the marker in its answer.
