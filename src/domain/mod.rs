@@ -60,7 +60,7 @@ pub(crate) use model_end::today;
 pub use model_end::{EndStage, EndingModel, ModelEnd};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
-pub use reference::{Reference, ReferenceKind};
+pub use reference::{PersonName, Reference, ReferenceKind};
 pub use report::{CitationGroup, Report, ReportFault, ShownCitation, ShownText};
 pub use role::Role;
 pub use rubric::{Criterion, Rubric, RubricParts};
@@ -78,4 +78,4 @@ pub use verdict::{
     AnswerPreference, Attribution, CitedClaim, CitedStatement, ClaimShares, ClaimSupport, Judgment,
     Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
 };
-pub use work::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
+pub use work::{Retraction, RetractionKind, WorkRecord, WorkSource};

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::work::PersonName;
 use crate::text::addresses::work_key;
 
 /// What kind of work a reference cites.
@@ -24,6 +23,16 @@ pub enum ReferenceKind {
     /// Another kind, or none stated: looked up as an article.
     #[default]
     Other,
+}
+
+/// The name of an author.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PersonName {
+    /// The family name; of a group, all of its name.
+    pub family: String,
+    /// Given names or initials; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub given: String,
 }
 
 /// A cited work: fields, or a text that is not parsed.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reference::ReferenceKind;
+use super::reference::{PersonName, ReferenceKind};
 
 /// Who made a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,16 +58,6 @@ impl WorkSource {
             ReferenceKind::Book | ReferenceKind::Web | ReferenceKind::Software => false,
         }
     }
-}
-
-/// The name of an author.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PersonName {
-    /// The family name; of a group, all of its name.
-    pub family: String,
-    /// Given names or initials; may be empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub given: String,
 }
 
 /// A work in a file of works.
