@@ -10,6 +10,7 @@
 
 mod check;
 mod library;
+mod retractions;
 
 pub use crate::domain::{
     CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, Retraction,
@@ -17,3 +18,4 @@ pub use crate::domain::{
     WorkState,
 };
 pub use check::{Works, WorksReport};
+pub use retractions::Retractions;
