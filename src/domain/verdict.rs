@@ -104,6 +104,8 @@ pub enum Verdict {
     Statements(Arc<[CitedStatement]>),
     /// One verdict for each statement of the call, in order.
     Support(Arc<[StatementSupport]>),
+    /// The places of the statements that stay when those that say the same are left out, from 0.
+    Kept(Arc<[usize]>),
 }
 
 impl Verdict {
@@ -117,6 +119,7 @@ impl Verdict {
             Self::Claims(shares) => Some(shares.citations),
             Self::Irrelevant(texts) => Some(texts.len() as f64),
             Self::Statements(statements) => Some(statements.len() as f64),
+            Self::Kept(places) => Some(places.len() as f64),
             Self::Support(of_one) => of_one.first()?.verdict.number(),
             Self::Preference(preference) => Some(preference.value),
             Self::CitedClaims(claims) => {

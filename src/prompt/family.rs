@@ -1,4 +1,4 @@
-//! The prompt families (rubric, aspects, attribution, criteria, cs2), and the hashes of their published texts: the wording
+//! The prompt families (rubric, aspects, attribution, criteria, cs2, pages), and the hashes of their published texts: the wording
 //! itself is not part of this program.
 
 use crate::question::{KINDS, KindInfo};
@@ -39,6 +39,7 @@ impl PromptFamily {
         match self.0 {
             "rubric" | "aspect" | "attribution" => Some("scholarqabench@95e6fc5"),
             "criteria" | "cs2" => Some("astabench@0.5.4"),
+            "pages" => Some("deep_research_bench@214741e"),
             _ => None,
         }
     }
@@ -51,8 +52,9 @@ pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 ///
 /// The texts of `expertise`, `property`, `aspect` and `attribution` reproduce every hash of the reference's recorded
 /// requests. Those requests contain no `evidence` and no `citations` call: these texts come from the same script in its
-/// first repository, multidoc_qa_eval. Those of `criteria`, `precision` and `citation_group` are of astabench 0.5.4.
-const PUBLISHED: [(&str, &str); 19] = [
+/// first repository, multidoc_qa_eval. Those of `criteria`, `precision` and `citation_group` are of astabench 0.5.4. Those of
+/// `statements`, `deduplicate` and `support` reproduce every hash of a whole prompt that FACT's scripts sent.
+const PUBLISHED: [(&str, &str); 25] = [
     (
         "expertise criterion",
         "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776",
@@ -128,6 +130,30 @@ const PUBLISHED: [(&str, &str); 19] = [
     (
         "citation_group user",
         "e7659c60f49cb762c8179f4dfb98501c1b351bc4b1574be4d5d12056bfe36051",
+    ),
+    (
+        "deduplicate chinese",
+        "70f7859888243608b772d11ff478cd36dff350d5acc87731ae5fb78427cc947a",
+    ),
+    (
+        "deduplicate user",
+        "512f48b6af706ab5d7ff8a678bc80a7c4f42d3d51d2146f6bb69a51a666efdf3",
+    ),
+    (
+        "statements chinese",
+        "abc479540e6f27c8019dbf85420937205bb9ea06673904af9fc6114f396c230e",
+    ),
+    (
+        "statements user",
+        "503d20121e341dfcf5a0d745c301329573ab8e2f43b9262dd351589309de1c27",
+    ),
+    (
+        "support chinese",
+        "8098ca15ad8a7bfb4c62fb255654dec672fdbba4da991f65cfbb744c530512e8",
+    ),
+    (
+        "support user",
+        "5af3405d53eb0bbda1850a27d4d2132eeb60315e4c1805e0b04e474dfc5f41bf",
     ),
 ];
 

@@ -1,5 +1,5 @@
-//! Imports prompt sets from the user's own copies: of ScholarQABench a checkout; of astabench, for ScholarQA-CS2, a wheel,
-//! the installed package or a checkout.
+//! Imports prompt sets from the user's own copies: of ScholarQABench, and of DeepResearch Bench for FACT, a checkout; of
+//! astabench, for ScholarQA-CS2, a wheel, the installed package or a checkout.
 //!
 //! Sources are string literals of Python scripts, located by function and name. What is not wording, such as names of files
 //! and schemas, is in manifests with placeholders (`rubrics/*/*bench.toml`).
@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::python::{ScriptPosition, normalized};
-use super::set::PromptSet;
+use super::set::{Family, PromptSet};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{for_each_member, read_bytes, read_small_text};
+use crate::question::STATEMENTS;
 
 /// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
 const SCRIPTS: [(&str, &str); 3] = [
@@ -40,9 +41,13 @@ const CS2_MODULES: [&str; 4] = [
     "pydantic_models.py",
 ];
 
+const FACT_MANIFEST: &str = include_str!("../../rubrics/pages/deepresearchbench.toml");
+/// The scripts of FACT, in the directory `utils` of DeepResearch Bench.
+const FACT_SCRIPTS: [&str; 3] = ["extract.py", "deduplicate.py", "validate.py"];
+
 /// The script, the place in it, the name of the file for the text or of a placeholder in the manifest, and whether it is a
 /// text for `str.format`.
-const LITERALS: [(&str, &str, &str, bool); 19] = [
+const LITERALS: [(&str, &str, &str, bool); 25] = [
     (
         "scholarqacs_rubric.py",
         "def score_output/_score_property()/''",
@@ -157,6 +162,42 @@ const LITERALS: [(&str, &str, &str, bool); 19] = [
         "NO_DESCRIPTION",
         false,
     ),
+    (
+        "extract.py",
+        "prompt_template_en",
+        "statements.user.txt",
+        true,
+    ),
+    (
+        "extract.py",
+        "prompt_template",
+        "statements.chinese.txt",
+        true,
+    ),
+    (
+        "deduplicate.py",
+        "prompt_template_en",
+        "deduplicate.user.txt",
+        true,
+    ),
+    (
+        "deduplicate.py",
+        "prompt_template",
+        "deduplicate.chinese.txt",
+        true,
+    ),
+    (
+        "validate.py",
+        "prompt_template_en",
+        "support.user.txt",
+        true,
+    ),
+    (
+        "validate.py",
+        "prompt_template",
+        "support.chinese.txt",
+        true,
+    ),
 ];
 
 /// A set in the making.
@@ -188,6 +229,26 @@ impl Import {
         }
         Ok(())
     }
+
+    /// The set, with the commit of the checkout if `.git` names it, and the fingerprint of the family that it is about.
+    fn compile_with_commit(
+        self,
+        checkout: &Path,
+        family: impl Fn(&PromptSet) -> Option<&Family>,
+    ) -> Result<PromptSet> {
+        // Compiled twice: the fingerprint that the manifest records is only known of a compiled
+        // set.
+        let set = PromptSet::compile(self.manifest.clone(), self.files, checkout)?;
+        let Some((commit, family)) = head_commit(checkout).zip(family(&set)) else {
+            return Ok(set);
+        };
+        let fingerprint = family.fingerprint();
+        let manifest = format!(
+            "{}\n[imported]\ncommit = \"{commit}\"\nfingerprint = \"{fingerprint}\"\n",
+            self.manifest
+        );
+        PromptSet::compile(manifest, set.files, checkout)
+    }
 }
 
 impl PromptSet {
@@ -213,21 +274,30 @@ impl PromptSet {
                     .into());
             }
         }
-        let Import {
-            mut manifest,
-            files,
-        } = import;
-        // Compiled twice: the fingerprint that the manifest records is only known of a compiled
-        // set.
-        let set = Self::compile(manifest.clone(), files, checkout)?;
-        let Some(commit) = head_commit(checkout) else {
-            return Ok(set);
+        import.compile_with_commit(checkout, |set| set.families().first())
+    }
+
+    /// Imports the published wording of FACT from a checkout of DeepResearch Bench: the family pages, in English and Chinese.
+    /// The set is verbatim. The manifest keeps the checkout's commit if `.git` names it.
+    ///
+    /// # Errors
+    /// A missing script, or an unexpected one: with file, line and what was expected.
+    pub fn import_fact(checkout: &Path) -> Result<Self> {
+        let mut import = Import {
+            manifest: FACT_MANIFEST.to_owned(),
+            ..Import::default()
         };
-        let fingerprint = set.families()[0].fingerprint();
-        manifest.push_str(&format!(
-            "\n[imported]\ncommit = \"{commit}\"\nfingerprint = \"{fingerprint}\"\n"
-        ));
-        Self::compile(manifest, set.files, checkout)
+        for script in FACT_SCRIPTS {
+            let path = checkout.join("utils").join(script);
+            if !path.is_file() {
+                let fault = InputFault::new(checkout, format!("has no utils/{script}"));
+                return Err(fault
+                    .hint("name the top directory of a checkout of deep_research_bench")
+                    .into());
+            }
+            import.read(&path, &read_small_text(&path)?.0)?;
+        }
+        import.compile_with_commit(checkout, |set| set.family(&STATEMENTS))
     }
 
     /// Imports the published wording of ScholarQA-CS2: the families criteria (for ingredients) and cs2. The set is

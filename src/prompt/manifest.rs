@@ -137,10 +137,14 @@ impl PromptManifest {
         };
         let mut tasks = Vec::new();
         for part in info.parts {
+            let user = table.user_files(part);
+            if user.is_empty() && info.optional_parts.contains(part) {
+                continue;
+            }
             tasks.push(NamedTask {
                 info,
                 part,
-                user: table.user_files(part),
+                user,
                 table: table.clone(),
             });
         }

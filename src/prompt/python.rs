@@ -9,7 +9,7 @@ use super::template::{escape, variable};
 use crate::error::{Error, InputFault, Result};
 
 /// Names that differ between the scripts and our templates; attribution's document is `output`.
-const RENAMED: [(&str, &str); 9] = [
+const RENAMED: [(&str, &str); 11] = [
     ("prop", "criterion"),
     ("len(evidence)", "snippet_count"),
     ("output", "document"),
@@ -19,6 +19,8 @@ const RENAMED: [(&str, &str); 9] = [
     ("i", "number"),
     ("x.criterion", "criterion"),
     ("cexamples[i-1]", "examples"),
+    ("report_text", "response"),
+    ("reference", "page"),
 ];
 /// Fields without a name, in order: those of the prompt about a citation group.
 const POSITIONAL: [&str; 2] = ["response", "citations"];

@@ -260,8 +260,8 @@ impl Family {
         hasher.finalize().into()
     }
 
-    /// The family's name in reports: `scholareval@<8 hex digits>` for the built-in prompts, `scholarqabench@95e6fc5`
-    /// or `astabench@0.5.4` for the published wording, else `custom@<8 hex digits>`.
+    /// The family's name in reports: `scholareval@<8 hex digits>` for the built-in prompts, `scholarqabench@95e6fc5`,
+    /// `astabench@0.5.4` or `deep_research_bench@214741e` for the published wording, else `custom@<8 hex digits>`.
     pub fn label(&self) -> String {
         if let Some(label) = self.id.published_label().filter(|_| self.is_published()) {
             return label.to_owned();

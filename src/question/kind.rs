@@ -31,6 +31,8 @@ pub struct KindInfo {
     pub family: &'static str,
     /// The forms of its user message; a question says by [`Question::part`](super::Question::part) which one it needs.
     pub parts: &'static [&'static str],
+    /// Those of the forms that a prompt set may leave out: questions that need one of these then have the first form.
+    pub optional_parts: &'static [&'static str],
     /// Variables of its templates.
     pub variables: &'static [Variable],
     /// Whether its prompts may have a file of a criterion: a fixed one, or the template of one in a list.
@@ -47,6 +49,12 @@ pub struct KindInfo {
     /// The user message of a kind that no prompt set has, because it is defined outside this crate.
     pub template: Option<&'static str>,
 }
+
+/// The user message about a report in Chinese, for prompts that have one: those of DeepResearch Bench do.
+pub(super) const CHINESE: &str = "chinese";
+
+/// The forms of the user message of the kinds about pages: in English, and in Chinese.
+pub(super) const PAGES_PARTS: &[&str] = &["user", CHINESE];
 
 /// The form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +74,7 @@ impl KindInfo {
         name: "",
         family: "",
         parts: &["user"],
+        optional_parts: &[],
         variables: &[],
         has_criterion_file: false,
         has_title_marker: false,

@@ -11,6 +11,7 @@ use super::attribution::ATTRIBUTION;
 use super::citation_group::CITATION_GROUP;
 use super::citations::CITATIONS;
 use super::criteria::CRITERIA;
+use super::deduplicate::DEDUPLICATE;
 use super::evidence::EVIDENCE;
 use super::expertise::EXPERTISE;
 use super::kind::KindInfo;
@@ -21,7 +22,7 @@ use super::statements::STATEMENTS;
 use super::support::SUPPORT;
 
 /// The kinds of this crate, in documentation order. Kinds of one prompt family follow each other.
-pub static KINDS: [&KindInfo; 12] = [
+pub static KINDS: [&KindInfo; 13] = [
     &EXPERTISE,
     &PROPERTY,
     &EVIDENCE,
@@ -34,6 +35,7 @@ pub static KINDS: [&KindInfo; 12] = [
     &PAIR,
     &STATEMENTS,
     &SUPPORT,
+    &DEDUPLICATE,
 ];
 
 impl KindInfo {

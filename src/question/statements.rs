@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::fact::{self, FactExtraction, PythonException};
 use super::interface::Question;
-use super::kind::KindInfo;
+use super::kind::{CHINESE, KindInfo, PAGES_PARTS};
 use super::merging::{Sample, merge_lists};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
-use crate::domain::{CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
+use crate::domain::{
+    CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict, text_of,
+};
 use crate::text::addresses::addresses_in;
 use crate::text::sentences::simple_sentences;
 
@@ -19,6 +22,8 @@ use crate::text::sentences::simple_sentences;
 pub static STATEMENTS: KindInfo = KindInfo {
     name: "statements",
     family: "pages",
+    parts: PAGES_PARTS,
+    optional_parts: &[CHINESE],
     variables: &[Variable::hostile("response").shared()],
     // The reply is as long as the report; a cut one is asked again by halves.
     reply_limit: Some(16_000),
@@ -65,7 +70,11 @@ impl Question for CitedStatements {
     }
 
     /// Reads the statements; one without text, or with addresses that are not texts, makes the reply unreadable.
-    fn read(&self, reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if mode == Mode::Compat {
+            let statements = as_reference(&reply.content)?;
+            return Ok(Reading::new(Verdict::Statements(statements.into())));
+        }
         let object = reading::object(reply)?;
         let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
         let statements: Result<Vec<CitedStatement>, String> = list.iter().map(statement).collect();
@@ -116,6 +125,37 @@ fn statement(entry: &Value) -> Result<CitedStatement, String> {
     })
 }
 
+/// The statements as the reference reads them, each with one address. It reads a reply several times and never asks again.
+fn as_reference(reply: &str) -> Result<Vec<CitedStatement>, Unreadable> {
+    let citations = match fact::extraction(reply) {
+        FactExtraction::Citations(citations) => citations,
+        FactExtraction::Failed => return Err(left_out("extraction failed")),
+        FactExtraction::NotWritten => {
+            return Err(left_out("the reference script cannot read the reply"));
+        }
+    };
+    let mut statements: Vec<CitedStatement> = Vec::new();
+    for citation in &citations {
+        let url = citation.get("url").map(fact::address).ok_or_else(|| {
+            let raised = PythonException::key("url");
+            Unreadable::exception(format!("the reference script ends with {raised}"))
+        })?;
+        statements.push(CitedStatement {
+            text: text_of(&citation["fact"]),
+            urls: vec![url],
+        });
+    }
+    Ok(statements)
+}
+
+/// A reply after which the report is in no later file of the reference.
+fn left_out(what: &str) -> Unreadable {
+    Unreadable {
+        ask_again: false,
+        ..Unreadable::new(what)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +178,33 @@ mod tests {
         assert_eq!(statements[0].urls, ["https://example.org/a", "b"]);
         assert!(statements[1].urls.is_empty());
         assert!(read(r#"{"statements": []}"#).unwrap().is_empty());
+    }
+
+    #[test]
+    fn compat_reads_a_list_of_citations_and_never_asks_again() {
+        let read = |reply: &str| {
+            let question = CitedStatements { report: "r".into() };
+            question.parse(&JudgeReply::of_text(reply), Mode::Compat)
+        };
+        let reply = r#"[{"fact": "[Ice](u) shrinks", "url": null}, {"fact": "x", "url": ""}]"#;
+        let reading = read(reply).unwrap();
+        let expected = [("[Ice] shrinks", "null"), ("x", "")];
+        let expected = expected.map(|(text, url)| CitedStatement {
+            text: text.to_owned(),
+            urls: vec![url.to_owned()],
+        });
+        assert_eq!(reading.verdict, Verdict::Statements(expected.into()));
+        let unreadable = read("").unwrap_err();
+        assert_eq!(
+            (unreadable.what.as_str(), unreadable.ask_again),
+            ("extraction failed", false)
+        );
+        assert!(
+            read(r#"[{"fact": "x"}]"#)
+                .unwrap_err()
+                .what
+                .ends_with("KeyError: 'url'")
+        );
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::deduplicate::numbered;
+use super::fact;
 use super::interface::Question;
-use super::kind::KindInfo;
+use super::kind::{CHINESE, KindInfo, PAGES_PARTS};
 use super::merging::{Sample, merge_readable, values_needed};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Variable};
@@ -20,6 +22,8 @@ use crate::domain::{
 pub static SUPPORT: KindInfo = KindInfo {
     name: "support",
     family: "pages",
+    parts: PAGES_PARTS,
+    optional_parts: &[CHINESE],
     variables: &[
         Variable::hostile("page").shared(),
         Variable::hostile("statements"),
@@ -98,7 +102,11 @@ impl Question for PageSupport {
 
     /// Reads the verdicts. A statement that has none, or several, is left open: it is asked alone. A number beyond the list
     /// says that the judge counted otherwise, and no verdict of that reply counts.
-    fn read(&self, reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if mode == Mode::Compat {
+            let verdicts = as_reference(&reply.content, self.statements.len())?;
+            return Ok(Reading::new(Verdict::Support(verdicts.into())));
+        }
         let object = reading::object(reply)?;
         let count = self.statements.len();
         if object.get("has_content") == Some(&Value::Bool(false)) {
@@ -178,11 +186,8 @@ impl Question for PageSupport {
 impl PageSupport {
     /// The statements with their numbers, from 1, a line each.
     fn numbered_statements(&self, insert: &Insert<'_>) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        for (number, statement) in (1..).zip(&*self.statements) {
-            lines.push(format!("{number}. {}", insert.on_one_line(&statement.text)));
-        }
-        lines.join("\n")
+        let texts = self.statements.iter().map(|one| Arc::clone(&one.text));
+        numbered(&texts.collect::<Vec<_>>(), insert)
     }
 }
 
@@ -213,6 +218,29 @@ fn support(entry: &Value) -> StatementSupport {
         verdict,
         feedback: reading::feedback(entry),
     }
+}
+
+/// The verdicts as the reference counts them, in the order of the reply: it checks how many there are and nothing else, and
+/// asks again if that differs.
+fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unreadable> {
+    let verdicts = fact::validation(reply, count).map_err(|message| {
+        let what = "the reference script cannot use the reply";
+        if message.is_empty() {
+            return Unreadable::new(format!(
+                "{what}: not one verdict for each of {count} statements"
+            ));
+        }
+        Unreadable::new(format!("{what}: {message}"))
+    })?;
+    let mut supports: Vec<StatementSupport> = Vec::new();
+    for verdict in &verdicts {
+        let label = verdict.get("result").ok_or_else(|| {
+            let raised = fact::PythonException::key("result");
+            Unreadable::exception(format!("the reference script ends with {raised}"))
+        })?;
+        supports.push(StatementSupport::of(fact::counted_as(label)));
+    }
+    Ok(supports)
 }
 
 /// The verdicts of one statement in its samples.
@@ -316,6 +344,22 @@ mod tests {
         ] {
             assert!(read(reply).unwrap_err().contains(what), "{reply}");
         }
+    }
+
+    #[test]
+    fn compat_counts_every_label_but_two_as_unsupported_and_checks_no_number() {
+        let read = |reply: &str| {
+            let reading = question().parse(&JudgeReply::of_text(reply), Mode::Compat);
+            reading.map(|reading| reading.verdict)
+        };
+        let reply = r#"[{"idx": 9, "result": "Supported"}, {"idx": 9, "result": "unknown"}]"#;
+        let expected = [PageVerdict::Unsupported, PageVerdict::NoContent];
+        let expected = expected.map(StatementSupport::of);
+        assert_eq!(read(reply), Ok(Verdict::Support(expected.into())));
+        let unreadable = read(r#"[{"idx": 1, "result": "supported"}]"#).unwrap_err();
+        assert!(unreadable.ask_again && unreadable.what.ends_with("each of 2 statements"));
+        let raised = read(r#"[{"idx": 1}, {"idx": 2}]"#).unwrap_err();
+        assert!(!raised.ask_again && raised.what.ends_with("KeyError: 'result'"));
     }
 
     #[test]

@@ -51,6 +51,7 @@ mod plot;
 mod probe;
 mod prompts;
 mod prompts_cs2;
+mod prompts_fact;
 mod prompts_graded;
 mod prompts_injection;
 mod python_options;

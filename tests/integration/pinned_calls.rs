@@ -18,9 +18,9 @@ use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
 use scholareval::prompt::PromptSet;
 use scholareval::question::{
-    AspectGrade, BetterAnswer, Citations, CitedStatements, CriteriaLevels, Expertise,
-    IrrelevantParagraphs, JudgeCall, KINDS, NamedStatement, PageSupport, PairForm, Property,
-    Question, SectionCitations, SnippetEvidence, SourceSupport,
+    AspectGrade, BetterAnswer, Citations, CitedStatements, CriteriaLevels, DistinctStatements,
+    Expertise, IrrelevantParagraphs, JudgeCall, KINDS, NamedStatement, PageSupport, PairForm,
+    Property, Question, SectionCitations, SnippetEvidence, SourceSupport,
 };
 use scholareval::record::call_id;
 
@@ -174,6 +174,13 @@ fn questions() -> Vec<Named<Arc<dyn Question>>> {
             }),
         ),
         ("support", support()),
+        (
+            "deduplicate",
+            Arc::new(DistinctStatements::new(vec![
+                "Short waves scatter\nmore.".into(),
+                "Short waves scatter more.".into(),
+            ])),
+        ),
     ]
 }
 

@@ -221,7 +221,7 @@ fn judge_of_everything() -> Behaviour {
         .when(has("rubric"), grade)
 }
 
-/// A clone as the documents expect it: the sample data, the examples, and checkouts of the scripts of two benchmarks.
+/// A clone as the documents expect it: the sample data, the examples, and checkouts of the scripts of three benchmarks.
 fn clone_for_documents() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, place) in [
@@ -229,6 +229,10 @@ fn clone_for_documents() -> TempDir {
         ("examples", "examples"),
         ("tests/fixtures/prompts/checkout", "ScholarQABench"),
         ("tests/fixtures/prompts/asta-bench", "asta-bench"),
+        (
+            "tests/fixtures/prompts/deep_research_bench",
+            "deep_research_bench",
+        ),
     ] {
         std::os::unix::fs::symlink(root().join(name), dir.path().join(place)).unwrap();
     }

@@ -310,13 +310,14 @@ pub enum PromptsCommand {
         /// Directory to create
         dir: PathBuf,
     },
-    /// Build a set of the published wording from your own ScholarQABench checkout, or your own astabench
+    /// Build a set of the published wording from your own copy of ScholarQABench, astabench or DeepResearch Bench
     Import {
         /// The checkout; with --family cs2 a wheel of astabench, its installed package or a checkout of asta-bench
         #[arg(value_name = "PATH")]
         source: PathBuf,
-        /// What to import [default: all families of ScholarQABench]; cs2 is ScholarQA-CS2, its ingredients included
-        #[arg(long, value_parser = ["cs2"])]
+        /// What to import [default: all families of ScholarQABench]; cs2 is ScholarQA-CS2, its ingredients included; fact is
+        /// FACT of DeepResearch Bench
+        #[arg(long, value_parser = ["cs2", "fact"])]
         family: Option<String>,
         /// Directory to create
         #[arg(long, short, value_name = "DIR")]

@@ -17,18 +17,22 @@ pub(super) fn run(command: &PromptsCommand) -> Result<()> {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
         PromptsCommand::Import {
             source,
-            family: None,
+            family,
             out,
-        } => written(&PromptSet::import(source)?, out)?,
-        PromptsCommand::Import {
-            source,
-            family: Some(_),
-            out,
-        } => written(&PromptSet::import_cs2(source)?, out)?,
+        } => written(&imported(source, family.as_deref())?, out)?,
         PromptsCommand::Show { prompts: Some(dir) } => summary(&PromptSet::load(dir)?),
         PromptsCommand::Show { prompts: None } => summary(&PromptSet::builtin()),
     };
     write_stdout(text.as_bytes())
+}
+
+/// The published wording of a family, or of all of ScholarQABench.
+fn imported(source: &Path, family: Option<&str>) -> Result<PromptSet> {
+    match family {
+        Some("fact") => PromptSet::import_fact(source),
+        Some(_) => PromptSet::import_cs2(source),
+        None => PromptSet::import(source),
+    }
 }
 
 /// Writes the set into a directory; returns how to use it.

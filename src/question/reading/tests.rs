@@ -242,7 +242,8 @@ proptest! {
                     Verdict::Points(points) => (0.0..=10.0).contains(&points),
                     Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
                     Verdict::Attribution(_) | Verdict::Criteria(_) | Verdict::Irrelevant(_)
-                    | Verdict::CitedClaims(_) | Verdict::Statements(_) | Verdict::Support(_) => true,
+                    | Verdict::CitedClaims(_) | Verdict::Statements(_) | Verdict::Support(_)
+                    | Verdict::Kept(_) => true,
                     Verdict::Count(count) => count >= 0.0 && count.is_finite(),
                     Verdict::Preference(preference) => (0.0..=1.0).contains(&preference.value),
                     Verdict::Claims(shares) => {
