@@ -231,6 +231,22 @@ pub enum PageVerdict {
 }
 
 impl PageVerdict {
+    /// The verdict that a label names, whatever its case. `unknown` is what a judge says in the words of FACT about a page
+    /// without content.
+    pub fn named(label: &str) -> Self {
+        match label
+            .trim()
+            .to_lowercase()
+            .replace(['_', '-'], " ")
+            .as_str()
+        {
+            "supported" => Self::Supported,
+            "unsupported" | "not supported" => Self::Unsupported,
+            "unknown" => Self::NoContent,
+            _ => Self::Unreadable,
+        }
+    }
+
     /// 1 for support, 0 for none; `None` without a judgment.
     pub fn number(self) -> Option<f64> {
         match self {

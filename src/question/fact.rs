@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use crate::domain::python_json::{self, PythonJsonFault, is_truthy};
-use crate::domain::{PageVerdict, text_of};
+use crate::domain::{CitedStatement, JudgeReply, PageVerdict, after_thinking, text_of};
 use crate::text::markdown_links::without_addresses;
 
 /// How often the extraction reads one reply. Each time it changes the text again, so that a later time may succeed.
@@ -233,12 +233,17 @@ fn citations(text: &str) -> Option<Vec<Value>> {
 /// The text of a page as a judge gets it: title, description and content, or the error of the last attempt to get them.
 pub(crate) fn url_content(scraped: &Value) -> String {
     if let Some(error) = scraped.get("error") {
-        return format!("scrape failed: {}", python_text(error));
+        return failed_content(&python_text(error));
     }
     let part = |name: &str| scraped.get(name).map(python_text).unwrap_or_default();
     let title = part("title");
     let description = part("description");
     format!("{title}\n\n{description}\n\n{}", part("content"))
+}
+
+/// The text of a page that could not be fetched.
+pub(crate) fn failed_content(error: &str) -> String {
+    format!("scrape failed: {error}")
 }
 
 /// Whether the scripts ask about a report: it has an id that counts as true, and its language is one of their two.
@@ -276,6 +281,48 @@ fn python_text(value: &Value) -> String {
         Value::Bool(false) => "False".to_owned(),
         other => text_of(other),
     }
+}
+
+/// The list that a reply is, whatever stands around it, where a judge was asked in the words of the scripts and its reply is
+/// read by our rules; `None` for other replies.
+pub(super) fn list_in(reply: &JudgeReply) -> Option<Vec<Value>> {
+    let text = after_thinking(&reply.content).ok()?;
+    let start = text.find(['[', '{'])?;
+    let list = text.get(start..=text.rfind(']')?)?;
+    // An object with a list in it has the form that our prompts ask for.
+    if reply.is_cut() || !list.starts_with('[') {
+        return None;
+    }
+    match python_json::parse(list) {
+        Ok(Value::Array(list)) => Some(list),
+        _ => None,
+    }
+}
+
+/// A citation of a list as a statement, by our rules.
+///
+/// # Errors
+/// Without a text as `fact`, or with something else than a text as `url`.
+pub(super) fn statement(citation: &Value) -> Result<CitedStatement, String> {
+    let fact = citation
+        .get("fact")
+        .filter(|fact| python_type(fact) == "str");
+    let text = fact.and_then(Value::as_str).map(str::trim);
+    let text = text
+        .filter(|text| !text.is_empty())
+        .ok_or("a statement has no text")?;
+    let url = match citation.get("url") {
+        None | Some(Value::Null) => "",
+        Some(url) => url.as_str().ok_or("an address is not a text")?.trim(),
+    };
+    Ok(CitedStatement {
+        text: without_addresses(text),
+        urls: if url.is_empty() {
+            Vec::new()
+        } else {
+            vec![url.to_owned()]
+        },
+    })
 }
 
 /// What a label counts as: everything but `supported` and `unknown` as not supported.

@@ -75,9 +75,14 @@ impl Question for CitedStatements {
             let statements = as_reference(&reply.content)?;
             return Ok(Reading::new(Verdict::Statements(statements.into())));
         }
-        let object = reading::object(reply)?;
-        let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
-        let statements: Result<Vec<CitedStatement>, String> = list.iter().map(statement).collect();
+        let statements: Result<Vec<CitedStatement>, String> = match fact::list_in(reply) {
+            Some(list) => list.iter().map(fact::statement).collect(),
+            None => {
+                let object = reading::object(reply)?;
+                let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
+                list.iter().map(statement).collect()
+            }
+        };
         let statements = statements.map_err(Unreadable::new)?;
         Ok(Reading::new(Verdict::Statements(statements.into())))
     }
@@ -178,6 +183,20 @@ mod tests {
         assert_eq!(statements[0].urls, ["https://example.org/a", "b"]);
         assert!(statements[1].urls.is_empty());
         assert!(read(r#"{"statements": []}"#).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_list_in_the_form_of_fact_is_read_by_our_rules() {
+        let list = r#"[{"fact": "[Ice](u) shrinks", "ref_idx": 1, "url": "https://a.example"}, {"fact": "x", "url": ""}]"#;
+        let statements = read(&format!("<think>x</think>{list}")).unwrap();
+        assert_eq!(statements[0].text, "[Ice] shrinks");
+        assert_eq!(statements[0].urls, ["https://a.example"]);
+        assert!(statements[1].urls.is_empty());
+        assert_eq!(
+            read(r#"[{"fact": null, "url": "u"}]"#).unwrap_err(),
+            "a statement has no text"
+        );
+        assert!(read(&format!("{{\"citations\": {list}}}")).is_err());
     }
 
     #[test]

@@ -100,29 +100,44 @@ impl Question for PageSupport {
         ))
     }
 
-    /// Reads the verdicts. A statement that has none, or several, is left open: it is asked alone. A number beyond the list
+    /// Reads the verdicts, in our form or in that of FACT's prompts. A statement that has none, or several, is left open: it is asked alone. A number beyond the list
     /// says that the judge counted otherwise, and no verdict of that reply counts.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         if mode == Mode::Compat {
             let verdicts = as_reference(&reply.content, self.statements.len())?;
             return Ok(Reading::new(Verdict::Support(verdicts.into())));
         }
-        let object = reading::object(reply)?;
         let count = self.statements.len();
-        if object.get("has_content") == Some(&Value::Bool(false)) {
-            let all = vec![StatementSupport::of(PageVerdict::NoContent); count];
-            return Ok(Reading::new(Verdict::Support(all.into())));
-        }
-        let list = list_of(&object, "statements", "").map_err(Unreadable::new)?;
+        let list = match fact::list_in(reply) {
+            Some(list) => list,
+            None => {
+                let object = reading::object(reply)?;
+                if object.get("has_content") == Some(&Value::Bool(false)) {
+                    let all = vec![StatementSupport::of(PageVerdict::NoContent); count];
+                    return Ok(Reading::new(Verdict::Support(all.into())));
+                }
+                // Where a judge is asked for a list, some put it into an object.
+                let key = if object.get("results").is_some() {
+                    "results"
+                } else {
+                    "statements"
+                };
+                list_of(&object, key, "").map_err(Unreadable::new)?.to_vec()
+            }
+        };
         let mut verdicts = vec![StatementSupport::of(PageVerdict::Unreadable); count];
         let mut times = vec![0; count];
-        for entry in list {
+        for entry in &list {
             let place = place(entry, count).map_err(Unreadable::new)?;
             times[place] += 1;
             verdicts[place] = support(entry);
         }
+        // That a page has no content is said of all statements or of none.
+        let is_empty = verdicts
+            .iter()
+            .all(|one| one.verdict == PageVerdict::NoContent);
         for (verdict, times) in verdicts.iter_mut().zip(times) {
-            if times != 1 {
+            if times != 1 || (verdict.verdict == PageVerdict::NoContent && !is_empty) {
                 *verdict = StatementSupport::of(PageVerdict::Unreadable);
             }
         }
@@ -193,7 +208,8 @@ impl PageSupport {
 
 /// The place of the statement that an entry is about.
 fn place(entry: &Value, count: usize) -> Result<usize, String> {
-    let number = entry.get("number").ok_or("a verdict has no number")?;
+    let number = entry.get("number").or_else(|| entry.get("idx"));
+    let number = number.ok_or("a verdict has no number")?;
     let number = number
         .as_u64()
         .or_else(|| number.as_str()?.trim().parse().ok());
@@ -207,15 +223,10 @@ fn place(entry: &Value, count: usize) -> Result<usize, String> {
 }
 
 fn support(entry: &Value) -> StatementSupport {
-    let label = entry.get("verdict").and_then(Value::as_str);
-    let label = label.unwrap_or_default().trim().to_lowercase();
-    let verdict = match label.as_str() {
-        "supported" => PageVerdict::Supported,
-        "unsupported" => PageVerdict::Unsupported,
-        _ => PageVerdict::Unreadable,
-    };
+    let label = entry.get("verdict").or_else(|| entry.get("result"));
+    let label = label.and_then(Value::as_str).unwrap_or_default();
     StatementSupport {
-        verdict,
+        verdict: PageVerdict::named(label),
         feedback: reading::feedback(entry),
     }
 }
@@ -340,7 +351,7 @@ mod tests {
                 r#"{"statements": [{"verdict": "supported"}]}"#,
                 "a verdict has no number",
             ),
-            (r"[]", "no JSON object"),
+            ("no", "no JSON object"),
         ] {
             assert!(read(reply).unwrap_err().contains(what), "{reply}");
         }
@@ -360,6 +371,28 @@ mod tests {
         assert!(unreadable.ask_again && unreadable.what.ends_with("each of 2 statements"));
         let raised = read(r#"[{"idx": 1}, {"idx": 2}]"#).unwrap_err();
         assert!(!raised.ask_again && raised.what.ends_with("KeyError: 'result'"));
+    }
+
+    #[test]
+    fn verdicts_in_the_form_of_fact_are_read_by_our_rules() {
+        let supported = Some(PageVerdict::Supported);
+        let unsupported = Some(PageVerdict::Unsupported);
+        let none = Some(PageVerdict::NoContent);
+        let one = r#"{"idx": 1, "result": "supported"}"#;
+        let two = r#"{"idx": 2, "result": "not_supported"}"#;
+        let both = format!("<think>[</think>```json\n[{one}, {two}]```");
+        assert_eq!(read(&both), Ok(vec![supported, unsupported]));
+        assert_eq!(
+            read(&format!("{{\"results\": [{one}]}}")),
+            Ok(vec![supported, None])
+        );
+        let unknown = r#"{"idx": 2, "result": "unknown"}"#;
+        assert_eq!(
+            read(&format!("[{one}, {unknown}]")),
+            Ok(vec![supported, None])
+        );
+        let first = r#"{"idx": 1, "result": "unknown"}"#;
+        assert_eq!(read(&format!("[{first}, {unknown}]")), Ok(vec![none, none]));
     }
 
     #[test]

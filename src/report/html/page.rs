@@ -55,6 +55,8 @@ const SCRIPT: &str = concat!(
     "\n",
     include_str!("column.js"),
     "\n",
+    include_str!("cited_pages.js"),
+    "\n",
     include_str!("case.js"),
     "\n",
     include_str!("page.js"),
