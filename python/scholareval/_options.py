@@ -19,7 +19,7 @@ class NamedOptions(TypedDict, total=False):
     tests: Test cases with their rubrics (JSON)
     samples: Ask every question K times and merge
     seed: Seed of the resampling behind the intervals
-    scorers: rubric, criteria, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
+    scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap [default: all that the input supports]
     rubric: How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a profile.toml [default: criteria]
     model: Model that judges, such as gpt-oss-120b [default: the built-in lexical baseline, no LLM]
     base_url: OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
@@ -80,6 +80,9 @@ class ScoreOptions(TypedDict, total=False):
     entail: Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so only with this option, and needs a model then
     at_most: Count only the first N citations of a claim
     max_words: Compare only the first N words of an output with its gold answers [default: all]
+    sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
+    as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
+    page_tokens: Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
     api_key_env: Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to that service, to this machine and to servers that base_url or the environment names]
     wait_server: Wait this long for a server that is still loading, such as 20m
     temperature: Sampling temperature, 0 to 2; published for aspects: 0.01
@@ -149,6 +152,9 @@ class ScoreOptions(TypedDict, total=False):
     entail: Literal["long", "short"]
     at_most: int
     max_words: int
+    sources: Text
+    as_of: str
+    page_tokens: int
     api_key_env: str
     wait_server: str
     temperature: float | str

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Component, REPORT_METRICS, Score, ScoredAnswer, ScorerId, Unit};
-use crate::scorer::entailment::ENTAILMENT;
+use crate::scorer::scorer_named;
 use crate::stats::{BootstrapOptions, Interval, mean, mean_interval, mean_interval_within};
 
 /// Mean over a system's aspects.
@@ -169,13 +169,9 @@ fn column(name: &str, unit: Unit) -> MetricColumn {
     }
 }
 
-/// The name of a component as a metric: the answers' own citation F1 is not the F1 of a system.
+/// The name of a component as a metric: the mean of the answers' own citation F1 is not the F1 of a system.
 pub fn metric_of<'a>(scorer: &ScorerId, component: &'a str) -> &'a str {
-    if scorer.name() == ENTAILMENT.name && component == CITATION_F1 {
-        CITATION_F1_MACRO
-    } else {
-        component
-    }
+    scorer_named(scorer.name()).map_or(component, |info| info.name_of_mean(component))
 }
 
 impl Quantity {

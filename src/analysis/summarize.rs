@@ -3,6 +3,8 @@
 //! If a metric applies to an answer, it has a value or is unscored. This holds for the rubric's scores and for
 //! components of any scorer alike, so all means, bounds and intervals are computed the same way.
 
+mod page_support;
+
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -186,6 +188,7 @@ fn summarize_scorer(
     scored.add_shared_means(&mut summary, &columns);
     scored.add_aspect_mean(&mut summary);
     scored.add_citation_f1(&mut summary);
+    scored.add_page_support(&mut summary);
     summary
 }
 

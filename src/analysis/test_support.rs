@@ -56,6 +56,7 @@ pub(crate) fn score(components: Vec<Component>) -> Score {
         components,
         notes: Vec::new(),
         claims: Vec::new(),
+        pages: Vec::new(),
     }
 }
 

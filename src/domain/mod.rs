@@ -9,6 +9,7 @@ mod aspect;
 mod blind_texts;
 mod checked_reference;
 mod citations;
+mod cited_page;
 mod criteria;
 mod draw;
 mod endpoint_stats;
@@ -40,6 +41,10 @@ pub use checked_reference::{
     WorkState,
 };
 pub(crate) use citations::citations;
+pub use cited_page::{
+    CitedPage, JudgedStatement, OpenReason, PageKind, PageState, ReadPage, SavedPages,
+    SupportCounts, SupportState,
+};
 pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
     ReplyForm, ReplyShape, RubricProfile,

@@ -20,6 +20,8 @@ pub enum Role {
     Criteria,
     /// The judge of pairs of answers.
     Pair,
+    /// The judge of cited pages.
+    Page,
 }
 
 impl Role {
@@ -31,6 +33,7 @@ impl Role {
             Self::Citation => "citation".into(),
             Self::Criteria => "criteria".into(),
             Self::Pair => "pair".into(),
+            Self::Page => "page".into(),
         }
     }
 
@@ -41,6 +44,7 @@ impl Role {
             "citation" => Some(Self::Citation),
             "criteria" => Some(Self::Criteria),
             "pair" => Some(Self::Pair),
+            "page" => Some(Self::Page),
             _ => name
                 .strip_prefix("aspect.")
                 .filter(|aspect| !aspect.is_empty())

@@ -13,7 +13,9 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind, UnscoredReason};
+use super::{
+    CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind, UnscoredReason,
+};
 
 /// Weights sum to 1 within this.
 // The reference's tolerance of a weight sum.
@@ -332,6 +334,8 @@ pub struct Score {
     pub notes: Vec<String>,
     /// The claims with their support, if citations were judged.
     pub claims: Vec<ClaimSupport>,
+    /// The pages that the answer cites, if they were looked at.
+    pub pages: Vec<CitedPage>,
 }
 
 /// A score as a line of `scores.jsonl` holds it.
@@ -354,6 +358,8 @@ struct RecordedScore {
     notes: Vec<String>,
     #[serde(default)]
     claims: Vec<ClaimSupport>,
+    #[serde(default)]
+    pages: Vec<CitedPage>,
 }
 
 /// A value whose key is there, null or not.
@@ -379,6 +385,7 @@ impl TryFrom<RecordedScore> for Score {
             components: recorded.details,
             notes: recorded.notes,
             claims: recorded.claims,
+            pages: recorded.pages,
         })
     }
 }
@@ -403,6 +410,9 @@ impl Serialize for Score {
         map.serialize_entry("notes", &self.notes)?;
         if !self.claims.is_empty() {
             map.serialize_entry("claims", &self.claims)?;
+        }
+        if !self.pages.is_empty() {
+            map.serialize_entry("pages", &self.pages)?;
         }
         map.end()
     }
@@ -476,6 +486,7 @@ impl Score {
         self.value = None;
         self.ann_score = None;
         self.claims.clear();
+        self.pages.clear();
         for component in &mut self.components {
             component.value = None;
             component.feedback = None;
@@ -707,6 +718,7 @@ mod tests {
             components,
             notes: Vec::new(),
             claims: Vec::new(),
+            pages: Vec::new(),
         }
     }
 

@@ -22,13 +22,16 @@ use super::slicing::keep_slice;
 use super::{Plan, StopHandle};
 use crate::analysis::comparison::{LookRule, ScoreRule};
 use crate::dataset::InputFile;
-use crate::domain::{Aspect, Item, Role, RubricProfile, Severity};
+use crate::domain::{Aspect, Item, Role, RubricProfile, SavedPages, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::prompt::PromptSet;
 use crate::question::{CITATION_GROUP, PAIR, PairForm};
-use crate::record::{Manifest, NoEvents, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, scorer_key};
-use crate::scorer::{Scorer, ScorerInfo, ScorerRoles, Setup};
+use crate::record::{
+    Manifest, NoEvents, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, SOURCES_INPUT, scorer_key,
+};
+use crate::scorer::pages::PAGE_TOKENS;
+use crate::scorer::{InputNeed, Scorer, ScorerInfo, ScorerRoles, Setup};
 use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
@@ -212,6 +215,7 @@ impl Evaluation {
             // Of all slices, so that each runs the same scorers with the same settings.
             items: Arc::clone(&inputs.plain),
             pair_form: PairForm::default(),
+            pages: saved_pages(&choice, &options)?,
         };
         // Which judges there are depends on the scorers, and some scorers depend on their judge: they are made twice.
         let roles = roles_of(&making.scorers(&inputs.profile, false));
@@ -235,10 +239,12 @@ impl Evaluation {
         if let Some(slice) = options.input.slice {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
+        let sources = making.sources_file();
         let rule = look_rule(&options, rule, &inputs)?;
         check_rule_of_probe(rule.is_some(), &perturbations)?;
         inputs.add_perturbed(&perturbations)?;
         let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
+        manifest.inputs.extend(sources);
         let settings = &mut manifest.settings;
         settings.extend(inputs.settings.clone());
         let of_citations = report_prompts.and_then(|set| set.family(&CITATION_GROUP));
@@ -324,6 +330,19 @@ fn paired(inputs: &mut LoadedInputs, options: &EvaluationOptions) -> Result<Opti
         seed: scoring.seed,
     };
     inputs.make_pairs(choice, terms).map(Some)
+}
+
+/// The saved pages, if a scorer reads them.
+fn saved_pages(
+    choice: &Choice,
+    options: &EvaluationOptions,
+) -> Result<Option<Arc<dyn SavedPages>>> {
+    let mut scorers = choice.scorers.iter();
+    if !scorers.any(|scorer| scorer.needs == InputNeed::Pages) {
+        return Ok(None);
+    }
+    let pages = options.scorers.saved_pages()?;
+    Ok(pages.map(|pages| Arc::new(pages) as Arc<dyn SavedPages>))
 }
 
 /// The aspects to grade, if a scorer grades them.
@@ -428,9 +447,19 @@ struct ScorerMaking<'a> {
     aspects: Vec<Arc<Aspect>>,
     items: Arc<[Item]>,
     pair_form: PairForm,
+    pages: Option<Arc<dyn SavedPages>>,
 }
 
 impl ScorerMaking<'_> {
+    /// The store of saved pages as an input of the run.
+    fn sources_file(&self) -> Option<InputFile> {
+        let path = self.options.scorers.sources.as_ref()?;
+        let pages = self.pages.as_ref()?;
+        // Runs are continued and scored again from anywhere.
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        Some(InputFile::new(SOURCES_INPUT, &path, pages.hash()))
+    }
+
     /// The scorers, the built-in ones first. `is_baseline` if the built-in baseline judges rubrics.
     fn scorers(&self, profile: &RubricProfile, is_baseline: bool) -> Vec<Arc<dyn Scorer>> {
         let options = &self.options.scorers;
@@ -454,6 +483,8 @@ impl ScorerMaking<'_> {
             pair_form: self.pair_form,
             at_most: options.at_most.get(),
             max_words: options.max_words.map(NonZeroUsize::get),
+            pages: self.pages.as_ref(),
+            page_tokens: options.page_tokens.unwrap_or(PAGE_TOKENS),
         };
         let mut scorers = Vec::new();
         for info in &self.choice.scorers {

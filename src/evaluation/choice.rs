@@ -50,7 +50,7 @@ impl Choice {
         choice.left_out.retain(|(scorer, _)| match scorer.needs {
             InputNeed::Rubric => !has_criteria,
             InputNeed::Criteria => has_criteria,
-            InputNeed::Pairs => false,
+            InputNeed::Pairs | InputNeed::Pages => false,
             _ => true,
         });
         if choice.scorers.is_empty() {
@@ -96,6 +96,9 @@ fn why_not(
     if let Some(what) = missing_input(scorer.needs, support) {
         return Some(what);
     }
+    if scorer.needs == InputNeed::Pages && options.scorers.sources.is_none() {
+        return Some("no saved pages (add --sources FILE)");
+    }
     let has_judge = match &scorer.roles {
         ScorerRoles::None => true,
         ScorerRoles::One(role) => options.has_role(role),
@@ -116,7 +119,7 @@ fn why_not(
 fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
     let golds = support.gold_answer + support.short_answers + support.long_answers;
     let (count, what) = match needs {
-        InputNeed::Answers => return None,
+        InputNeed::Answers | InputNeed::Pages => return None,
         InputNeed::Rubric if support.criteria > 0 => {
             (0, "the test cases hold criteria, no rubric of ScholarQA-CS")
         }

@@ -24,7 +24,7 @@ use crate::judge::refusals::ReplyLimits;
 use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
-use crate::question::{ASPECT, ATTRIBUTION, CRITERIA, PAIR, PROPERTY};
+use crate::question::{ASPECT, ATTRIBUTION, CRITERIA, PAIR, PROPERTY, STATEMENTS};
 use crate::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 
 /// The servers of a run, by the names of their judges.
@@ -338,12 +338,14 @@ impl Judges {
         Ok(())
     }
 
-    /// The judge of rubrics, criteria or pairs, if these are scored; the first of a panel.
+    /// The judge of rubrics, criteria, pairs or pages, if these are scored; the first of a panel.
     pub(super) fn rubric(&self) -> Option<&NamedJudge> {
-        let (_, names) = self
-            .roles
-            .iter()
-            .find(|(role, _)| matches!(role, Role::Rubric | Role::Criteria | Role::Pair))?;
+        let (_, names) = self.roles.iter().find(|(role, _)| {
+            matches!(
+                role,
+                Role::Rubric | Role::Criteria | Role::Pair | Role::Page
+            )
+        })?;
         self.of(names).next().map(|(_, named)| named)
     }
 
@@ -537,5 +539,6 @@ fn family_of(role: &Role) -> PromptFamily {
         Role::Citation => &ATTRIBUTION,
         Role::Criteria => &CRITERIA,
         Role::Pair => &PAIR,
+        Role::Page => &STATEMENTS,
     })
 }

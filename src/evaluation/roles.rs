@@ -50,7 +50,10 @@ fn is_of_test_cases(role: &Role) -> bool {
 /// Whether a judge of this kind can judge this role.
 fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
-        JudgeKind::Lexical => matches!(role, Role::Rubric | Role::Criteria | Role::Pair),
+        JudgeKind::Lexical => matches!(
+            role,
+            Role::Rubric | Role::Criteria | Role::Pair | Role::Page
+        ),
         // AttrScore and its like are trained to say one of three labels about a citation and
         // nothing else.
         JudgeKind::Label => *role == Role::Citation,
@@ -123,14 +126,15 @@ impl EvaluationOptions {
     }
 
     fn default_has(&self, role: &Role) -> bool {
-        (is_of_test_cases(role) || self.is_scorer_named(role)) && can_judge(self.judge.kind(), role)
+        (is_of_test_cases(role) || self.is_scorer_requested(role))
+            && can_judge(self.judge.kind(), role)
     }
 
-    /// Whether a scorer of this role was requested by name.
-    fn is_scorer_named(&self, role: &Role) -> bool {
+    /// Whether a scorer of this role was requested.
+    fn is_scorer_requested(&self, role: &Role) -> bool {
         SCORERS
             .iter()
-            .any(|scorer| scorer.has_role(role) && self.scorers.names(scorer))
+            .any(|scorer| scorer.has_role(role) && self.scorers.requests(scorer))
     }
 
     /// Whether a scorer of this role may run.
@@ -160,6 +164,7 @@ impl EvaluationOptions {
             Role::Criteria,
             Role::Citation,
             Role::Pair,
+            Role::Page,
             any_aspect(),
         ];
         used.extend(

@@ -1,8 +1,9 @@
 //! Options of the built-in scorers, and how a scorer is made from them or from a record.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -16,6 +17,10 @@ use crate::record::Manifest;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::entailment::Form;
 use crate::scorer::{InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
+use crate::sources::{StoredPages, moment};
+
+/// From the beginning of a day to its last second.
+const LAST_SECOND: Duration = Duration::from_secs(24 * 60 * 60 - 1);
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
@@ -144,6 +149,23 @@ pub struct ScorerOptions {
     /// Compare only the first N words of an output with its gold answers [default: all]
     #[arg(long, value_name = "N")]
     pub max_words: Option<NonZeroUsize>,
+    /// Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
+    #[arg(long, value_name = "FILE")]
+    pub sources: Option<PathBuf>,
+    /// Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
+    #[arg(long, value_name = "DATE", value_parser = parse_day, requires = "sources")]
+    pub as_of: Option<String>,
+    /// Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
+    #[arg(long, value_name = "N", requires = "sources")]
+    pub page_tokens: Option<NonZeroU64>,
+}
+
+/// Parses a day, or a moment.
+fn parse_day(text: &str) -> std::result::Result<String, String> {
+    match moment(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("not a day; write it as 2026-10-01".to_owned()),
+    }
 }
 
 impl Default for ScorerOptions {
@@ -156,6 +178,33 @@ impl ScorerOptions {
     /// Whether this scorer was requested by name.
     pub fn names(&self, scorer: &ScorerInfo) -> bool {
         self.scorers.contains(&scorer)
+    }
+
+    /// Whether this scorer was requested: by name, or by an option that only it needs.
+    pub fn requests(&self, scorer: &ScorerInfo) -> bool {
+        if self.scorers.is_empty() {
+            scorer.needs == InputNeed::Pages && self.sources.is_some()
+        } else {
+            self.names(scorer)
+        }
+    }
+
+    /// The saved pages, if a store is named.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn saved_pages(&self) -> Result<Option<StoredPages>> {
+        let Some(path) = &self.sources else {
+            return Ok(None);
+        };
+        // A day ends with its last second.
+        let as_of = self.as_of.as_deref().and_then(moment);
+        let is_day = self
+            .as_of
+            .as_ref()
+            .is_some_and(|text| text.trim().len() == 10);
+        let as_of = as_of.map(|moment| if is_day { moment + LAST_SECOND } else { moment });
+        StoredPages::open(path, as_of).map(Some)
     }
 
     /// Whether this scorer was requested, or none was: then the input decides. Every input has answers, which says
@@ -175,6 +224,7 @@ mod tests {
     use crate::dataset;
     use crate::domain::{Mode, Role, RubricParts, RubricProfile};
     use crate::question::PairForm;
+    use crate::scorer::pages::PAGE_TOKENS;
     use crate::scorer::{RecordedSetup, ScorerRoles, Setup};
 
     fn setup<'a>(profile: &'a RubricProfile, options: &'a ScorerOptions) -> Setup<'a> {
@@ -194,6 +244,8 @@ mod tests {
             pair_form: PairForm::Winner,
             at_most: options.at_most.get(),
             max_words: None,
+            pages: None,
+            page_tokens: PAGE_TOKENS,
         }
     }
 
@@ -216,6 +268,7 @@ mod tests {
             let recorded = RecordedSetup {
                 settings: &settings,
                 parts: RubricParts::BOTH,
+                pages: None,
                 mode: Mode::Default,
                 is_baseline: true,
             };

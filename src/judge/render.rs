@@ -18,12 +18,13 @@ use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::protocol::WhenRefused;
 use super::refusals::Refusals;
-use super::tokens::{estimate_messages, estimate_tokens};
+use super::tokens::estimate_messages;
 use super::{OtherLimit, Rendered};
 use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::Result;
 use crate::prompt::{InsertMode, Messages, PromptSet};
 use crate::question::{JudgeCall, Kind, KindInfo, Question};
+use crate::text::model_tokens::estimate_tokens;
 
 /// So many first replies must be unreadable, and more than are readable, before all first attempts carry our schema: a
 /// judge that works replies unreadably now and then.

@@ -1,6 +1,7 @@
 //! Which statements of a report cite web pages? A list of statements with their addresses.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use crate::domain::{
     CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict, text_of,
 };
 use crate::text::addresses::addresses_in;
+use crate::text::citation_markers::{number_markers, without_citations};
 use crate::text::sentences::simple_sentences;
 
 /// Statements with the pages that they cite.
@@ -91,20 +93,16 @@ impl Question for CitedStatements {
         merge_lists(samples)
     }
 
-    /// No statement: which pages are asked about is known only from the reply.
+    /// The sentences with an address or a number of the list of references: so a plan counts about as many pages as there are.
     fn opening(&self) -> Verdict {
-        Verdict::Statements(Arc::default())
+        Verdict::Statements(cited_sentences(&self.report).into())
     }
 
-    /// The sentences with an address in them.
+    /// The sentences with an address or a number of the list of references.
     fn baseline(&self, _words: &dyn Words) -> Option<String> {
         let mut statements: Vec<Value> = Vec::new();
-        for range in simple_sentences(&self.report) {
-            let sentence = &self.report[range];
-            let urls = addresses_in(sentence);
-            if !urls.is_empty() {
-                statements.push(json!({"statement": sentence, "urls": urls}));
-            }
+        for CitedStatement { text, urls } in cited_sentences(&self.report) {
+            statements.push(json!({"statement": text, "urls": urls}));
         }
         Some(json!({"statements": statements}).to_string())
     }
@@ -112,6 +110,51 @@ impl Question for CitedStatements {
     fn is_equal(&self, other: &dyn Question) -> bool {
         other.downcast_ref() == Some(self)
     }
+}
+
+/// The sentences that cite an address, in themselves or by the number of a line that has it.
+fn cited_sentences(report: &str) -> Vec<CitedStatement> {
+    let references = numbered_addresses(report);
+    let mut statements = Vec::new();
+    for range in simple_sentences(report) {
+        let sentence = &report[range];
+        if reference_number(sentence).is_some_and(|number| references.contains_key(&number)) {
+            continue;
+        }
+        let mut urls: Vec<String> = Vec::new();
+        for marker in number_markers(sentence) {
+            for number in marker.numbers {
+                urls.extend(references.get(&number).map(|url| (*url).to_owned()));
+            }
+        }
+        urls.extend(addresses_in(sentence).into_iter().map(str::to_owned));
+        if !urls.is_empty() {
+            let text = without_citations(sentence);
+            statements.push(CitedStatement { text, urls });
+        }
+    }
+    statements
+}
+
+/// The addresses of the lines that begin with a number in brackets.
+fn numbered_addresses(report: &str) -> HashMap<u64, &str> {
+    let mut addresses = HashMap::new();
+    for line in report.lines() {
+        if let Some(number) = reference_number(line)
+            && let Some(address) = addresses_in(line).first().copied()
+        {
+            addresses.entry(number).or_insert(address);
+        }
+    }
+    addresses
+}
+
+/// The number in brackets at the beginning of a line.
+fn reference_number(line: &str) -> Option<u64> {
+    let line = line.trim_start();
+    let marker = number_markers(line).into_iter().next()?;
+    let is_first = marker.range.start == 0;
+    marker.numbers.first().copied().filter(|_| is_first)
 }
 
 /// One statement of the list.
@@ -224,6 +267,17 @@ mod tests {
                 .what
                 .ends_with("KeyError: 'url'")
         );
+    }
+
+    #[test]
+    fn numbers_and_addresses_cite_in_the_order_of_the_sentences_and_references_do_not() {
+        let report = "Ice shrinks [2, 9]. Nobody cites this. Ice grows (https://b.example/x).\n\n[1] One, https://a.example\n[2] Two: https://c.example/y";
+        let statements = cited_sentences(report);
+        let texts: Vec<&str> = statements.iter().map(|own| own.text.as_str()).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert!(texts[0].starts_with("Ice shrinks") && !texts[0].contains('['));
+        assert_eq!(statements[0].urls, ["https://c.example/y"]);
+        assert_eq!(statements[1].urls, ["https://b.example/x"]);
     }
 
     #[test]

@@ -17,13 +17,14 @@ use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{
     AnswerSelection, Aspect, EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile,
-    Unit,
+    SavedPages, Unit,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
 use crate::scorer::criteria::{CRITERIA, CriteriaScorer};
 use crate::scorer::prometheus::{PROMETHEUS, PrometheusScorer};
-use crate::scorer::{RecordedSetup, Scorer, ScorerInfo, ScorerReference, scorer_named};
+use crate::scorer::{InputNeed, RecordedSetup, Scorer, ScorerInfo, ScorerReference, scorer_named};
+use crate::sources::{StoredPages, moment};
 use crate::text::perturbation::Perturbation;
 
 /// The setting of a run with imported scores.
@@ -49,8 +50,17 @@ pub(crate) fn scorer_key(name: &str) -> String {
 }
 
 /// Names of inputs other than the answers of systems.
-pub(super) const OTHER_INPUTS: [&str; 5] =
-    ["tests", "references", "questions", "aspects", "results"];
+pub(super) const OTHER_INPUTS: [&str; 6] = [
+    "tests",
+    "references",
+    "questions",
+    "aspects",
+    "results",
+    SOURCES_INPUT,
+];
+
+/// The name of the store of saved pages among the inputs.
+pub(crate) const SOURCES_INPUT: &str = "sources";
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -390,12 +400,14 @@ impl Manifest {
     /// # Errors
     /// When settings are missing or invalid.
     pub(crate) fn scorer(&self, scorer: &ScorerInfo) -> Result<Arc<dyn Scorer>> {
+        let pages = self.saved_pages(scorer)?;
         let recorded = RecordedSetup {
             settings: self.scorer_settings(scorer.name).unwrap_or(&Value::Null),
             parts: RubricParts {
                 rubrics: self.is_scored("score.rubrics"),
                 snippets: self.is_scored("score.snippets"),
             },
+            pages: pages.as_ref(),
             mode: self.mode,
             is_baseline: self.is_lexical(),
         };
@@ -405,6 +417,30 @@ impl Manifest {
                 .hint("score the answers anew")
                 .into()
         })
+    }
+
+    /// The saved pages that the run read, from the store where the run found it; `None` for a run without any.
+    ///
+    /// # Errors
+    /// When the store is not there, or holds other pages now.
+    fn saved_pages(&self, scorer: &ScorerInfo) -> Result<Option<Arc<dyn SavedPages>>> {
+        let mut inputs = self.inputs.iter();
+        let store = inputs.find(|input| input.name == SOURCES_INPUT);
+        let Some(store) = store.filter(|_| scorer.needs == InputNeed::Pages) else {
+            return Ok(None);
+        };
+        let settings = self.scorer_settings(scorer.name);
+        let as_of = settings.and_then(|own| own["pages"]["as_of"].as_str());
+        let pages = StoredPages::open(Path::new(&store.path), as_of.and_then(moment))?;
+        if pages.hash() != store.blake3 {
+            let what = "the store holds other pages than the run read";
+            return Err(InputFault::new(&store.path, what)
+                .hint(
+                    "bring the old store back, or score the answers again: their replies are kept",
+                )
+                .into());
+        }
+        Ok(Some(Arc::new(pages)))
     }
 
     /// Whether a half of the rubrics was scored, which it is unless the settings say otherwise.

@@ -29,11 +29,11 @@ pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
-pub(crate) use manifest::scorer_key;
 pub use manifest::{
     Headline, IMPORTED, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, RunStatus,
     SELECTED_SETTING, THINKING,
 };
+pub(crate) use manifest::{SOURCES_INPUT, scorer_key};
 pub use remedy::remedy;
 pub use role::{JudgeEntry, PromptsEntry, RoleEntry};
 pub use run::{RecordedRun, load_run};

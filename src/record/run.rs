@@ -230,6 +230,7 @@ fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
         ann_score: None,
         components,
         claims: Vec::new(),
+        pages: Vec::new(),
         ..score
     };
     let mut answer = ScoredAnswer::of_item(item, score);

@@ -368,6 +368,7 @@ fn scored(
         components,
         notes: vec!["scaled".into()],
         claims: Vec::new(),
+        pages: Vec::new(),
     };
     let sample = MemberValues {
         stops_early: false,

@@ -14,11 +14,12 @@ use super::table::{Cell, Column, Format, Legend, Table, short_names};
 use super::visible::shortened;
 use super::{CsvText, ReportContext, visible};
 use crate::analysis::{
-    Agreement, CITATION_F1, CITATION_F1_MACRO, Metric, MetricColumn, OnUnscored, PanelAgreement,
-    SampleNoise, Scale, ScorerSummary, Summary, SystemSummary, distinct,
+    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, SampleNoise, Scale, ScorerSummary,
+    Summary, SystemSummary, distinct,
 };
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName};
 use crate::error::Result;
+use crate::scorer::pages::{ACCURACY, PAGES};
 use crate::scorer::{ScorerInfo, scorer_named};
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
@@ -28,7 +29,7 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
         let columns = vec![Column::text("system")];
         return vec![Table::new("No answer was scored", columns)];
     }
-    let first = with_compared_f1(summary, summary.headline(context.row.as_deref()));
+    let first = with_compared_means(summary, summary.headline(context.row.as_deref()));
     let mut rest = Vec::new();
     if let [only] = &summary.scorers[..] {
         for column in &only.columns {
@@ -64,20 +65,19 @@ fn title(summary: &Summary, context: &ReportContext) -> String {
     title
 }
 
-/// These metrics, for several systems with the mean F1 of answers behind the citation F1: the verdict compares systems by
-/// that one, since the F1 of a system's means is not a mean over answers.
-fn with_compared_f1<'a>(
+/// These metrics, for several systems with the mean over answers behind a number of the whole system, such as its citation F1:
+/// the verdict compares systems by that mean.
+fn with_compared_means<'a>(
     summary: &'a Summary,
     metrics: Vec<ScorerMetric<'a>>,
 ) -> Vec<ScorerMetric<'a>> {
     let mut all = Vec::new();
     for (scorer, column) in metrics {
         all.push((scorer, column));
-        let of_answers = scorer
-            .columns
-            .iter()
-            .find(|own| own.name == CITATION_F1_MACRO);
-        if column.name == CITATION_F1 && summary.systems().len() > 1 {
+        let info = scorer_named(scorer.scorer.name());
+        let mean = info.map_or(&*column.name, |info| info.name_of_mean(&column.name));
+        if mean != column.name && summary.systems().len() > 1 {
+            let of_answers = scorer.columns.iter().find(|own| own.name == mean);
             all.extend(of_answers.map(|own| (scorer, own)));
         }
     }
@@ -520,6 +520,8 @@ fn clipped(scorer: &ScorerSummary) -> Option<String> {
 fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(unscored_note(scorer, on_unscored));
+    notes.extend(open_pairs_note(scorer));
+    notes.extend(open_pairs_note(scorer));
     notes.extend(fewer_answers(scorer));
     notes.extend(clipped(scorer));
     for own in &scorer.notes {
@@ -556,6 +558,27 @@ pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> 
         text += &means_with_zeros(scorer).unwrap_or_default();
     }
     Some(text)
+}
+
+/// What the pairs of a statement and a page that nobody can judge leave open of each system's accuracy.
+fn open_pairs_note(scorer: &ScorerSummary) -> Option<String> {
+    if scorer.scorer.name() != PAGES.name {
+        return None;
+    }
+    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
+    let mut systems = Vec::new();
+    for (row, name) in scorer.rows.iter().zip(names) {
+        let accuracy = row.metrics.get(ACCURACY);
+        if let Some(bounds) = accuracy.and_then(|metric| metric.bounds) {
+            let (low, high) = (100.0 * bounds.low, 100.0 * bounds.high);
+            systems.push(format!("{name} {low:.1} to {high:.1}"));
+        }
+    }
+    let systems = listed(systems)?;
+    Some(format!(
+        "Some cited pages are missing, walled, empty or too long, or the judge said nothing about a statement: these count neither for \
+         nor against a system. All of them as unsupported, and all as supported: {ACCURACY} {systems}."
+    ))
 }
 
 /// The mean scores of reports with unscored ones at 0: ScholarQA-CS2 leaves those out that it cannot read.

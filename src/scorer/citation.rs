@@ -184,6 +184,7 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
     score_name: None,
     headline: &["gold_f1", "valid"],
     binary: &[],
+    means_named: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         let mut predictions = setup

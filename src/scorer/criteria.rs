@@ -40,6 +40,7 @@ pub static CRITERIA: ScorerInfo = ScorerInfo {
     // Every share: tags of criteria are as important as their sum.
     headline: &[],
     binary: &[],
+    means_named: &[],
     reference: ScorerReference::InSettings,
     make: |setup| {
         Arc::new(CriteriaScorer {

@@ -43,6 +43,7 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
     score_name: None,
     headline: &["citation_f1"],
     binary: &[],
+    means_named: &[("citation_f1", "citation_f1_macro")],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(EntailmentScorer {

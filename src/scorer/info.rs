@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
 
 use serde::de::Error;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::domain::{
-    Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, ScorerId, Unit,
+    Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, SavedPages, ScorerId, Unit,
 };
 use crate::question::PairForm;
 use crate::scorer::entailment::Form;
@@ -38,6 +39,9 @@ pub struct ScorerInfo {
     pub headline: &'static [&'static str],
     /// The metrics that are 0 or 1 for every answer: their comparisons have a procedure of their own.
     pub binary: &'static [&'static str],
+    /// The components whose mean over answers has another name in tables, each with that name: the plain one is the name of a
+    /// number of the whole system.
+    pub means_named: &'static [(&'static str, &'static str)],
     /// What compat mode reproduces.
     pub reference: ScorerReference,
     /// Makes the scorer of a new run.
@@ -78,6 +82,8 @@ pub enum InputNeed {
     GoldAnswers,
     /// Pairs of answers, which the command `pairs` makes.
     Pairs,
+    /// A store of saved pages.
+    Pages,
 }
 
 /// The published scorer whose numbers compat mode reproduces.
@@ -91,7 +97,7 @@ pub enum ScorerReference {
 }
 
 /// What the scorers of a new run are made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Setup<'a> {
     /// Scoring rules.
     pub mode: Mode,
@@ -123,15 +129,21 @@ pub struct Setup<'a> {
     pub at_most: usize,
     /// Words of an output that are compared with gold answers.
     pub max_words: Option<usize>,
+    /// Saved pages.
+    pub pages: Option<&'a Arc<dyn SavedPages>>,
+    /// Tokens of a page that a judge reads at a time.
+    pub page_tokens: NonZeroU64,
 }
 
 /// What a scorer of a recorded run is made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct RecordedSetup<'a> {
     /// What [`Scorer::settings`] returned.
     pub settings: &'a Value,
     /// The scored halves of the rubrics.
     pub parts: RubricParts,
+    /// The saved pages that the run read.
+    pub pages: Option<&'a Arc<dyn SavedPages>>,
     /// Scoring rules.
     pub mode: Mode,
     /// Whether the built-in baseline judged rubrics and criteria.
@@ -153,6 +165,15 @@ impl ScorerInfo {
         } else {
             ScorerId::new(self.name)
         }
+    }
+
+    /// The name of the mean of a component over answers: the component's, unless that is the name of a number of the whole
+    /// system.
+    pub fn name_of_mean<'a>(&self, component: &'a str) -> &'a str {
+        let mut named = self.means_named.iter();
+        named
+            .find(|(name, _)| *name == component)
+            .map_or(component, |(_, mean)| mean)
     }
 
     /// Whether it asks a judge.

@@ -12,6 +12,7 @@ pub mod criteria;
 pub mod entailment;
 mod info;
 pub mod overlap;
+pub mod pages;
 pub mod pairs;
 mod predicted;
 pub mod prometheus;
@@ -38,6 +39,7 @@ pub static SCORERS: &[&ScorerInfo] = &[
     &criteria::CRITERIA,
     &prometheus::PROMETHEUS,
     &entailment::ENTAILMENT,
+    &pages::PAGES,
     &citation::CITATION_AUDIT,
     &overlap::OVERLAP,
     &pairs::PAIRS,

@@ -104,6 +104,7 @@ pub static OVERLAP: ScorerInfo = ScorerInfo {
     score_name: None,
     headline: &["rouge_l", "str_em", "match"],
     binary: &["match", "exact_match", "str_hit"],
+    means_named: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(OverlapScorer {

@@ -35,6 +35,7 @@ pub static PAIRS: ScorerInfo = ScorerInfo {
     score_name: Some("win_rate"),
     headline: &["win_rate"],
     binary: &[],
+    means_named: &[],
     reference: ScorerReference::InSettings,
     make: |setup| {
         Arc::new(PairScorer {

@@ -35,6 +35,7 @@ pub static PROMETHEUS: ScorerInfo = ScorerInfo {
     score_name: Some(ASPECT_MEAN),
     headline: &[ASPECT_MEAN],
     binary: &[],
+    means_named: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         Arc::new(PrometheusScorer {

@@ -39,6 +39,7 @@ pub static RUBRIC: ScorerInfo = ScorerInfo {
     score_name: Some("score"),
     headline: &["score"],
     binary: &[],
+    means_named: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         let scorer = RubricScorer::new(setup.parts, setup.mode);
@@ -157,6 +158,7 @@ impl RubricScorer {
             components,
             notes: plan.notes,
             claims: Vec::new(),
+            pages: Vec::new(),
         }
     }
 }

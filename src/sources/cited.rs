@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::page::PageState;
 use super::store::PageStore;
+use crate::domain::PageState;
 use crate::error::Result;
 use crate::text::addresses::{addresses_in, page_key};
 

@@ -14,6 +14,7 @@ mod index;
 mod input;
 mod page;
 mod records;
+mod saved;
 mod sink;
 mod state;
 mod store;
@@ -21,6 +22,7 @@ mod text;
 
 pub use cited::CitedPages;
 pub use index::index;
-pub use page::{PageKind, PageState};
+pub(crate) use page::moment;
+pub use saved::StoredPages;
 pub use sink::IndexReport;
 pub use store::{PageStore, StoredPage};

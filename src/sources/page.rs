@@ -1,119 +1,37 @@
 //! A saved page, as a source gives it and as the store describes it.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
-use serde::{Deserialize, Serialize};
 
+use crate::domain::PageKind;
 use crate::text::addresses::page_key;
 
-/// Whether a judge can read the page, decided by rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PageState {
-    /// The page.
-    Ok,
-    /// Only the beginning of the page, whose rest is for subscribers or was cut by a tool; a judge may read it.
-    Teaser,
-    /// Nothing to read: scripts only, a PDF without text, no words.
-    Empty,
-    /// A wall in place of the page: a login, a CAPTCHA, a refusal.
-    Blocked,
-    /// No such page, or no reply.
-    Unreachable,
-    /// More than a judge could read.
-    TooLong,
-}
-
-impl PageState {
-    /// Every state, the best one first.
-    pub const ALL: [Self; 6] = [
-        Self::Ok,
-        Self::Teaser,
-        Self::Empty,
-        Self::Blocked,
-        Self::Unreachable,
-        Self::TooLong,
-    ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Teaser => "teaser",
-            Self::Empty => "empty",
-            Self::Blocked => "blocked",
-            Self::Unreachable => "unreachable",
-            Self::TooLong => "too_long",
-        }
+/// The kind of the page at an address. What is not known to be a paper is something else.
+pub(super) fn kind_of(address: &str, is_pdf: bool) -> PageKind {
+    let key = page_key(address).unwrap_or_default();
+    let key = key.strip_prefix("https://").unwrap_or(&key);
+    let (host, path) = key.split_once('/').unwrap_or((key, ""));
+    let path = path.split('?').next().unwrap_or_default();
+    let is_full = is_pdf
+        || path.ends_with(".pdf")
+        || path.ends_with(".full")
+        || path.starts_with("doi/full/")
+        || path.starts_with("doi/pdf/")
+        || host.starts_with("ar5iv.")
+        || host == "arxiv.org" && !path.starts_with("abs/")
+        || path.contains("articles/PMC");
+    if is_full {
+        return PageKind::FullText;
     }
-
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
-    /// Whether there is a text that a judge may read.
-    pub fn is_readable(self) -> bool {
-        matches!(self, Self::Ok | Self::Teaser)
-    }
-}
-
-/// How much of a work a page holds, by its address and type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PageKind {
-    /// The abstract of a paper.
-    Abstract,
-    /// A paper.
-    FullText,
-    /// Everything else.
-    Other,
-}
-
-impl PageKind {
-    const ALL: [Self; 3] = [Self::Abstract, Self::FullText, Self::Other];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Abstract => "abstract",
-            Self::FullText => "full_text",
-            Self::Other => "other",
-        }
-    }
-
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The kind of the page at an address. What is not known to be a paper is something else.
-    pub(super) fn of(address: &str, is_pdf: bool) -> Self {
-        let key = page_key(address).unwrap_or_default();
-        let key = key.strip_prefix("https://").unwrap_or(&key);
-        let (host, path) = key.split_once('/').unwrap_or((key, ""));
-        let path = path.split('?').next().unwrap_or_default();
-        let is_full = is_pdf
-            || path.ends_with(".pdf")
-            || path.ends_with(".full")
-            || path.starts_with("doi/full/")
-            || path.starts_with("doi/pdf/")
-            || host.starts_with("ar5iv.")
-            || host == "arxiv.org" && !path.starts_with("abs/")
-            || path.contains("articles/PMC");
-        if is_full {
-            return Self::FullText;
-        }
-        let is_abstract = host == "arxiv.org"
-            || host == "pubmed.ncbi.nlm.nih.gov"
-            || host == "semanticscholar.org"
-            || path.starts_with("doi/abs/")
-            || path.contains("/abs/")
-            || path.ends_with(".abstract");
-        if is_abstract {
-            Self::Abstract
-        } else {
-            Self::Other
-        }
+    let is_abstract = host == "arxiv.org"
+        || host == "pubmed.ncbi.nlm.nih.gov"
+        || host == "semanticscholar.org"
+        || path.starts_with("doi/abs/")
+        || path.contains("/abs/")
+        || path.ends_with(".abstract");
+    if is_abstract {
+        PageKind::Abstract
+    } else {
+        PageKind::Other
     }
 }
 
@@ -170,7 +88,7 @@ pub(super) enum PageBody {
 }
 
 /// A moment as sources write it: RFC 3339, the same without a zone (then UTC), the date of HTTP, or a day.
-pub(super) fn moment(text: &str) -> Option<DateTime<Utc>> {
+pub(crate) fn moment(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(moment) = DateTime::parse_from_rfc3339(text) {
         return Some(moment.to_utc());
@@ -220,7 +138,7 @@ mod tests {
 
     #[test]
     fn papers_are_known_by_their_address_or_type() {
-        let kind = |address: &str| PageKind::of(address, false);
+        let kind = |address: &str| kind_of(address, false);
         assert_eq!(
             kind("https://arxiv.org/abs/2101.00001v2"),
             PageKind::Abstract
@@ -247,18 +165,8 @@ mod tests {
         );
         assert_eq!(kind("https://example.org/news"), PageKind::Other);
         assert_eq!(
-            PageKind::of("https://example.org/news", true),
+            kind_of("https://example.org/news", true),
             PageKind::FullText
         );
-    }
-
-    #[test]
-    fn names_of_states_and_kinds_lead_back() {
-        for state in PageState::ALL {
-            assert_eq!(PageState::from_name(state.name()), Some(state));
-        }
-        for kind in PageKind::ALL {
-            assert_eq!(PageKind::from_name(kind.name()), Some(kind));
-        }
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::decode::decoded;
-use super::page::{PageBody, PageKind, PageState, SavedPage, moment_text};
+use super::page::{PageBody, SavedPage, kind_of, moment_text};
 use super::state::{Decision, PageSigns, state_of};
 use super::store::{NewPage, StoreWriter};
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
+use crate::domain::PageState;
 use crate::error::{Error, InputFault, Result};
 use crate::text::addresses::{page_key, work_key};
 
@@ -126,7 +127,7 @@ impl<'a> Sink<'a> {
             retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
             status: page.status,
             mime: page.mime.as_deref(),
-            kind: PageKind::of(address, content.is_pdf),
+            kind: kind_of(address, content.is_pdf),
             state,
             reason: &reason,
             title: &title[..title.floor_char_boundary(TITLE_BYTES)],
@@ -165,7 +166,7 @@ impl<'a> Sink<'a> {
                 retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
                 status: None,
                 mime: None,
-                kind: PageKind::of(&page.url, false),
+                kind: kind_of(&page.url, false),
                 state: PageState::Ok,
                 reason: "",
                 title: "",

@@ -6,8 +6,8 @@
 
 use url::Url;
 
-use super::page::PageState;
 use super::text::spaced;
+use crate::domain::PageState;
 use crate::text::addresses::page_key;
 
 /// Statuses with which servers refuse a reader: the page may be there.

@@ -11,8 +11,8 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
 
-use super::page::{PageKind, PageState};
 use super::text::TEXT_BYTES;
+use crate::domain::{Fingerprint, PageKind, PageState};
 use crate::error::{Error, InputFault, Result};
 use crate::text::addresses::page_key;
 
@@ -166,6 +166,46 @@ impl PageStore {
         Ok(pages)
     }
 
+    /// The snapshots of all pages about a work, in the order of [`PageStore::snapshots`].
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn snapshots_of_work(&self, work: &str) -> Result<Vec<StoredPage>> {
+        self.snapshots_by("work", work)
+    }
+
+    /// Hash of the pages and their texts, whatever the order in which they were added.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn content_hash(&self) -> Result<Fingerprint> {
+        let mut hasher = blake3::Hasher::new();
+        for sql in [
+            "SELECT key, final_key, work, url, retrieved_at, kind, state, reason, hex(text_hash) FROM pages \
+             ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+            "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects ORDER BY 1, 2",
+        ] {
+            self.hash_rows(sql, &mut hasher)
+                .map_err(|error| self.unread(&error))?;
+        }
+        Ok(hasher.finalize().into())
+    }
+
+    /// Adds rows of nine texts to a hash, each text with its length, so that no two lists of rows look the same.
+    fn hash_rows(&self, sql: &str, hasher: &mut blake3::Hasher) -> rusqlite::Result<()> {
+        let mut query = self.connection.prepare(sql)?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..9 {
+                let text: Option<String> = row.get(column)?;
+                let text = text.unwrap_or_default();
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+        }
+        Ok(())
+    }
+
     fn redirect_of(&self, key: &str) -> Result<Option<String>> {
         self.connection
             .prepare_cached("SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1")
@@ -178,23 +218,27 @@ impl PageStore {
     /// # Errors
     /// When the store cannot be read, or the text is damaged.
     pub fn text(&self, page: &StoredPage) -> Result<Option<String>> {
-        let Some(hash) = page.text_hash else {
-            return Ok(None);
-        };
+        page.text_hash
+            .map(|hash| self.text_by_hash(hash.into()))
+            .transpose()
+    }
+
+    /// The text with this hash.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or does not have the text as it was.
+    pub(super) fn text_by_hash(&self, hash: Fingerprint) -> Result<String> {
         let deflated: Option<Vec<u8>> = self
             .connection
             .prepare_cached("SELECT deflated FROM texts WHERE hash = ?1")
             .and_then(|mut query| {
                 query
-                    .query_row([hash.as_slice()], |row| row.get(0))
+                    .query_row([hash.as_bytes().as_slice()], |row| row.get(0))
                     .optional()
             })
             .map_err(|error| self.unread(&error))?;
         let damaged = || {
-            let what = format!(
-                "the text of {} is missing or damaged",
-                page.key.escape_debug()
-            );
+            let what = format!("the text {hash} is missing or damaged");
             InputFault::new(&self.path, what).hint("index its source again, into a new store")
         };
         let deflated = deflated.ok_or_else(damaged)?;
@@ -204,10 +248,10 @@ impl PageStore {
         let read = DeflateDecoder::new(deflated.as_slice())
             .take(limit)
             .read_to_string(&mut text);
-        if read.is_err() || *blake3::hash(text.as_bytes()).as_bytes() != hash {
+        if read.is_err() || Fingerprint::from(blake3::hash(text.as_bytes())) != hash {
             return Err(damaged().into());
         }
-        Ok(Some(text))
+        Ok(text)
     }
 
     fn unread(&self, error: &rusqlite::Error) -> Error {
@@ -637,9 +681,6 @@ mod tests {
         let store = PageStore::open(&path).unwrap();
         let page = &store.snapshots("https://example.org/a").unwrap()[0];
         let error = store.text(page).unwrap_err().to_string();
-        assert!(
-            error.contains("the text of https://example.org/a is missing or damaged"),
-            "{error}"
-        );
+        assert!(error.contains("is missing or damaged"), "{error}");
     }
 }

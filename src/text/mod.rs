@@ -8,6 +8,7 @@ pub mod addresses;
 pub mod citation_markers;
 pub mod difflib;
 pub(crate) mod markdown_links;
+pub mod model_tokens;
 pub(crate) mod names;
 pub mod nesting;
 pub(crate) mod paper_tags;

@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("judge", &["files", "domain", "text", "question", "prompt"]),
     ("scorer", &["domain", "text", "stats", "question"]),
     ("facts", &["files", "domain", "text", "stats", "dataset"]),
-    ("sources", &["files", "text"]),
+    ("sources", &["files", "domain", "text"]),
     ("works", &["files", "text", "dataset", "domain", "sources"]),
     (
         "analysis",
@@ -32,14 +32,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "record",
         &[
             "files", "domain", "text", "question", "dataset", "prompt", "judge", "scorer",
-            "analysis",
+            "sources", "analysis",
         ],
     ),
     (
         "evaluation",
         &[
             "files", "domain", "text", "stats", "question", "dataset", "prompt", "judge", "scorer",
-            "analysis", "record",
+            "sources", "analysis", "record",
         ],
     ),
     (

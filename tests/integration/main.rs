@@ -42,6 +42,7 @@ mod library;
 mod llama_cpp;
 mod looks;
 mod old_scale;
+mod pages;
 mod pairs;
 mod pairwise_golden;
 mod panels;

@@ -65,6 +65,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         }],
         notes: Vec::new(),
         claims: Vec::new(),
+        pages: Vec::new(),
     };
     ScoredAnswer {
         system: SystemName::from(system),

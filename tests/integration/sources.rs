@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use rawzip::CompressionMethod;
-use scholareval::sources::{PageState, PageStore, StoredPage};
+use scholareval::domain::PageState;
+use scholareval::sources::{PageStore, StoredPage};
 use serde_json::json;
 
 use crate::support::workspace::{Finished, Workspace};

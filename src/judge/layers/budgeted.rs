@@ -16,8 +16,8 @@ use tokio::sync::{Mutex as FifoMutex, MutexGuard, Notify};
 
 use crate::domain::{JudgeReply, Usage, is_amount};
 use crate::judge::meters::Meters;
-use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
+use crate::text::model_tokens::estimate_tokens;
 
 /// Token estimates err: this multiple is reserved. 95% of answers are within 7% of their estimate
 /// ([`crate::judge::tokens`]), other languages and tokenizers are not.

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::judge::conversation::Conversation;
 use crate::judge::parameter::Parameter;
-use crate::judge::tokens::estimate_tokens;
 use crate::prompt::Messages;
+use crate::text::model_tokens::estimate_tokens;
 
 /// Raw completions.
 pub(in crate::judge) static COMPLETIONS: CompletionsProtocol = CompletionsProtocol;

@@ -1,6 +1,6 @@
 //! Judges in Anthropic's protocol.
 
-use scholareval::judge::tokens::estimate_tokens;
+use scholareval::text::model_tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::judging::{answer_of, constant_judge, constant_reply, kind_of};

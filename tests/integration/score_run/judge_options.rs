@@ -1,6 +1,6 @@
 //! Reaching the judge, what is sent to it, and which judge it is.
 
-use scholareval::judge::tokens::estimate_tokens;
+use scholareval::text::model_tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::judging::{constant_judge, constant_reply, kind_of};

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fake_server::{Act, Behaviour, Recorded};
 
 /// The sections that the fence knows.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 13] = [
     "question",
     "response",
     "response_a",
@@ -19,6 +19,8 @@ const SECTIONS: [&str; 11] = [
     "rubric",
     "document",
     "claim",
+    "page",
+    "statements",
 ];
 
 /// The kind of question, by the sections that the message has.

@@ -1,0 +1,131 @@
+//! Support by saved pages: does the page that a sentence cites say what the sentence says?
+//!
+//! The way of an answer: a judge lists its statements with their addresses (`report`); the statements of each page are put
+//! together, each once (`cited`); a judge says of each whether the page supports it (`support`); the verdicts make the
+//! score (`fold`). The pages come from
+//! [`SavedPages`]; nothing is fetched.
+//!
+//! With S statements supported, U unsupported and O open, which is neither: the accuracy is S / (S + U), the effective
+//! citations are S. After FACT of DeepResearch Bench (Du et al. 2025), whose faults are in `docs/metrics.md`.
+
+mod cited;
+mod fold;
+mod passage;
+mod report;
+mod support;
+mod windows;
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::report::Listed;
+use super::values::ask_or_score;
+use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+use crate::domain::{Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
+
+pub(crate) use fold::{ACCURACY, ACCURACY_MACRO, EFFECTIVE};
+
+/// The scorer by saved pages.
+pub static PAGES: ScorerInfo = ScorerInfo {
+    name: "pages",
+    help: "Whether the pages that an answer cites support it (needs --sources)",
+    roles: ScorerRoles::One(Role::Page),
+    needs: InputNeed::Pages,
+    unit: Unit::Share,
+    score_name: None,
+    // Of a comparison the second: the first is a number of the whole system.
+    headline: &[ACCURACY, ACCURACY_MACRO],
+    binary: &[],
+    means_named: &[(ACCURACY, ACCURACY_MACRO)],
+    reference: ScorerReference::InSettings,
+    make: |setup| {
+        Arc::new(PageScorer {
+            pages: setup.pages.cloned(),
+            page_tokens: setup.page_tokens,
+            is_baseline: setup.is_baseline,
+        })
+    },
+    restore: |recorded| {
+        let settings: PageSettings = recorded.scorer()?;
+        Ok(Arc::new(PageScorer {
+            pages: recorded.pages.cloned(),
+            page_tokens: settings.page_tokens,
+            is_baseline: recorded.is_baseline,
+        }))
+    },
+};
+
+/// Tokens of a page that a judge reads at a time, where nobody says otherwise: about 45 printed pages, with room for the
+/// statements in a context of 64,000.
+pub const PAGE_TOKENS: NonZeroU64 = NonZeroU64::MIN.saturating_add(29_999);
+
+/// Asks whether the pages that an answer cites support it.
+#[derive(Clone)]
+pub struct PageScorer {
+    /// The saved pages; without any, every statement is open.
+    pub pages: Option<Arc<dyn SavedPages>>,
+    /// Tokens of a page that a judge reads at a time.
+    pub page_tokens: NonZeroU64,
+    /// Whether the built-in baseline judges.
+    pub is_baseline: bool,
+}
+
+/// What the record of a run keeps of the scorer.
+#[derive(Serialize, Deserialize)]
+struct PageSettings {
+    pages: Value,
+    page_tokens: NonZeroU64,
+}
+
+impl fmt::Debug for PageScorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageScorer")
+            .field("settings", &self.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Scorer for PageScorer {
+    fn name(&self) -> &str {
+        PAGES.name
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        vec![Role::Page]
+    }
+
+    fn settings(&self) -> Value {
+        let pages = self.pages.as_ref();
+        let settings = PageSettings {
+            pages: pages.map_or(Value::Null, |pages| pages.settings()),
+            page_tokens: self.page_tokens,
+        };
+        serde_json::to_value(settings).unwrap_or_default()
+    }
+
+    fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        let statements = match report::listed(&subject.answer.answer_text, verdicts) {
+            Listed::Open(calls) => return Step::Ask(calls),
+            Listed::Failed(reason) => return Step::Done(fold::unscored(self, &reason)),
+            Listed::All(statements) => statements,
+        };
+        let pages = match cited::pages(self, &statements) {
+            Ok(pages) => pages,
+            Err(error) => {
+                // A store that cannot be read says nothing about an answer.
+                let reason = UnscoredReason::new(UnscoredKind::Exception, error.to_string());
+                return Step::Done(fold::unscored(self, &reason));
+            }
+        };
+        ask_or_score(support::open_calls(&pages, verdicts), || {
+            fold::score(self, pages, verdicts)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

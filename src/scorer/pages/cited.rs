@@ -1,0 +1,111 @@
+//! The pages that statements cite, each with its statements.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::PageScorer;
+use super::windows::windows;
+use crate::domain::{CitedStatement, OpenReason, ReadPage, SavedPages};
+use crate::error::Result;
+use crate::text::addresses::page_key;
+use crate::text::tokens::tokens;
+
+/// A cited page, before and while a judge is asked about it.
+#[derive(Debug)]
+pub(super) struct AskedPage {
+    /// The address, as the answer first writes it; empty if the citation has none.
+    pub(super) url: String,
+    /// The page that the address means.
+    pub(super) key: Option<String>,
+    /// The saved page that is read.
+    pub(super) read: Option<ReadPage>,
+    /// The text in the parts that a judge reads one by one; none if the page is not read.
+    pub(super) windows: Vec<Arc<str>>,
+    /// Why the statements are open, if no judge is asked.
+    pub(super) open: Option<OpenReason>,
+    /// The statements that cite it, each once.
+    pub(super) statements: Vec<Arc<str>>,
+}
+
+/// The pages that these statements cite, in the order of their first mention. Statements without an address have an entry
+/// at the place of the first of them.
+///
+/// # Errors
+/// When saved pages cannot be read.
+pub(super) fn pages(scorer: &PageScorer, statements: &[CitedStatement]) -> Result<Vec<AskedPage>> {
+    let mut pages = grouped(statements);
+    for page in &mut pages {
+        if page.open.is_none() {
+            read(page, scorer)?;
+        }
+    }
+    Ok(pages)
+}
+
+/// Puts the statements of each page together. Equal ones count once: they are one claim about one page, and asking twice
+/// could give two verdicts.
+fn grouped(statements: &[CitedStatement]) -> Vec<AskedPage> {
+    let mut pages: Vec<AskedPage> = Vec::new();
+    let mut places: HashMap<Option<String>, usize> = HashMap::new();
+    let mut seen: HashSet<(usize, String)> = HashSet::new();
+    for statement in statements {
+        let words = tokens(&statement.text).collect::<Vec<_>>().join(" ");
+        for (url, key) in addresses(statement) {
+            let place = *places.entry(key.clone()).or_insert_with(|| {
+                pages.push(unread(url, key));
+                pages.len() - 1
+            });
+            if seen.insert((place, words.clone())) {
+                pages[place].statements.push(statement.text.as_str().into());
+            }
+        }
+    }
+    pages
+}
+
+/// The addresses of a statement, each with its page. Without any, one that means no page.
+fn addresses(statement: &CitedStatement) -> Vec<(&str, Option<String>)> {
+    let mut addresses = Vec::new();
+    for url in &statement.urls {
+        addresses.push((url.trim(), page_key(url)));
+    }
+    if addresses.is_empty() {
+        addresses.push(("", None));
+    }
+    addresses
+}
+
+fn unread(url: &str, key: Option<String>) -> AskedPage {
+    let open = key.is_none().then_some(OpenReason::NoUrl);
+    AskedPage {
+        // Texts that are not addresses share an entry: none of them stands for the others.
+        url: if open.is_some() { "" } else { url }.to_owned(),
+        key,
+        read: None,
+        windows: Vec::new(),
+        open,
+        statements: Vec::new(),
+    }
+}
+
+/// Looks the page up, and divides its text where a judge can read it.
+fn read(page: &mut AskedPage, scorer: &PageScorer) -> Result<()> {
+    let pages: Option<&dyn SavedPages> = scorer.pages.as_deref();
+    let found = match pages {
+        Some(pages) => pages.page(&page.url)?,
+        None => None,
+    };
+    let (Some(pages), Some(found)) = (pages, found) else {
+        page.open = Some(OpenReason::PageMissing);
+        return Ok(());
+    };
+    page.open = OpenReason::of_state(found.state);
+    if page.open.is_none() {
+        match windows(&pages.text(&found)?, scorer.page_tokens) {
+            Some(windows) => page.windows = windows,
+            None => page.open = Some(OpenReason::PageTooLong),
+        }
+    }
+    page.read = Some(found);
+    Ok(())
+}

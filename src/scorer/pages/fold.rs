@@ -1,0 +1,119 @@
+//! The score of an answer from its pairs of statements and pages.
+
+use super::cited::AskedPage;
+use super::passage::Passages;
+use super::support::pair_verdict;
+use super::{PAGES, PageScorer};
+use crate::domain::{
+    CitedPage, Component, ComponentKind, JudgedStatement, Score, SupportCounts, SupportState,
+    UnscoredReason,
+};
+use crate::scorer::Verdicts;
+
+/// The share of the judged pairs that are supported; of a system over all its pairs.
+pub(crate) const ACCURACY: &str = "citation_accuracy";
+/// The mean of the answers' own accuracies.
+pub(crate) const ACCURACY_MACRO: &str = "citation_accuracy_macro";
+/// Supported pairs.
+pub(crate) const EFFECTIVE: &str = "effective_citations";
+/// Pairs.
+const CITATIONS: &str = "citations";
+/// The share of the pairs that are open.
+const UNVERIFIED: &str = "unverified";
+
+/// Descriptions of the components.
+const ACCURACY_TEXT: &str = "supported / (supported + unsupported)";
+const EFFECTIVE_TEXT: &str = "statements that a cited page supports";
+const CITATIONS_TEXT: &str = "pairs of a statement and a cited page";
+const UNVERIFIED_TEXT: &str = "pairs that nobody can judge / all pairs";
+
+/// The score of an answer without a usable list of statements, or with pairs that were not asked.
+pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
+    let components = [
+        share(ACCURACY, ACCURACY_TEXT),
+        count(EFFECTIVE, EFFECTIVE_TEXT),
+        count(CITATIONS, CITATIONS_TEXT),
+        share(UNVERIFIED, UNVERIFIED_TEXT),
+    ];
+    Score {
+        scorer: PAGES.score_id(scorer.is_baseline),
+        components: components
+            .into_iter()
+            .map(|component| component.with(Err(reason.clone())))
+            .collect(),
+        ..Score::default()
+    }
+}
+
+/// The score of an answer that cites these pages, once a judge has said all it can.
+pub(super) fn score(scorer: &PageScorer, pages: Vec<AskedPage>, verdicts: &Verdicts) -> Score {
+    let mut judged = Vec::with_capacity(pages.len());
+    for (number, page) in (1..).zip(pages) {
+        match judged_page(number, page, verdicts) {
+            Ok(page) => judged.push(page),
+            Err(reason) => return unscored(scorer, &reason),
+        }
+    }
+    let counts = SupportCounts::of(&judged);
+    let accuracy = ratio(counts.supported, counts.judged());
+    let mut components = Vec::new();
+    // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
+    components.extend(accuracy.map(|share| with(self::share(ACCURACY, ACCURACY_TEXT), share)));
+    components.push(with(
+        count(EFFECTIVE, EFFECTIVE_TEXT),
+        counts.supported as f64,
+    ));
+    components.push(with(count(CITATIONS, CITATIONS_TEXT), counts.all() as f64));
+    let unverified = ratio(counts.open, counts.all());
+    components.extend(unverified.map(|open| with(share(UNVERIFIED, UNVERIFIED_TEXT), open)));
+    Score {
+        scorer: PAGES.score_id(scorer.is_baseline),
+        value: accuracy,
+        components,
+        pages: judged,
+        ..Score::default()
+    }
+}
+
+fn ratio(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+fn share(name: &str, text: &str) -> Component {
+    Component::new(name, ComponentKind::Share).with_text(text)
+}
+
+fn count(name: &str, text: &str) -> Component {
+    Component::new(name, ComponentKind::Count).with_text(text)
+}
+
+fn with(component: Component, value: f64) -> Component {
+    component.with(Ok((value, None)))
+}
+
+/// A page with the verdict on each of its statements, and the passage behind it.
+fn judged_page(
+    number: usize,
+    page: AskedPage,
+    verdicts: &Verdicts,
+) -> Result<CitedPage, UnscoredReason> {
+    let passages = Passages::of(&page.windows);
+    let mut statements = Vec::with_capacity(page.statements.len());
+    for (place, text) in page.statements.iter().enumerate() {
+        let verdict = pair_verdict(number, &page, place, verdicts)?;
+        let is_judged = verdict.state != SupportState::Open;
+        statements.push(JudgedStatement {
+            text: text.to_string(),
+            verdict: verdict.state,
+            open: verdict.open,
+            feedback: verdict.feedback,
+            passage: is_judged.then(|| passages.nearest(text)).flatten(),
+        });
+    }
+    Ok(CitedPage {
+        url: page.url,
+        key: page.key,
+        read: page.read,
+        statements,
+    })
+}
