@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reference::{PersonName, ReferenceKind};
+use super::reference::{PersonName, Reference, ReferenceKind};
+use crate::text::addresses::work_key;
+
+/// The longest title that is kept, in bytes.
+const TITLE_BYTES: usize = 2000;
 
 /// Who made a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,6 +48,12 @@ impl WorkSource {
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|source| source.name() == name)
+    }
+
+    /// Whether the source records retractions, so that a record without one says that it knows of none. arXiv has
+    /// withdrawals in comments only, Semantic Scholar and libraries have nothing.
+    pub(crate) fn records_retractions(self) -> bool {
+        matches!(self, Self::Crossref | Self::Openalex)
     }
 
     /// Whether the source is meant to hold works of this kind, so that one that is missing says something.
@@ -115,6 +125,63 @@ impl WorkRecord {
             pmid: None,
             is_preprint: false,
             retraction: None,
+        }
+    }
+
+    /// Takes a title, on one line.
+    pub(crate) fn set_title(&mut self, title: &str) {
+        let title = &title[..title.floor_char_boundary(TITLE_BYTES)];
+        self.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+
+    /// Takes a DOI, with or without the address before it. One of arXiv is the id of the paper.
+    pub(crate) fn take_doi(&mut self, doi: &str) {
+        let doi = doi.trim();
+        // The address is what OpenAlex writes; without it no URL must be parsed.
+        self.take_identifier(doi.strip_prefix("https://doi.org/").unwrap_or(doi));
+    }
+
+    /// Takes an id of PubMed.
+    pub(crate) fn take_pmid(&mut self, pmid: &str) {
+        if !pmid.is_empty() && pmid.bytes().all(|byte| byte.is_ascii_digit()) && pmid != "0" {
+            self.pmid = Some(pmid.to_owned());
+        }
+    }
+
+    /// Takes the identifier that an address holds, if the record does not have one of its kind.
+    pub(crate) fn take_identifier(&mut self, address: &str) {
+        if address.is_empty() {
+            return;
+        }
+        let Some(key) = work_key(address) else {
+            return;
+        };
+        let Some((scheme, id)) = key.split_once(':') else {
+            return;
+        };
+        let field = match scheme {
+            "doi" => &mut self.doi,
+            "arxiv" => &mut self.arxiv,
+            _ => &mut self.pmid,
+        };
+        field.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// The work of a reference, for a library that is used as a file of works.
+    pub(crate) fn from_reference(reference: Reference) -> Self {
+        let mut record = Self::new(WorkSource::Library);
+        record.set_title(&reference.title);
+        Self {
+            id: reference.key,
+            authors: reference.authors,
+            year: reference.year,
+            is_preprint: reference.kind == ReferenceKind::Preprint
+                || reference.arxiv.is_some() && reference.doi.is_none(),
+            venue: reference.venue,
+            doi: reference.doi,
+            arxiv: reference.arxiv,
+            pmid: reference.pmid,
+            ..record
         }
     }
 }

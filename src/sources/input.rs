@@ -47,7 +47,7 @@ impl Head {
 ///
 /// # Errors
 /// When the file does not exist or cannot be read.
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     match File::open(path) {
         Ok(file) => unpacked(file).map_err(Error::io(path, "read")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(no_such(path).into()),
@@ -59,7 +59,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
 ///
 /// # Errors
 /// When its beginning cannot be read.
-pub(super) fn unpacked<'a>(stream: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+pub(crate) fn unpacked<'a>(stream: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut counted = BufReader::with_capacity(1 << 16, Counted { stream, bytes: 0 });
     if !counted.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         return Ok(Box::new(counted));

@@ -11,7 +11,7 @@ mod cited;
 mod decode;
 mod forms;
 mod index;
-mod input;
+pub(crate) mod input;
 mod page;
 mod records;
 mod saved;

@@ -92,7 +92,7 @@ pub fn work_key(address: &str) -> Option<String> {
     match host {
         "doi.org" => {
             return Some(match path.strip_prefix(ARXIV_DOI) {
-                Some(id) => format!("arxiv:{id}"),
+                Some(id) => format!("arxiv:{}", without_version(id)),
                 None => format!("doi:{path}"),
             });
         }
@@ -379,6 +379,7 @@ mod tests {
             "doi:10.1000/abc"
         );
         assert_eq!(work("https://doi.org/10.1000/abc"), "doi:10.1000/abc");
+        assert_eq!(work("10.48550/arXiv.2101.00001v2"), "arxiv:2101.00001");
         assert_eq!(work("https://example.org/doing/nothing"), "");
         assert_eq!(work("https://arxiv.org/list/cs.CL/new"), "");
     }

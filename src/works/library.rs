@@ -1,1 +1,30 @@
-//! A library of the user's as references: BibTeX, CSL-JSON, RIS.
+//! A library of the user's as a file of works: BibTeX, CSL-JSON, RIS.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::domain::Reference;
+use crate::error::{InputFault, Result};
+
+/// Members that works in CSL-JSON have and saved pages do not.
+const CSL_MEMBERS: [&str; 5] = ["issued", "DOI", "container-title", "ISBN", "citation-key"];
+
+/// Whether this is a work in CSL-JSON.
+pub(super) fn is_csl_record(record: &Map<String, Value>) -> bool {
+    record.contains_key("title") && CSL_MEMBERS.iter().any(|name| record.contains_key(*name))
+}
+
+/// Whether this is a library in BibTeX or RIS, by its name.
+pub(super) fn is_library(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+    ending == "bib" || ending == "bibtex" || ending == "ris"
+}
+
+/// The works of a library.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn read_library(path: &Path) -> Result<Vec<Reference>> {
+    Err(InputFault::new(path, "libraries cannot be read yet").into())
+}

@@ -8,9 +8,24 @@
 //!
 //! Titles and names are hostile text: they are compared and shown, and become neither file names nor markup here.
 
+mod agreement;
 mod check;
+mod dumps;
+mod forms;
+mod free_text;
+#[cfg(test)]
+mod hallmark;
+mod index;
+mod items;
+mod keys;
 mod library;
+mod markup;
+mod matching;
+mod names;
+mod normalize;
 mod retractions;
+mod scan;
+mod wanted;
 
 pub use crate::domain::{
     CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, Retraction,
