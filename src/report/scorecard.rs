@@ -521,7 +521,6 @@ fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(unscored_note(scorer, on_unscored));
     notes.extend(open_pairs_note(scorer));
-    notes.extend(open_pairs_note(scorer));
     notes.extend(fewer_answers(scorer));
     notes.extend(clipped(scorer));
     for own in &scorer.notes {
@@ -576,8 +575,8 @@ fn open_pairs_note(scorer: &ScorerSummary) -> Option<String> {
     }
     let systems = listed(systems)?;
     Some(format!(
-        "Some cited pages are missing, walled, empty or too long, or the judge said nothing about a statement: these count neither for \
-         nor against a system. All of them as unsupported, and all as supported: {ACCURACY} {systems}."
+        "Citations that nobody can judge (the page is missing, walled, empty or too long, or the judge gave no verdict) count neither for nor \
+         against a system. With all of them unsupported, and all supported, {ACCURACY} is: {systems}."
     ))
 }
 

@@ -169,7 +169,7 @@ fn the_terminal_names_what_open_pairs_could_change_and_systems_are_compared_by_t
     let done = score(&work, &server, &[]).exits_with(0);
     let text = done.all_text();
     assert!(
-        text.contains("citation_accuracy long 50.0 to 75.0"),
+        text.contains("citation_accuracy is: long 50.0 to 75.0"),
         "{text}"
     );
     let compared = work

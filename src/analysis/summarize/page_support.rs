@@ -5,7 +5,7 @@
 
 use super::{Metric, MetricColumn, ScorerAnswers, ScorerSummary};
 use crate::domain::{PageKind, ScoredAnswer, SupportCounts, Unit};
-use crate::scorer::pages::{ACCURACY, ACCURACY_MACRO, EFFECTIVE, PAGES};
+use crate::scorer::pages::{ACCURACY, EFFECTIVE, PAGES};
 use crate::stats::{Interval, WeightedUnit, weighted_share};
 
 impl ScorerAnswers<'_> {
@@ -14,31 +14,38 @@ impl ScorerAnswers<'_> {
         if summary.scorer.name() != PAGES.name {
             return;
         }
-        let mut names = vec![(ACCURACY.to_owned(), None)];
+        self.add_accuracy(summary, ACCURACY.to_owned(), None, 0);
         let kinds: Vec<PageKind> = PageKind::ALL
             .into_iter()
             .filter(|kind| self.has_kind(*kind))
             .collect();
         if kinds.len() > 1 {
             for kind in kinds {
-                names.push((format!("{ACCURACY}_{}", kind.name()), Some(kind)));
+                let name = format!("{ACCURACY}_{}", kind.name());
+                self.add_accuracy(summary, name, Some(kind), summary.columns.len());
             }
-        }
-        let mut place = summary.place_of(ACCURACY_MACRO).unwrap_or_default();
-        for (name, kind) in names {
-            for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
-                let metric = self.accuracy(answers, kind);
-                row.metrics.insert(name.clone(), metric);
-            }
-            let unit = Unit::Share;
-            summary.columns.insert(place, MetricColumn { name, unit });
-            place += 1;
         }
         for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
             if let Some(metric) = row.metrics.get_mut(EFFECTIVE) {
                 metric.bounds = effective_bounds(answers);
             }
         }
+    }
+
+    /// Adds the accuracy over the pairs with one kind of page, or with any, as the column at a place.
+    fn add_accuracy(
+        &self,
+        summary: &mut ScorerSummary,
+        name: String,
+        kind: Option<PageKind>,
+        place: usize,
+    ) {
+        for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
+            let metric = self.accuracy(answers, kind);
+            row.metrics.insert(name.clone(), metric);
+        }
+        let unit = Unit::Share;
+        summary.columns.insert(place, MetricColumn { name, unit });
     }
 
     fn has_kind(&self, kind: PageKind) -> bool {

@@ -30,8 +30,8 @@ const UNVERIFIED_TEXT: &str = "pairs that nobody can judge / all pairs";
 /// The score of an answer without a usable list of statements, or with pairs that were not asked.
 pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
     let components = [
-        share(ACCURACY, ACCURACY_TEXT),
         count(EFFECTIVE, EFFECTIVE_TEXT),
+        share(ACCURACY, ACCURACY_TEXT),
         count(CITATIONS, CITATIONS_TEXT),
         share(UNVERIFIED, UNVERIFIED_TEXT),
     ];
@@ -57,12 +57,12 @@ pub(super) fn score(scorer: &PageScorer, pages: Vec<AskedPage>, verdicts: &Verdi
     let counts = SupportCounts::of(&judged);
     let accuracy = ratio(counts.supported, counts.judged());
     let mut components = Vec::new();
-    // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
-    components.extend(accuracy.map(|share| with(self::share(ACCURACY, ACCURACY_TEXT), share)));
     components.push(with(
         count(EFFECTIVE, EFFECTIVE_TEXT),
         counts.supported as f64,
     ));
+    // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
+    components.extend(accuracy.map(|own| with(share(ACCURACY, ACCURACY_TEXT), own)));
     components.push(with(count(CITATIONS, CITATIONS_TEXT), counts.all() as f64));
     let unverified = ratio(counts.open, counts.all());
     components.extend(unverified.map(|open| with(share(UNVERIFIED, UNVERIFIED_TEXT), open)));
