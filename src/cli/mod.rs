@@ -15,6 +15,7 @@ mod outcome;
 mod outputs;
 mod problems;
 pub(crate) mod progress;
+mod reading;
 pub mod settings;
 pub(crate) mod signals;
 mod summary;

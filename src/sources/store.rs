@@ -19,6 +19,9 @@ use crate::text::addresses::page_key;
 /// `PRAGMA application_id` of a store: the letters `SchS`.
 const APPLICATION_ID: i32 = 0x5363_6853;
 
+/// `PRAGMA application_id` of an index of works: the letters `SchW`.
+pub(crate) const WORKS_INDEX_ID: i32 = 0x5363_6857;
+
 /// `PRAGMA user_version` of a store: the version of its tables and of the rules for keys, texts and states.
 const STORE_VERSION: i32 = 1;
 
@@ -340,8 +343,13 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
             .pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
             .map_err(|_| not_a_store(path))
     };
-    if number("application_id")? != APPLICATION_ID {
-        return Err(not_a_store(path));
+    match number("application_id")? {
+        APPLICATION_ID => {}
+        WORKS_INDEX_ID => {
+            let what = "an index of works, not a store of pages; it was not changed";
+            return Err(InputFault::new(path, what).hint("name another file").into());
+        }
+        _ => return Err(not_a_store(path)),
     }
     let version = number("user_version")?;
     if version != STORE_VERSION {

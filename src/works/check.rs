@@ -1,8 +1,10 @@
 //! Looks references up in files of works.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::dumps::{WorksForm, files_of, form_of, forms_hint};
+use super::index::look_up;
 use super::scan::{WorksDump, scan};
 use super::wanted::WantedWorks;
 use crate::domain::{CheckedReference, Reference, WorkSource};
@@ -24,6 +26,7 @@ pub struct WorksReport {
 #[derive(Debug)]
 pub struct Works {
     dumps: Vec<WorksDump>,
+    indexes: Vec<PathBuf>,
     report: WorksReport,
 }
 
@@ -34,6 +37,7 @@ impl Works {
     /// A file that does not exist or has none of the forms.
     pub fn open(sources: &[PathBuf]) -> Result<Self> {
         let mut dumps = Vec::new();
+        let mut indexes = Vec::new();
         for source in sources {
             let files = files_of(source)?;
             let mut form = None;
@@ -44,7 +48,7 @@ impl Works {
                 }
             }
             match form {
-                Some(WorksForm::Index) => {}
+                Some(WorksForm::Index) => indexes.push(source.clone()),
                 Some(_) => dumps.push(WorksDump {
                     path: source.clone(),
                     files,
@@ -57,6 +61,7 @@ impl Works {
         }
         Ok(Self {
             dumps,
+            indexes,
             report: WorksReport::default(),
         })
     }
@@ -77,9 +82,15 @@ impl Works {
             Ok(())
         };
         let report = scan(&self.dumps, &take, on_bytes)?;
-        let sources: Vec<WorkSource> = report.records.keys().copied().collect();
+        let mut records: BTreeMap<WorkSource, u64> = report.records;
+        for index in &self.indexes {
+            for (source, count) in look_up(index, &wanted)? {
+                *records.entry(source).or_default() += count;
+            }
+        }
+        let sources: Vec<WorkSource> = records.keys().copied().collect();
         self.report = WorksReport {
-            records: report.records.into_iter().collect(),
+            records: records.into_iter().collect(),
             broken: report.broken,
             faults: report.faults,
         };
@@ -99,7 +110,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::domain::{RetractionStatus, WorkState};
+    use crate::domain::{PersonName, RetractionStatus, WorkState};
+    use crate::works::index_works;
 
     const CROSSREF: &str = r#"{"DOI":"10.1000/A1","title":["A long title about many things"],"author":[{"given":"Ann","family":"Lee"}],"issued":{"date-parts":[[2017]]},"type":"journal-article"}"#;
     const OPENALEX: &str = r#"{"id":"https://openalex.org/W1","doi":"https://doi.org/10.1000/a2","display_name":"Other things in a long title","publication_year":2018,"is_retracted":true,"authorships":[{"author":{"display_name":"Bo Ek"}}]}"#;
@@ -178,6 +190,68 @@ mod tests {
         // arXiv does not have every article.
         let checked = check(&sources[3..]).unwrap();
         assert_eq!(checked[4].state, WorkState::Unchecked);
+    }
+
+    #[test]
+    fn an_index_gives_what_its_sources_give() {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = [
+            write(dir.path(), "crossref.jsonl", CROSSREF),
+            write(dir.path(), "works.jsonl.gz", gzip(OPENALEX)),
+            write(dir.path(), "papers.jsonl", SCHOLAR),
+            write(dir.path(), "arxiv.json", ARXIV),
+        ];
+        let out = dir.path().join("works.sqlite");
+        let report = index_works(&sources[..2], &out, &|_, _| {}).unwrap();
+        assert_eq!((report.total, report.known_files), (2, 0));
+        let report = index_works(&sources, &out, &|_, _| {}).unwrap();
+        assert_eq!((report.total, report.known_files), (4, 2));
+        let mut references = references();
+        // A doubtful title, a free text, and an identifier alone.
+        references[0].title = "A long title about most things".to_owned();
+        references[0].authors = vec![PersonName::parse("A. Lee")];
+        references.push(Reference::of_text(
+            "t",
+            "",
+            "Fox C (2019): Third things in a long title",
+        ));
+        let mut alone = Reference::new("i", "");
+        alone.take_identifier("arXiv:2001.00004v3");
+        references.push(alone);
+        let by_index = Works::open(std::slice::from_ref(&out))
+            .unwrap()
+            .check(&references, &|_, _| {})
+            .unwrap();
+        let by_scan = Works::open(&sources)
+            .unwrap()
+            .check(&references, &|_, _| {})
+            .unwrap();
+        assert_eq!(by_index, by_scan);
+        let states: Vec<&str> = by_index.iter().map(|one| one.state.name()).collect();
+        assert_eq!(
+            states,
+            [
+                "differs",
+                "exists",
+                "exists",
+                "exists",
+                "not_in_index",
+                "exists",
+                "exists"
+            ]
+        );
+        // Nothing is lost when a source is broken, and no other file is taken for an index.
+        let broken = write(dir.path(), "broken.jsonl", format!("{SCHOLAR}\n{{"));
+        assert!(index_works(&[broken], &out, &|_, _| {}).is_err());
+        assert_eq!(index_works(&sources, &out, &|_, _| {}).unwrap().total, 4);
+        let other = write(dir.path(), "other.sqlite", "text");
+        let error = index_works(&sources, &other, &|_, _| {})
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("other.sqlite: the file is not an index of works"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(super) fn form_of(path: &Path) -> Result<Option<WorksForm>> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn is_works(source: &Path) -> Result<bool> {
+pub fn is_works(source: &Path) -> Result<bool> {
     let is_dir = source.is_dir();
     let files = match files_of(source) {
         Ok(files) => files,

@@ -25,6 +25,6 @@ pub(super) fn is_library(path: &Path) -> bool {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn read_library(path: &Path) -> Result<Vec<Reference>> {
+pub fn read_library(path: &Path) -> Result<Vec<Reference>> {
     Err(InputFault::new(path, "libraries cannot be read yet").into())
 }

@@ -68,6 +68,12 @@ impl Candidates {
         }
     }
 
+    /// Whether a record with the title was found.
+    pub(super) fn has_title(&self) -> bool {
+        let mut matches = self.matches.iter();
+        matches.any(|candidate| candidate.agreement.title.is_equal())
+    }
+
     /// All of them, the best first.
     fn sorted(self) -> Vec<Candidate> {
         let mut all = self.matches;

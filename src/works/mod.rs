@@ -33,4 +33,7 @@ pub use crate::domain::{
     WorkState,
 };
 pub use check::{Works, WorksReport};
+pub use dumps::is_works;
+pub use index::{WorksIndexReport, index_works};
+pub use library::read_library;
 pub use retractions::Retractions;

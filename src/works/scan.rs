@@ -186,9 +186,9 @@ impl Scanner<'_> {
         match form_of(task.path)? {
             None => Ok(()),
             Some(WorksForm::Index) => {
-                let what = "an index of works within a directory of works";
+                let what = "an index of works, which is not a source of another one";
                 let fault = InputFault::new(task.path, what);
-                Err(fault.hint("name the index itself").into())
+                Err(fault.hint("name it by itself").into())
             }
             Some(WorksForm::Library) => self.read_library(task),
             Some(WorksForm::Records(form, RecordLayout::Lines)) => match task.range {

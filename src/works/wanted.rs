@@ -57,6 +57,22 @@ impl WantedWorks {
         }
     }
 
+    /// The number of references.
+    pub(super) fn len(&self) -> usize {
+        self.cited.len()
+    }
+
+    /// A reference.
+    pub(super) fn sought(&self, index: usize) -> &SoughtWork {
+        &self.cited[index]
+    }
+
+    /// Whether a record with the title of a reference was found.
+    pub(super) fn has_title(&self, index: usize) -> bool {
+        let found = self.found[index].lock();
+        found.unwrap_or_else(PoisonError::into_inner).has_title()
+    }
+
     /// Gives a record to the references that may mean it.
     pub(super) fn offer(&self, record: &WorkRecord) {
         let title = RecordTitle::of(record);

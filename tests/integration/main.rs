@@ -79,3 +79,4 @@ mod table;
 mod text_commands;
 mod text_golden;
 mod who_answered;
+mod works;

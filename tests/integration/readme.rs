@@ -12,7 +12,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 50] = [
+const COMMANDS: [&str; 51] = [
     "",
     "demo",
     "score",
@@ -40,6 +40,7 @@ const COMMANDS: [&str; 50] = [
     "rubrics check",
     "sources index",
     "sources show",
+    "sources coverage",
     "sources missing",
     "cache stats",
     "cache merge",

@@ -1,15 +1,24 @@
-//! `scholareval sources index|show|missing`.
+//! `scholareval sources index|show|coverage|missing`.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::CommandContext;
 use crate::cli::args::SourcesCommand;
 use crate::cli::origin::escape_controls;
+use crate::cli::reading::ReadingProgress;
 use crate::cli::terminal::{escaped_lines, grouped, path_text, write_stdout};
 use crate::dataset::load_answers;
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, index};
+use crate::stats::{WeightedUnit, weighted_share};
+use crate::works::{
+    CheckedReference, WorkState, Works, WorksIndexReport, index_works, is_works, read_library,
+};
+
+/// The level of the interval of a coverage.
+const LEVEL: f64 = 0.95;
 
 /// Runs the command.
 ///
@@ -17,12 +26,9 @@ use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, index};
 /// When a source, the store or an answer file cannot be read, or a page is not in the store.
 pub(super) fn run(command: &SourcesCommand, context: &CommandContext<'_>) -> Result<()> {
     match command {
-        SourcesCommand::Index { sources, out } => {
-            let report = index(sources, out)?;
-            context.warn(&report.faults);
-            write_stdout(index_text(out, &report).as_bytes())
-        }
+        SourcesCommand::Index { sources, out } => index_sources(sources, out.as_deref(), context),
         SourcesCommand::Show { url, store } => show(url, &store.sources, context),
+        SourcesCommand::Coverage { library, works } => coverage(library, works, context),
         SourcesCommand::Missing { answers, store } => {
             let store = PageStore::open(&store.sources)?;
             let mut cited = CitedPages::default();
@@ -35,6 +41,140 @@ pub(super) fn run(command: &SourcesCommand, context: &CommandContext<'_>) -> Res
             write_stdout(lines(&cited.missing).as_bytes())
         }
     }
+}
+
+/// Reads sources of pages into a store, or of works into an index: which one, the sources say.
+fn index_sources(
+    sources: &[PathBuf],
+    out: Option<&Path>,
+    context: &CommandContext<'_>,
+) -> Result<()> {
+    let mut works = Vec::new();
+    let mut pages = Vec::new();
+    for source in sources {
+        let list = if is_works(source)? {
+            &mut works
+        } else {
+            &mut pages
+        };
+        list.push(source);
+    }
+    if let (Some(work), Some(page)) = (works.first(), pages.first()) {
+        let what = format!("a file of works, and {} is not one", path_text(page));
+        let fault = InputFault::new(work, what);
+        return Err(fault
+            .hint("index pages and works with two commands, into two files")
+            .into());
+    }
+    if works.is_empty() {
+        let out = out.unwrap_or(Path::new("sources.sqlite"));
+        let report = index(sources, out)?;
+        context.warn(&report.faults);
+        return write_stdout(index_text(out, &report).as_bytes());
+    }
+    let out = out.unwrap_or(Path::new("works.sqlite"));
+    let progress = ReadingProgress::new(context.global.quiet);
+    let indexed = index_works(sources, out, &|read, all| progress.read(read, all));
+    progress.finish();
+    let report = indexed?;
+    context.warn(&report.faults);
+    write_stdout(works_text(out, &report).as_bytes())
+}
+
+/// What was added to an index of works.
+fn works_text(out: &Path, report: &WorksIndexReport) -> String {
+    let added: u64 = report.added.iter().map(|(_, count)| count).sum();
+    let mut text = format!(
+        "{}: {} works added, {} in total\n",
+        path_text(out),
+        grouped(added),
+        grouped(report.total)
+    );
+    for (source, count) in &report.added {
+        text.push_str(&format!("{:>11}  {}\n", grouped(*count), source.name()));
+    }
+    for (count, what) in [
+        (report.known_files, "files that were read before"),
+        (report.broken, "broken records left out"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("{:>11}  {what}\n", grouped(count)));
+        }
+    }
+    text
+}
+
+/// Prints how many works of a library are found.
+fn coverage(library: &Path, works: &[PathBuf], context: &CommandContext<'_>) -> Result<()> {
+    // First: a mistyped name of a dump must not wait for a library, nor the other way round.
+    let mut works = Works::open(works)?;
+    let references = read_library(library)?;
+    let progress = ReadingProgress::new(context.global.quiet);
+    let checked = works.check(&references, &|read, all| progress.read(read, all));
+    progress.finish();
+    let checked = checked?;
+    context.warn(&works.report().faults);
+    let counts = state_counts(&checked);
+    let count = |state: WorkState| counts.get(&state).copied().unwrap_or_default();
+    let found = count(WorkState::Exists) + count(WorkState::Differs);
+    let all = found + count(WorkState::NotInIndex);
+    if all == 0 {
+        let fault = InputFault::new(
+            library,
+            "no work of the library can be looked up in these files",
+        );
+        return Err(fault
+            .hint("add files that cover works of its kinds: `--works`")
+            .into());
+    }
+    write_stdout(coverage_text(found, all, &checked, &counts).as_bytes())
+}
+
+fn state_counts(checked: &[CheckedReference]) -> BTreeMap<WorkState, u64> {
+    let mut counts = BTreeMap::new();
+    for one in checked {
+        *counts.entry(one.state).or_default() += 1;
+    }
+    counts
+}
+
+/// `480/513 works of the library are found: 93.6% [91.1, 95.4]`, then the states.
+fn coverage_text(
+    found: u64,
+    all: u64,
+    checked: &[CheckedReference],
+    counts: &BTreeMap<WorkState, u64>,
+) -> String {
+    let mut units = Vec::new();
+    for one in checked {
+        if one.state.is_found() || one.state == WorkState::NotInIndex {
+            units.push(WeightedUnit {
+                weight: 1.0,
+                is_hit: one.state.is_found(),
+                question: units.len(),
+            });
+        }
+    }
+    let mut text = format!("{found}/{all} works of the library are found");
+    if let Some(share) = weighted_share(&units, LEVEL) {
+        text.push_str(&format!(": {:.1}%", 100.0 * share.share));
+        if let Some(interval) = share.interval {
+            let low = 100.0 * interval.low;
+            let high = 100.0 * interval.high;
+            text.push_str(&format!(" [{low:.1}, {high:.1}]"));
+        }
+    }
+    text.push('\n');
+    for state in WorkState::ALL {
+        let count = counts.get(&state).copied().unwrap_or_default();
+        if count > 0 {
+            text.push_str(&format!("{:>11}  {}\n", grouped(count), state.name()));
+        }
+    }
+    text.push_str(&format!(
+        "Pass it to the commands that count cited works: --coverage {found}/{all}\n"
+    ));
+    text
 }
 
 /// What was added, and the states of the pages.

@@ -21,6 +21,7 @@ use scholareval::question::Property;
 use scholareval::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::runs::{RunSet, disputes};
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
+use scholareval::works::{Reference, Works, index_works};
 
 use super::driver::fuzz;
 
@@ -303,4 +304,38 @@ fn sources() {
             }
         }
     });
+}
+
+/// Files of works: each input is read for references, and indexed.
+#[test]
+fn works() {
+    let dir = tempfile::tempdir().unwrap();
+    let references = works_references();
+    fuzz("works", move |input| {
+        for name in ["input.jsonl", "input.bib"] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, input).unwrap();
+            let index = dir.path().join("works.sqlite");
+            let _ = std::fs::remove_file(&index);
+            let sources = [path];
+            let read = said(Works::open(&sources))
+                .and_then(|mut works| said(works.check(&references, &|_, _| {})));
+            if said(index_works(&sources, &index, &|_, _| {})).is_some() {
+                let checked = Works::open(&[index])
+                    .unwrap()
+                    .check(&references, &|_, _| {})
+                    .unwrap();
+                assert_eq!(checked.len(), read.unwrap().len());
+            }
+        }
+    });
+}
+
+fn works_references() -> Vec<Reference> {
+    let mut titled = Reference::new("a", "");
+    titled.title = "Scattering of short wavelengths".to_owned();
+    titled.take_identifier("doi:10.5555/sky.2017.1");
+    let text =
+        "Lee, A. (2017). Why the sky is blue at noon and red at dusk. doi:10.5555/ice.2015.9";
+    vec![titled, Reference::of_text("b", "", text)]
 }
