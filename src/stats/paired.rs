@@ -246,15 +246,17 @@ impl Assignments {
             }
             return sums;
         };
-        let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-        let mut bits = vec![0_u8; self.questions.div_ceil(8)];
-        for replicate in 0..options.resamples {
-            let mut rng = seeded.clone();
-            rng.set_stream(u64::from(replicate));
-            rng.fill_bytes(&mut bits);
-            let subset = (0..self.questions).filter(|at| is_set(&bits, *at));
-            sums.push(subset.map(|at| values[at]).sum());
+        let mut random = RandomSubsets::new(self.questions, options);
+        while let Some(subsets) = random.next() {
+            let mut of_each = [0.0; LANES];
+            for (value, signs) in values.iter().zip(subsets) {
+                for (sum, is_in) in of_each.iter_mut().zip(signs) {
+                    *sum += value * is_in;
+                }
+            }
+            sums.extend(of_each);
         }
+        sums.truncate(1 + options.resamples as usize);
         let whole: f64 = values.iter().sum();
         // With each assignment its opposite, so that the interval is as exact on one side as on the
         // other.
@@ -304,8 +306,46 @@ fn between_ranks(means: &mut [f64], rank: usize) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-fn is_set(bits: &[u8], at: usize) -> bool {
-    bits[at / 8] >> (at % 8) & 1 == 1
+/// Subsets that are added up at a time: the processor adds as many numbers in the time of one.
+const LANES: usize = 8;
+
+/// Random subsets of the questions, some at a time. Each has a stream of its own, so that it does not depend on the others.
+struct RandomSubsets {
+    seeded: ChaCha8Rng,
+    resamples: u32,
+    drawn: u32,
+    bits: Vec<u8>,
+    /// For each question whether it is in each of the subsets, as 0 or 1.
+    signs: Vec<[f64; LANES]>,
+}
+
+impl RandomSubsets {
+    fn new(questions: usize, options: BootstrapOptions) -> Self {
+        Self {
+            seeded: ChaCha8Rng::seed_from_u64(options.seed),
+            resamples: options.resamples,
+            drawn: 0,
+            bits: vec![0; questions.div_ceil(8)],
+            signs: vec![[0.0; LANES]; questions],
+        }
+    }
+
+    /// The next subsets; beyond the number of resamples there is none.
+    fn next(&mut self) -> Option<&[[f64; LANES]]> {
+        if self.drawn >= self.resamples {
+            return None;
+        }
+        for lane in 0..LANES {
+            let mut rng = self.seeded.clone();
+            rng.set_stream(u64::from(self.drawn));
+            self.drawn = self.drawn.saturating_add(1);
+            rng.fill_bytes(&mut self.bits);
+            for (at, signs) in self.signs.iter_mut().enumerate() {
+                signs[lane] = f64::from(self.bits[at / 8] >> (at % 8) & 1);
+            }
+        }
+        Some(&self.signs)
+    }
 }
 
 /// Sums in another order differ in their last digits.
