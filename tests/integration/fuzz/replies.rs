@@ -12,8 +12,8 @@ use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::{Judge as _, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
 use scholareval::question::{
-    AspectGrade, Citations, Expertise, JudgeCall, PROPERTY, Property, Question, SnippetEvidence,
-    SourceSupport,
+    AspectGrade, Citations, CitedStatements, DistinctStatements, Expertise, JudgeCall,
+    NamedStatement, PROPERTY, PageSupport, Property, Question, SnippetEvidence, SourceSupport,
 };
 
 use super::driver::fuzz;
@@ -54,7 +54,22 @@ fn tasks() -> Vec<Arc<dyn Question>> {
             claim: answer(),
             document: "a source".into(),
         }),
+        Arc::new(CitedStatements {
+            report: "Ice shrinks [1].\n\n[1] https://a.example".into(),
+        }),
+        Arc::new(PageSupport {
+            page: "Ice shrinks.".into(),
+            statements: ["s1", "s2"].map(named).into(),
+        }),
+        Arc::new(DistinctStatements::new(["a".into(), "b".into()])),
     ]
+}
+
+fn named(item: &str) -> NamedStatement {
+    NamedStatement {
+        item: item.into(),
+        text: "Ice shrinks.".into(),
+    }
 }
 
 /// A verdict of the default mode is on the scale of its kind.
@@ -68,6 +83,9 @@ fn is_on_its_scale(verdict: Verdict) {
         Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
         Verdict::Attribution(_) | Verdict::Irrelevant(_) | Verdict::CitedClaims(_) => true,
         Verdict::Criteria(ref all) => all.iter().filter_map(|one| one.credit).all(is_share),
+        Verdict::Statements(ref all) => all.iter().all(|one| !one.text.is_empty()),
+        Verdict::Support(ref all) => all.len() == 2,
+        Verdict::Kept(ref places) => places.iter().all(|place| *place < 2),
         ref other => panic!("teach this test the scale of {other:?}"),
     };
     assert!(is_good, "{verdict:?}");
