@@ -19,7 +19,7 @@ use crate::files::no_such;
 use crate::sources::input::{self, unpacked};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
-const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "sqlite"];
+const ENDINGS: [&str; 6] = ["gz", "json", "jsonl", "ndjson", "bib", "ris"];
 
 /// What is looked at of a file to learn how its records stand in it.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -76,11 +76,12 @@ fn collect(dir: &Path, files: &mut Vec<WorksFile>) -> Result<()> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // Not of the link: a loop of links would have no end.
-        let meta = entry.metadata().map_err(Error::io(&path, "read"))?;
+        // Links to files are followed; those to directories may be a loop.
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if meta.is_dir() && !is_hidden {
+        if is_dir && !is_hidden {
             collect(&path, files)?;
         } else if meta.is_file() && !is_hidden && ENDINGS.iter().any(|known| ending == *known) {
             files.push(WorksFile {

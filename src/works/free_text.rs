@@ -322,7 +322,7 @@ impl FreeText {
             || self.is_number(index)
             || matches!(
                 self.word(index),
-                "in" | "arxiv" | "proceedings" | "advances" | "journal"
+                "arxiv" | "proceedings" | "advances" | "journal"
             )
     }
 }

@@ -388,3 +388,7 @@ fn authors_text(authors: &[PersonName], has_more: bool) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "matching_tests.rs"]
+mod tests;

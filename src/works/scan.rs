@@ -245,10 +245,8 @@ impl Scanner<'_> {
         let mut number = 0;
         let mut position = 0;
         while position < length && !self.is_stopped.load(Ordering::Relaxed) {
-            let (read, is_too_long) = match read_line(reader, &mut line, RECORD_BYTES) {
-                Ok(read) => read,
-                Err(error) => return self.unread(task, number, error),
-            };
+            let (read, is_too_long) =
+                read_line(reader, &mut line, RECORD_BYTES).map_err(Error::io(task.path, "read"))?;
             if read == 0 {
                 break;
             }
@@ -271,17 +269,14 @@ impl Scanner<'_> {
         layout: RecordLayout,
     ) -> Result<()> {
         let mut reader = open(task.path, &self.bytes)?;
-        let mut list = match ListReader::new(&mut *reader, layout) {
-            Ok(list) => list,
-            Err(error) => return self.unread(task, 0, error),
-        };
+        let mut list =
+            ListReader::new(&mut *reader, layout).map_err(Error::io(task.path, "read"))?;
         let mut number = 0;
         while !self.is_stopped.load(Ordering::Relaxed) {
             number += 1;
-            match list.next() {
-                Ok(Some(record)) => self.read_record(task, form, record, number)?,
-                Ok(None) => break,
-                Err(error) => return self.unread(task, number, error),
+            match list.next().map_err(Error::io(task.path, "read"))? {
+                Some(record) => self.read_record(task, form, record, number)?,
+                None => break,
             }
         }
         Ok(())
@@ -326,16 +321,6 @@ impl Scanner<'_> {
         counts.parts.fetch_add(1, Ordering::Relaxed);
         *lock(&counts.records).entry(record.source).or_default() += 1;
         (self.take)(record)
-    }
-
-    /// A file whose bytes end early: what was read counts, and the rest is one broken part. A file that unpacks without
-    /// end, and one that cannot be read at all, stop the command.
-    fn unread(&self, task: &ScanTask<'_>, number: usize, error: io::Error) -> Result<()> {
-        let is_cut = error.kind() == io::ErrorKind::UnexpectedEof;
-        if is_cut && number > 0 {
-            return self.broken(task, number, "the file ends early".into());
-        }
-        Err(Error::io(task.path, "read")(error))
     }
 
     fn broken(&self, task: &ScanTask<'_>, number: usize, what: String) -> Result<()> {

@@ -90,8 +90,8 @@ fn index_into(
     };
     let scanned = scan(&dumps, &take, on_bytes)?;
     let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
-    report.total = writer.finish(&scanned.records)?;
-    report.added = scanned.records.into_iter().collect();
+    report.added = writer.added.clone().into_iter().collect();
+    report.total = writer.finish()?;
     report.broken = scanned.broken;
     report.faults = scanned.faults;
     Ok(report)
@@ -138,6 +138,7 @@ struct IndexWriter {
     connection: Connection,
     path: PathBuf,
     last: i64,
+    added: BTreeMap<WorkSource, u64>,
 }
 
 impl IndexWriter {
@@ -160,6 +161,7 @@ impl IndexWriter {
             connection,
             path: path.to_path_buf(),
             last: 0,
+            added: BTreeMap::new(),
         };
         let tables = if is_new { TABLES } else { "" };
         // Keys are sorted before they are written: each of them would change another page of the tree.
@@ -192,6 +194,7 @@ impl IndexWriter {
 
     fn add(&mut self, work: &NewWork) -> Result<()> {
         self.last += 1;
+        *self.added.entry(work.record.source).or_default() += 1;
         self.insert(work).map_err(|error| self.unwritten(&error))
     }
 
@@ -236,8 +239,8 @@ impl IndexWriter {
     }
 
     /// Writes the keys and what is counted; gives the number of records.
-    fn finish(self, added: &BTreeMap<WorkSource, u64>) -> Result<u64> {
-        for (source, count) in added {
+    fn finish(self) -> Result<u64> {
+        for (source, count) in &self.added {
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
             self.connection
                 .execute(
