@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::fact::{self, FactListFault};
 use super::interface::Question;
-use super::kind::{CHINESE, KindInfo, PAGES_PARTS};
+use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
 use super::merging::{Sample, merge_lists};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
-use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
+use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ReportLanguage, Verdict};
 
 /// Statements that stay when those that say the same are left out.
 pub static DEDUPLICATE: KindInfo = KindInfo {
@@ -33,20 +33,30 @@ pub struct DistinctStatements {
     pub statements: Arc<[Arc<str>]>,
     /// All of them as one text, for limits and delimiters.
     pub joined: Arc<str>,
+    /// The language of the report.
+    pub language: ReportLanguage,
 }
 
 impl DistinctStatements {
     /// The question about these statements.
-    pub fn new(statements: impl Into<Arc<[Arc<str>]>>) -> Self {
+    pub fn new(statements: impl Into<Arc<[Arc<str>]>>, language: ReportLanguage) -> Self {
         let statements = statements.into();
         let joined = statements.join("\n").into();
-        Self { statements, joined }
+        Self {
+            statements,
+            joined,
+            language,
+        }
     }
 }
 
 impl Question for DistinctStatements {
     fn info(&self) -> &'static KindInfo {
         &DEDUPLICATE
+    }
+
+    fn part(&self) -> &'static str {
+        part_in(self.language)
     }
 
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
@@ -161,7 +171,7 @@ mod tests {
 
     fn read(reply: &str, mode: Mode) -> Result<Vec<usize>, Unreadable> {
         let texts: Vec<Arc<str>> = ["A.", "B.", "A."].map(Arc::from).to_vec();
-        let question = DistinctStatements::new(texts);
+        let question = DistinctStatements::new(texts, ReportLanguage::English);
         let reading = question.parse(&JudgeReply::of_text(reply), mode)?;
         match reading.verdict {
             Verdict::Kept(places) => Ok(places.to_vec()),

@@ -1,10 +1,10 @@
 //! Reads replies to the questions of DeepResearch Bench's FACT as its scripts do, faults included
 //! ([`Mode::Compat`](crate::domain::Mode::Compat)).
 //!
-//! Source: `utils/extract.py`, `deduplicate.py` and `validate.py` (deep_research_bench 214741e). Follows Python's truthiness,
+//! Each function is one rule of the scripts, so that each can be compared with them alone.
+//!
+//! Source: `utils/extract.py`, `deduplicate.py`, `scrape.py` and `validate.py` (deep_research_bench 214741e). Follows Python's truthiness,
 //! iteration and indexing: `true` is 1, an object iterates by its keys, -1 is the last place.
-
-#![allow(dead_code)]
 
 use serde_json::Value;
 
@@ -17,7 +17,8 @@ const PARSES: usize = 3;
 
 /// What the extraction makes of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum FactExtraction {
+#[non_exhaustive]
+pub enum FactExtraction {
     /// The list of citations, each an object with a `fact` without addresses.
     Citations(Vec<Value>),
     /// The text `extraction failed` in place of the list, which the next step leaves out.
@@ -28,14 +29,18 @@ pub(crate) enum FactExtraction {
 
 /// An exception of Python: its name and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PythonException {
-    pub(crate) name: &'static str,
-    pub(crate) message: String,
+#[non_exhaustive]
+pub struct PythonException {
+    /// The name of its class.
+    pub name: &'static str,
+    /// Its message.
+    pub message: String,
 }
 
 /// Why the scripts do not use a list of statements to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum FactListFault {
+#[non_exhaustive]
+pub enum FactListFault {
     /// They ask again.
     Unreadable(String),
     /// The run ends.
@@ -71,7 +76,7 @@ impl std::fmt::Display for PythonException {
 }
 
 /// The citations in a reply to the extraction.
-pub(crate) fn extraction(reply: &str) -> FactExtraction {
+pub fn extraction(reply: &str) -> FactExtraction {
     let mut text = reply.to_owned();
     for _ in 0..PARSES {
         // Also a text of which nothing but fences was there.
@@ -91,7 +96,7 @@ pub(crate) fn extraction(reply: &str) -> FactExtraction {
 ///
 /// # Errors
 /// If the script asks again, or ends with an exception.
-pub(crate) fn kept_statements(reply: &str, count: usize) -> Result<Vec<usize>, FactListFault> {
+pub fn kept_statements(reply: &str, count: usize) -> Result<Vec<usize>, FactListFault> {
     let text = without_fences(reply);
     let list = python_json::parse(&text)
         .map_err(|fault| FactListFault::Unreadable(decode_message(&fault, &text)))?;
@@ -106,7 +111,7 @@ pub(crate) fn kept_statements(reply: &str, count: usize) -> Result<Vec<usize>, F
 ///
 /// # Errors
 /// The message of the exception, after which the script asks again.
-pub(crate) fn validation(reply: &str, count: usize) -> Result<Vec<Value>, String> {
+pub fn validation(reply: &str, count: usize) -> Result<Vec<Value>, String> {
     let text = without_fences(reply);
     let list = python_json::parse(&text).map_err(|fault| decode_message(&fault, &text))?;
     let mut verdicts = match list {
@@ -231,7 +236,7 @@ fn citations(text: &str) -> Option<Vec<Value>> {
 }
 
 /// The text of a page as a judge gets it: title, description and content, or the error of the last attempt to get them.
-pub(crate) fn url_content(scraped: &Value) -> String {
+pub fn url_content(scraped: &Value) -> String {
     if let Some(error) = scraped.get("error") {
         return failed_content(&python_text(error));
     }
@@ -247,12 +252,12 @@ pub(crate) fn failed_content(error: &str) -> String {
 }
 
 /// Whether the scripts ask about a report: it has an id that counts as true, and its language is one of their two.
-pub(crate) fn is_asked(id: &Value, language: Option<&str>) -> bool {
+pub fn is_asked(id: &Value, language: Option<&str>) -> bool {
     is_truthy(id) && matches!(language, Some("zh" | "en"))
 }
 
 /// Why the scripts do not ask about a page, as they write it next to the page.
-pub(crate) fn validation_refusal(
+pub fn validation_refusal(
     url_content: Option<&str>,
     id: &Value,
     language: Option<&str>,
@@ -303,7 +308,7 @@ pub(super) fn list_in(reply: &JudgeReply) -> Option<Vec<Value>> {
 ///
 /// # Errors
 /// Without a text as `fact`, or with something else than a text as `url`.
-pub(super) fn statement(citation: &Value) -> Result<CitedStatement, String> {
+pub(crate) fn statement(citation: &Value) -> Result<CitedStatement, String> {
     let fact = citation
         .get("fact")
         .filter(|fact| python_type(fact) == "str");
@@ -326,7 +331,7 @@ pub(super) fn statement(citation: &Value) -> Result<CitedStatement, String> {
 }
 
 /// What a label counts as: everything but `supported` and `unknown` as not supported.
-pub(crate) fn counted_as(label: &Value) -> PageVerdict {
+pub fn counted_as(label: &Value) -> PageVerdict {
     match label.as_str() {
         Some("supported") => PageVerdict::Supported,
         Some("unknown") => PageVerdict::NoContent,
@@ -335,7 +340,7 @@ pub(crate) fn counted_as(label: &Value) -> PageVerdict {
 }
 
 /// The address of a citation as a key of the file of pages: null is the page `null`.
-pub(crate) fn address(url: &Value) -> String {
+pub fn address(url: &Value) -> String {
     match (url, python_json::number(url)) {
         (Value::String(text), None) => text.clone(),
         _ => text_of(url),
@@ -348,7 +353,7 @@ fn without_fences(text: &str) -> String {
 }
 
 /// The text without the backslashes that JSON does not allow and the script knows: not those before `%`, `_` or `$`.
-pub(crate) fn without_escapes(text: &str) -> String {
+pub fn without_escapes(text: &str) -> String {
     let mut text = text.to_owned();
     for sign in [">", "<", "+", "~"] {
         text = text.replace(&format!("\\{sign}"), sign);

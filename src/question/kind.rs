@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::variable::Variable;
+use crate::domain::ReportLanguage;
 
 /// What is known of a kind of question without an instance.
 ///
@@ -55,6 +56,14 @@ pub(super) const CHINESE: &str = "chinese";
 
 /// The forms of the user message of the kinds about pages: in English, and in Chinese.
 pub(super) const PAGES_PARTS: &[&str] = &["user", CHINESE];
+
+/// The form of the user message in a language.
+pub(super) fn part_in(language: ReportLanguage) -> &'static str {
+    match language {
+        ReportLanguage::English => PAGES_PARTS[0],
+        ReportLanguage::Chinese => CHINESE,
+    }
+}
 
 /// The form of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -40,7 +40,7 @@ mod criteria;
 mod deduplicate;
 mod evidence;
 mod expertise;
-pub(crate) mod fact;
+pub mod fact;
 mod interface;
 mod kind;
 mod merging;

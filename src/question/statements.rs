@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::fact::{self, FactExtraction, PythonException};
 use super::interface::Question;
-use super::kind::{CHINESE, KindInfo, PAGES_PARTS};
+use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
 use super::merging::{Sample, merge_lists};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
-    CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict, text_of,
+    CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReportLanguage, Verdict,
+    text_of,
 };
 use crate::text::addresses::addresses_in;
 use crate::text::citation_markers::{number_markers, without_citations};
@@ -37,11 +38,17 @@ pub static STATEMENTS: KindInfo = KindInfo {
 pub struct CitedStatements {
     /// The report, with its list of references.
     pub report: Arc<str>,
+    /// The language of the report.
+    pub language: ReportLanguage,
 }
 
 impl Question for CitedStatements {
     fn info(&self) -> &'static KindInfo {
         &STATEMENTS
+    }
+
+    fn part(&self) -> &'static str {
+        part_in(self.language)
     }
 
     fn value<'a>(&'a self, variable: &str, _insert: &Insert<'_>) -> Cow<'a, str> {
@@ -60,7 +67,10 @@ impl Question for CitedStatements {
     }
 
     fn with_judged(&self, report: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self { report })
+        Arc::new(Self {
+            report,
+            language: self.language,
+        })
     }
 
     fn schema(&self) -> Option<Value> {
@@ -209,7 +219,10 @@ mod tests {
     use super::*;
 
     fn read(reply: &str) -> Result<Vec<CitedStatement>, String> {
-        let question = CitedStatements { report: "r".into() };
+        let question = CitedStatements {
+            report: "r".into(),
+            language: ReportLanguage::English,
+        };
         let reading = question.parse(&JudgeReply::of_text(reply), Mode::Default);
         match reading.map_err(|unreadable| unreadable.what)?.verdict {
             Verdict::Statements(statements) => Ok(statements.to_vec()),
@@ -245,7 +258,10 @@ mod tests {
     #[test]
     fn compat_reads_a_list_of_citations_and_never_asks_again() {
         let read = |reply: &str| {
-            let question = CitedStatements { report: "r".into() };
+            let question = CitedStatements {
+                report: "r".into(),
+                language: ReportLanguage::English,
+            };
             question.parse(&JudgeReply::of_text(reply), Mode::Compat)
         };
         let reply = r#"[{"fact": "[Ice](u) shrinks", "url": null}, {"fact": "x", "url": ""}]"#;

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::deduplicate::numbered;
 use super::fact;
 use super::interface::Question;
-use super::kind::{CHINESE, KindInfo, PAGES_PARTS};
+use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
 use super::merging::{Sample, merge_readable, values_needed};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
-    GradeMerge, JudgeReply, Judgment, Mode, PageVerdict, Reading, StatementSupport, UnscoredKind,
-    UnscoredReason, Verdict,
+    GradeMerge, JudgeReply, Judgment, Mode, PageVerdict, Reading, ReportLanguage, StatementSupport,
+    UnscoredKind, UnscoredReason, Verdict,
 };
 
 /// Support of statements by a page.
@@ -40,6 +40,8 @@ pub struct PageSupport {
     pub page: Arc<str>,
     /// The statements with the names of their items; never empty.
     pub statements: Arc<[NamedStatement]>,
+    /// The language of the report.
+    pub language: ReportLanguage,
 }
 
 /// A statement with the name under which its verdict is kept.
@@ -54,6 +56,10 @@ pub struct NamedStatement {
 impl Question for PageSupport {
     fn info(&self) -> &'static KindInfo {
         &SUPPORT
+    }
+
+    fn part(&self) -> &'static str {
+        part_in(self.language)
     }
 
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
@@ -296,6 +302,7 @@ mod tests {
         PageSupport {
             page: "Sea ice shrank by 13% per decade.".into(),
             statements: statements.iter().enumerate().map(named).collect(),
+            language: ReportLanguage::English,
         }
     }
 

@@ -9,6 +9,7 @@
 //! citations are S. After FACT of DeepResearch Bench (Du et al. 2025), whose faults are in `docs/metrics.md`.
 
 mod cited;
+mod compat;
 mod fold;
 mod passage;
 mod report;
@@ -25,9 +26,12 @@ use serde_json::Value;
 use self::report::Listed;
 use super::values::ask_or_score;
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
-use crate::domain::{Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
+use crate::domain::{Mode, ReportLanguage, Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
 
-pub(crate) use fold::{ACCURACY, ACCURACY_MACRO, EFFECTIVE};
+pub(crate) use fold::{
+    ACCURACY, ACCURACY_MACRO, EFFECTIVE, left_out_score, score_of_pages, unscored_pages,
+};
+pub(crate) use passage::nearest_passages;
 
 /// The scorer by saved pages.
 pub static PAGES: ScorerInfo = ScorerInfo {
@@ -47,6 +51,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
             pages: setup.pages.cloned(),
             page_tokens: setup.page_tokens,
             is_baseline: setup.is_baseline,
+            mode: setup.mode,
         })
     },
     restore: |recorded| {
@@ -55,6 +60,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
             pages: recorded.pages.cloned(),
             page_tokens: settings.page_tokens,
             is_baseline: recorded.is_baseline,
+            mode: recorded.mode,
         }))
     },
 };
@@ -62,6 +68,9 @@ pub static PAGES: ScorerInfo = ScorerInfo {
 /// Tokens of a page that a judge reads at a time, where nobody says otherwise: about 45 printed pages, with room for the
 /// statements in a context of 64,000.
 pub const PAGE_TOKENS: NonZeroU64 = NonZeroU64::MIN.saturating_add(29_999);
+
+/// What compat mode reproduces.
+pub(crate) const FACT_REFERENCE: &str = "deep_research_bench@214741e";
 
 /// Asks whether the pages that an answer cites support it.
 #[derive(Clone)]
@@ -72,6 +81,8 @@ pub struct PageScorer {
     pub page_tokens: NonZeroU64,
     /// Whether the built-in baseline judges.
     pub is_baseline: bool,
+    /// Scoring rules.
+    pub mode: Mode,
 }
 
 /// What the record of a run keeps of the scorer.
@@ -79,6 +90,9 @@ pub struct PageScorer {
 struct PageSettings {
     pages: Value,
     page_tokens: NonZeroU64,
+    /// What compat mode reproduces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
 }
 
 impl fmt::Debug for PageScorer {
@@ -103,12 +117,18 @@ impl Scorer for PageScorer {
         let settings = PageSettings {
             pages: pages.map_or(Value::Null, |pages| pages.settings()),
             page_tokens: self.page_tokens,
+            reference: (self.mode == Mode::Compat).then(|| FACT_REFERENCE.to_owned()),
         };
         serde_json::to_value(settings).unwrap_or_default()
     }
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
-        let statements = match report::listed(&subject.answer.answer_text, verdicts) {
+        if self.mode == Mode::Compat {
+            return compat::step(self, subject, verdicts);
+        }
+        let language = ReportLanguage::of_question(&subject.case.initial_prompt);
+        let report = &subject.answer.answer_text;
+        let statements = match report::listed(report, language, verdicts) {
             Listed::Open(calls) => return Step::Ask(calls),
             Listed::Failed(reason) => return Step::Done(fold::unscored(self, &reason)),
             Listed::All(statements) => statements,
@@ -121,11 +141,13 @@ impl Scorer for PageScorer {
                 return Step::Done(fold::unscored(self, &reason));
             }
         };
-        ask_or_score(support::open_calls(&pages, verdicts), || {
+        ask_or_score(support::open_calls(&pages, language, verdicts), || {
             fold::score(self, pages, verdicts)
         })
     }
 }
 
+#[cfg(test)]
+mod golden;
 #[cfg(test)]
 mod tests;

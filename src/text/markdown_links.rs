@@ -1,7 +1,5 @@
 //! Links of Markdown, `[title](address)`, as the scripts of DeepResearch Bench's FACT find and change them.
 
-#![allow(dead_code)]
-
 /// How a browser's link to a passage of a page begins.
 const TEXT_FRAGMENT: &str = "#:~:text=";
 

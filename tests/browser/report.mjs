@@ -1,6 +1,6 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile|faults|labels]
+//   node report.mjs PAGE.html [hostile|faults|labels|cited]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
@@ -18,6 +18,7 @@ const url = pathToFileURL(resolve(process.argv[2])).href;
 const hostile = process.argv[3] === "hostile";
 const faults = process.argv[3] === "faults";
 const labels = process.argv[3] === "labels";
+const cited = process.argv[3] === "cited";
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -465,6 +466,43 @@ if (labels) {
     assert.match(await page.locator(".detail:visible").innerText(), /\(person\)/);
     await isClean(page);
     await page.context().close();
+  };
+}
+
+if (cited) {
+  // No rubric, no criteria, one metric that is a count.
+  for (const name of Object.keys(checks)) if (/criteria|in a case|length its words|keyboard|scorecard|difference/.test(name)) delete checks[name];
+  checks["statements stand with verdict, passage and state of the page, and filters choose among them"] = async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of [1280, 400]) {
+        const page = await tab(url, { colorScheme, viewport: { width, height: 900 } });
+        await heatmap(page);
+        await rows(page).first().locator("th").click();
+        const items = page.locator("#case .cited-page li");
+        await items.first().waitFor();
+        const all = await items.count();
+        assert.match(await page.locator("#case .cited-page").first().innerText(), /https:\/\/a\.example\/.*readable.*no date.*supported.*From the page:.*Ice shrank/s);
+        await page.selectOption("#pages-verdict", "open");
+        const open = await items.count();
+        assert.ok(open > 0 && open < all, `${open} of ${all}`);
+        for (const text of await items.allInnerTexts()) assert.match(text, /open – /);
+        await page.selectOption("#pages-state", "blocked");
+        assert.ok((await items.count()) > 0 && (await items.count()) < open);
+        await page.selectOption("#pages-verdict", "supported");
+        assert.equal(await items.count(), 0);
+        assert.match(await page.locator("#case").innerText(), /No statement matches these filters/);
+        await page.selectOption("#pages-state", "");
+        await page.selectOption("#pages-verdict", "");
+        assert.equal(await items.count(), all);
+        assert.deepEqual(await axeFindings(page), [], `${width}, ${colorScheme}`);
+        assert.deepEqual(await page.evaluate(faint), []);
+        assert.deepEqual(await page.evaluate(outside), []);
+        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${width}`);
+        assert.match(await page.locator("#case").innerText(), /<img src=x onerror/);
+        await isClean(page);
+        await page.context().close();
+      }
+    }
   };
 }
 

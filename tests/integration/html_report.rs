@@ -38,7 +38,7 @@ fn hostile_run() -> Workspace {
 }
 
 /// Uses the page in Chromium, or says why it cannot.
-fn browse(page: PathBuf, more: &[&str]) {
+pub(crate) fn browse(page: PathBuf, more: &[&str]) {
     let Some(playwright) = std::env::var_os("SCHOLAREVAL_PLAYWRIGHT") else {
         eprintln!(
             "skipped: SCHOLAREVAL_PLAYWRIGHT names no directory with node_modules/playwright-core (.ci/run makes one)"

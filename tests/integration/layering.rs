@@ -54,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "prompt",
             "judge",
             "scorer",
+            "sources",
             "analysis",
             "record",
             "evaluation",

@@ -26,6 +26,7 @@ mod endpoints;
 mod entailment_golden;
 mod exports;
 #[cfg(unix)]
+mod fact;
 mod faults;
 mod fever;
 mod fuzz;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use clap::ValueEnum as _;
 use scholareval::domain::{
-    Aspect, CaseCriterion, Level, ReplyForm, ReplyShape, Role, ShownCitation, ShownText,
+    Aspect, CaseCriterion, Level, ReplyForm, ReplyShape, ReportLanguage, Role, ShownCitation,
+    ShownText,
 };
 use scholareval::judge::Rendered;
 use scholareval::judge::body::RequestOptions;
@@ -171,15 +172,19 @@ fn questions() -> Vec<Named<Arc<dyn Question>>> {
             "statements",
             Arc::new(CitedStatements {
                 report: "Waves scatter [1].\n\n[1] https://example.org/sky".into(),
+                language: ReportLanguage::English,
             }),
         ),
         ("support", support()),
         (
             "deduplicate",
-            Arc::new(DistinctStatements::new(vec![
-                "Short waves scatter\nmore.".into(),
-                "Short waves scatter more.".into(),
-            ])),
+            Arc::new(DistinctStatements::new(
+                vec![
+                    "Short waves scatter\nmore.".into(),
+                    "Short waves scatter more.".into(),
+                ],
+                ReportLanguage::English,
+            )),
         ),
     ]
 }
@@ -196,6 +201,7 @@ fn support() -> Arc<dyn Question> {
             statement("s2", "Long waves do not."),
         ]
         .into(),
+        language: ReportLanguage::English,
     })
 }
 

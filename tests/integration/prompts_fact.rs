@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use scholareval::domain::ReportLanguage;
 use scholareval::prompt::{Family, PromptFamily, PromptSet};
 use scholareval::question::{CitedStatements, DistinctStatements, STATEMENTS};
 
@@ -16,13 +17,25 @@ fn an_import_takes_both_languages_and_counts_as_edited() {
     let set = PromptSet::import_fact(&made_up()).unwrap();
     let messages = set.render(&CitedStatements {
         report: "a {b} {{c}}".into(),
+        language: ReportLanguage::English,
     });
     assert_eq!(messages.system, None);
     let expected = "Count the nests of this report: \"each one\".\n[\n    {\n        \"fact\": \"x\"\n    }\n]\na {b} {{c}}\nOnly the list.";
     assert_eq!(messages.user, expected);
     let statements = vec!["one\ntwo".into(), "three".into()];
-    let user = set.render(&DistinctStatements::new(statements)).user;
+    let user = set
+        .render(&DistinctStatements::new(
+            statements,
+            ReportLanguage::English,
+        ))
+        .user;
     assert_eq!(user, "Which nests are the same?\n1. one\ntwo\n2. three");
+    let statements = vec!["one".into(), "two".into()];
+    let chinese = DistinctStatements::new(statements, ReportLanguage::Chinese);
+    assert_eq!(set.render(&chinese).user, "哪些鸟巢一样？\n1. one\n2. two");
+    // Our own prompts have one wording for both.
+    let ours = PromptSet::builtin().render(&chinese).user;
+    assert!(ours.contains("1. one\n2. two"), "{ours}");
     assert!(!set.json_mode(&STATEMENTS) && set.max_tokens(&STATEMENTS).is_none());
     let pages = PromptFamily::of(&STATEMENTS);
     for family in set.families() {

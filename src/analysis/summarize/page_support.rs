@@ -110,7 +110,12 @@ fn counts(answer: &ScoredAnswer, kind: Option<PageKind>) -> SupportCounts {
 fn effective_bounds(answers: &[&ScoredAnswer]) -> Option<Interval> {
     let mut sums = SupportCounts::default();
     let mut scored = 0;
-    for answer in answers.iter().filter(|answer| answer.score.is_complete()) {
+    for answer in answers {
+        // In compat mode a report without citations has no number and is in no mean.
+        let is_counted = answer.score.component(EFFECTIVE).is_some();
+        if !is_counted || !answer.score.is_complete() {
+            continue;
+        }
         sums += counts(answer, None);
         scored += 1;
     }

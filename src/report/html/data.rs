@@ -409,6 +409,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize]) -> Value {
         "notes": score.notes,
         "injection": scored.injection,
         "claims": score.claims,
+        "pages": score.pages,
     })
 }
 

@@ -44,14 +44,16 @@ pub(super) fn pages(scorer: &PageScorer, statements: &[CitedStatement]) -> Resul
 
 /// Puts the statements of each page together. Equal ones count once: they are one claim about one page, and asking twice
 /// could give two verdicts.
-fn grouped(statements: &[CitedStatement]) -> Vec<AskedPage> {
+pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<AskedPage> {
     let mut pages: Vec<AskedPage> = Vec::new();
-    let mut places: HashMap<Option<String>, usize> = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut seen: HashSet<(usize, String)> = HashSet::new();
     for statement in statements {
         let words = tokens(&statement.text).collect::<Vec<_>>().join(" ");
         for (url, key) in addresses(statement) {
-            let place = *places.entry(key.clone()).or_insert_with(|| {
+            // A text that is not an address stands for no other one.
+            let identity = key.clone().unwrap_or_else(|| url.to_owned());
+            let place = *places.entry(identity).or_insert_with(|| {
                 pages.push(unread(url, key));
                 pages.len() - 1
             });
@@ -78,8 +80,7 @@ fn addresses(statement: &CitedStatement) -> Vec<(&str, Option<String>)> {
 fn unread(url: &str, key: Option<String>) -> AskedPage {
     let open = key.is_none().then_some(OpenReason::NoUrl);
     AskedPage {
-        // Texts that are not addresses share an entry: none of them stands for the others.
-        url: if open.is_some() { "" } else { url }.to_owned(),
+        url: url.to_owned(),
         key,
         read: None,
         windows: Vec::new(),

@@ -5,7 +5,7 @@ use super::passage::Passages;
 use super::support::pair_verdict;
 use super::{PAGES, PageScorer};
 use crate::domain::{
-    CitedPage, Component, ComponentKind, JudgedStatement, Score, SupportCounts, SupportState,
+    CitedPage, Component, ComponentKind, JudgedStatement, Mode, Score, SupportCounts, SupportState,
     UnscoredReason,
 };
 use crate::scorer::Verdicts;
@@ -29,6 +29,11 @@ const UNVERIFIED_TEXT: &str = "pairs that nobody can judge / all pairs";
 
 /// The score of an answer without a usable list of statements, or with pairs that were not asked.
 pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
+    unscored_pages(scorer.is_baseline, reason)
+}
+
+/// As [`unscored`], for scores that no scorer of ours made.
+pub(crate) fn unscored_pages(is_baseline: bool, reason: &UnscoredReason) -> Score {
     let components = [
         count(EFFECTIVE, EFFECTIVE_TEXT),
         share(ACCURACY, ACCURACY_TEXT),
@@ -36,7 +41,7 @@ pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
         share(UNVERIFIED, UNVERIFIED_TEXT),
     ];
     Score {
-        scorer: PAGES.score_id(scorer.is_baseline),
+        scorer: PAGES.score_id(is_baseline),
         components: components
             .into_iter()
             .map(|component| component.with(Err(reason.clone())))
@@ -54,6 +59,11 @@ pub(super) fn score(scorer: &PageScorer, pages: Vec<AskedPage>, verdicts: &Verdi
             Err(reason) => return unscored(scorer, &reason),
         }
     }
+    score_of_pages(scorer.is_baseline, Mode::Default, judged)
+}
+
+/// The score of an answer whose pages have these verdicts. In compat mode only judged pairs are citations.
+pub(crate) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPage>) -> Score {
     let counts = SupportCounts::of(&judged);
     let accuracy = ratio(counts.supported, counts.judged());
     let mut components = Vec::new();
@@ -63,14 +73,26 @@ pub(super) fn score(scorer: &PageScorer, pages: Vec<AskedPage>, verdicts: &Verdi
     ));
     // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
     components.extend(accuracy.map(|own| with(share(ACCURACY, ACCURACY_TEXT), own)));
-    components.push(with(count(CITATIONS, CITATIONS_TEXT), counts.all() as f64));
-    let unverified = ratio(counts.open, counts.all());
+    let citations = match mode {
+        Mode::Default => counts.all(),
+        Mode::Compat => counts.judged(),
+    };
+    components.push(with(count(CITATIONS, CITATIONS_TEXT), citations as f64));
+    let unverified = ratio(counts.open, counts.all()).filter(|_| mode == Mode::Default);
     components.extend(unverified.map(|open| with(share(UNVERIFIED, UNVERIFIED_TEXT), open)));
     Score {
-        scorer: PAGES.score_id(scorer.is_baseline),
+        scorer: PAGES.score_id(is_baseline),
         value: accuracy,
         components,
         pages: judged,
+        ..Score::default()
+    }
+}
+
+/// The score of an answer that the reference leaves out of its numbers: it has none.
+pub(crate) fn left_out_score(is_baseline: bool) -> Score {
+    Score {
+        scorer: PAGES.score_id(is_baseline),
         ..Score::default()
     }
 }

@@ -53,6 +53,16 @@ impl<'a> Passages<'a> {
     }
 }
 
+/// For each statement the nearest passage of a text.
+pub(crate) fn nearest_passages(text: &str, statements: &[&str]) -> Vec<Option<String>> {
+    let windows = [Arc::from(text)];
+    let passages = Passages::of(&windows);
+    let nearest = statements
+        .iter()
+        .map(|statement| passages.nearest(statement));
+    nearest.collect()
+}
+
 /// How many of the sought words a passage has.
 fn hits(passage: &[(Range<usize>, String)], sought: &HashSet<String>) -> usize {
     let mut found: HashSet<&str> = HashSet::new();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{CitedStatement, Role, UnscoredKind, UnscoredReason, Verdict};
+use crate::domain::{CitedStatement, ReportLanguage, Role, UnscoredKind, UnscoredReason, Verdict};
 use crate::question::{CitedStatements, JudgeCall};
 use crate::scorer::Verdicts;
 use crate::text::addresses::addresses_in;
@@ -36,7 +36,7 @@ pub(super) enum Listed {
 }
 
 /// The statements of a report, or the calls that still list them. A report without a word has none.
-pub(super) fn listed(report: &str, verdicts: &Verdicts) -> Listed {
+pub(super) fn listed(report: &str, language: ReportLanguage, verdicts: &Verdicts) -> Listed {
     if report.trim().is_empty() {
         return Listed::All(Vec::new());
     }
@@ -46,6 +46,7 @@ pub(super) fn listed(report: &str, verdicts: &Verdicts) -> Listed {
         references: &report[references..],
     };
     let mut listing = Listing {
+        language,
         verdicts,
         calls: Vec::new(),
         statements: Vec::new(),
@@ -126,6 +127,7 @@ fn is_entry(line: &str) -> bool {
 
 /// Collects the statements of all parts of a report.
 struct Listing<'a> {
+    language: ReportLanguage,
     verdicts: &'a Verdicts,
     calls: Vec<JudgeCall>,
     statements: Vec<CitedStatement>,
@@ -136,9 +138,11 @@ impl Listing<'_> {
     fn add(&mut self, piece: Piece<'_>, item: &str) {
         match self.verdicts.get(item) {
             None => {
-                let report = piece.text();
-                let call = JudgeCall::new(item, Role::Page, CitedStatements { report });
-                self.calls.push(call);
+                let question = CitedStatements {
+                    report: piece.text(),
+                    language: self.language,
+                };
+                self.calls.push(JudgeCall::new(item, Role::Page, question));
             }
             Some(Ok(reading)) => match &reading.verdict {
                 Verdict::Statements(statements) => self.statements.extend_from_slice(statements),
@@ -175,6 +179,10 @@ mod tests {
 
     const REPORT: &str = "Ice shrinks [1].\n\nIce grows [2].\n\n## References\n[1] https://a.example\n[2] https://b.example\n";
 
+    fn of(report: &str, verdicts: &Verdicts) -> Listed {
+        listed(report, ReportLanguage::English, verdicts)
+    }
+
     fn statement(text: &str) -> CitedStatement {
         CitedStatement {
             text: text.to_owned(),
@@ -206,11 +214,11 @@ mod tests {
     #[test]
     fn a_cut_reply_is_asked_again_by_halves_that_keep_the_references() {
         let mut verdicts = Verdicts::new();
-        let whole = asked(&listed(REPORT, &verdicts));
+        let whole = asked(&of(REPORT, &verdicts));
         assert_eq!(whole, [("statements".to_owned(), REPORT.to_owned())]);
 
         verdicts.insert("statements".into(), Err(cut()));
-        let halves = asked(&listed(REPORT, &verdicts));
+        let halves = asked(&of(REPORT, &verdicts));
         let references = &REPORT[REPORT.find("##").unwrap()..];
         assert_eq!(halves[0].0, "statements.1");
         assert_eq!(halves[0].1, format!("Ice shrinks [1].\n\n{references}"));
@@ -219,28 +227,28 @@ mod tests {
         verdicts.insert("statements.1".into(), Ok(list(&["a"])));
         verdicts.insert("statements.2".into(), Ok(list(&["b"])));
         let all = Listed::All(vec![statement("a"), statement("b")]);
-        assert_eq!(listed(REPORT, &verdicts), all);
+        assert_eq!(of(REPORT, &verdicts), all);
 
         // A single paragraph has no halves.
         verdicts.insert("statements.2".into(), Err(cut()));
-        assert_eq!(listed(REPORT, &verdicts), Listed::Failed(cut()));
+        assert_eq!(of(REPORT, &verdicts), Listed::Failed(cut()));
     }
 
     #[test]
     fn a_refusal_is_not_asked_by_halves_and_an_empty_report_not_at_all() {
         let refused = UnscoredReason::new(UnscoredKind::Refused, "no");
         let verdicts = Verdicts::from([("statements".into(), Err(refused.clone()))]);
-        assert_eq!(listed(REPORT, &verdicts), Listed::Failed(refused));
-        assert_eq!(listed(" \n", &Verdicts::new()), Listed::All(Vec::new()));
+        assert_eq!(of(REPORT, &verdicts), Listed::Failed(refused));
+        assert_eq!(of(" \n", &Verdicts::new()), Listed::All(Vec::new()));
     }
 
     #[test]
     fn references_are_found_by_their_title_or_as_entries_at_the_end() {
-        let of = |text: &str| text[references_at(text)..].to_owned();
-        assert!(of(REPORT).starts_with("## References"));
+        let end = |text: &str| text[references_at(text)..].to_owned();
+        assert!(end(REPORT).starts_with("## References"));
         let bare = "Ice [1].\n\n[1]: https://a.example\n- b, doi:10.1000/b\n\n";
-        assert!(of(bare).starts_with("[1]: https"));
-        assert_eq!(of("Ice (https://a.example)."), "");
-        assert_eq!(of(""), "");
+        assert!(end(bare).starts_with("[1]: https"));
+        assert_eq!(end("Ice (https://a.example)."), "");
+        assert_eq!(end(""), "");
     }
 }

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use super::cited::AskedPage;
 use crate::domain::{
-    Judgment, OpenReason, PageVerdict, Role, StatementSupport, SupportState, UnscoredKind,
-    UnscoredReason, Verdict,
+    Judgment, OpenReason, PageVerdict, ReportLanguage, Role, StatementSupport, SupportState,
+    UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::question::{JudgeCall, NamedStatement, PageSupport};
 use crate::scorer::Verdicts;
 
 /// The calls that still say whether pages support statements. A reply that leaves statements of its call open is followed
 /// by one call for each of them.
-pub(super) fn open_calls(pages: &[AskedPage], verdicts: &Verdicts) -> Vec<JudgeCall> {
+pub(super) fn open_calls(
+    pages: &[AskedPage],
+    language: ReportLanguage,
+    verdicts: &Verdicts,
+) -> Vec<JudgeCall> {
     let mut calls = Vec::new();
     for (number, page) in (1..).zip(pages) {
         for window in 0..page.windows.len() {
@@ -26,10 +30,10 @@ pub(super) fn open_calls(pages: &[AskedPage], verdicts: &Verdicts) -> Vec<JudgeC
                 continue;
             }
             match verdicts.get(items.call().as_str()) {
-                None => calls.push(items.ask(&items.statements())),
+                None => calls.push(items.ask(&items.statements(), language)),
                 Some(Err(reason)) if may_help(reason.kind) => {
                     for statement in open {
-                        calls.push(items.ask(std::slice::from_ref(&statement)));
+                        calls.push(items.ask(std::slice::from_ref(&statement), language));
                     }
                 }
                 Some(_) => {}
@@ -94,10 +98,11 @@ impl Items<'_> {
         statements
     }
 
-    fn ask(self, statements: &[NamedStatement]) -> JudgeCall {
+    fn ask(self, statements: &[NamedStatement], language: ReportLanguage) -> JudgeCall {
         let question = PageSupport {
             page: Arc::clone(&self.page.windows[self.window]),
             statements: statements.into(),
+            language,
         };
         let item = match statements {
             [only] => Arc::clone(&only.item),
@@ -192,7 +197,9 @@ pub(super) fn pair_verdict(
 }
 
 /// What a part of a page says about a statement.
-fn part_verdict(judgment: Option<&Judgment>) -> Result<StatementVerdict, UnscoredReason> {
+pub(super) fn part_verdict(
+    judgment: Option<&Judgment>,
+) -> Result<StatementVerdict, UnscoredReason> {
     let reading = match judgment {
         Some(Ok(reading)) => reading,
         Some(Err(reason)) => return open_or_unscored(reason),

@@ -57,6 +57,7 @@ fn scorer(pages: Pages) -> PageScorer {
         pages: Some(Arc::new(pages)),
         page_tokens: PAGE_TOKENS,
         is_baseline: false,
+        mode: Mode::Default,
     }
 }
 

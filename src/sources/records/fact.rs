@@ -6,14 +6,12 @@ use super::{Fields, RecordForm};
 use crate::error::Result;
 use crate::sources::page::{PageBody, SavedPage};
 use crate::sources::sink::{Sink, SourcePlace};
+use crate::sources::state::fact_title;
 
 pub(super) static FACT: RecordForm = RecordForm {
     fits: |fields| fields.has("citations_deduped"),
     read,
 };
-
-/// The longest first paragraph that is taken for a title, in bytes.
-const TITLE: usize = 300;
 
 fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let Some(pages) = fields.object("citations_deduped") else {
@@ -31,18 +29,14 @@ fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result
             continue;
         };
         let body = text_or_failure(content);
-        let title = title(&body);
+        let title = match &body {
+            PageBody::Text(text) => fact_title(text),
+            _ => None,
+        };
+        let title = title.map(str::to_owned);
         let mut page = SavedPage::new(url, body);
         page.title = title;
         sink.page(page, place)?;
     }
     Ok(())
-}
-
-fn title(body: &PageBody) -> Option<String> {
-    let PageBody::Text(text) = body else {
-        return None;
-    };
-    let (first, _) = text.split_once("\n\n")?;
-    (first.len() <= TITLE && !first.contains('\n')).then(|| first.to_owned())
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use scholareval::domain::{JudgeReply, Mode, Role, ScoreLocation, Verdict, expected_value};
+use scholareval::domain::{
+    JudgeReply, Mode, ReportLanguage, Role, ScoreLocation, Verdict, expected_value,
+};
 use scholareval::judge::batch::{BatchCalls, BatchManifest, ImportReport};
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::cache::Cache;
@@ -56,12 +58,17 @@ fn tasks() -> Vec<Arc<dyn Question>> {
         }),
         Arc::new(CitedStatements {
             report: "Ice shrinks [1].\n\n[1] https://a.example".into(),
+            language: ReportLanguage::English,
         }),
         Arc::new(PageSupport {
             page: "Ice shrinks.".into(),
             statements: ["s1", "s2"].map(named).into(),
+            language: ReportLanguage::English,
         }),
-        Arc::new(DistinctStatements::new(["a".into(), "b".into()])),
+        Arc::new(DistinctStatements::new(
+            ["a".into(), "b".into()],
+            ReportLanguage::English,
+        )),
     ]
 }
 
