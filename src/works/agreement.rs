@@ -42,7 +42,7 @@ impl TitleAgreement {
 
 /// In what a record agrees with a reference; `None` where one of them has no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Agreement {
+pub(super) struct RecordAgreement {
     pub(super) title: TitleAgreement,
     pub(super) authors: Option<bool>,
     pub(super) year: Option<bool>,
@@ -50,7 +50,7 @@ pub(super) struct Agreement {
     pub(super) has_identifier: bool,
 }
 
-impl Agreement {
+impl RecordAgreement {
     pub(super) fn of(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
         match &cited.text {
             Some(_) => Self::of_text(cited, record, title),

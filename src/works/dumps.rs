@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
-use super::forms::{FORMS, RecordForm, form_of_record};
+use super::forms::{DumpForm, FORMS, form_of_record};
 use super::index::is_works_index;
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
 use super::library::{is_csl_record, is_library};
@@ -28,7 +28,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 #[derive(Clone, Copy)]
 pub(super) enum WorksForm {
     /// Records in JSON.
-    Records(&'static RecordForm, RecordLayout),
+    Records(&'static DumpForm, RecordLayout),
     /// BibTeX, CSL-JSON or RIS.
     Library,
     /// An index that `sources index` made.

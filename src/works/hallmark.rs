@@ -15,15 +15,15 @@ use super::normalize::{main_title, title_key};
 use super::wanted::WantedWorks;
 
 #[derive(Deserialize)]
-struct Entry {
+struct HallmarkEntry {
     bibtex_key: String,
-    fields: Fields,
+    fields: HallmarkFields,
     label: String,
     hallucination_type: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct HallmarkFields {
     title: String,
     author: String,
     year: String,
@@ -32,7 +32,7 @@ struct Fields {
     doi: Option<String>,
 }
 
-impl Entry {
+impl HallmarkEntry {
     fn authors(&self) -> Vec<&str> {
         self.fields.author.split(" and ").collect()
     }
@@ -58,7 +58,7 @@ impl Entry {
     }
 }
 
-fn entries() -> Option<Vec<Entry>> {
+fn entries() -> Option<Vec<HallmarkEntry>> {
     let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
         PathBuf::from,
@@ -82,7 +82,7 @@ fn check(references: &[Reference], works: &[WorkRecord]) -> Vec<CheckedReference
     wanted.decide(&[WorkSource::Library])
 }
 
-fn works(entries: &[Entry]) -> Vec<WorkRecord> {
+fn works(entries: &[HallmarkEntry]) -> Vec<WorkRecord> {
     let valid = entries.iter().filter(|entry| entry.label == "VALID");
     valid
         .map(|entry| WorkRecord::from_reference(entry.reference()))
@@ -114,7 +114,7 @@ fn altered_references_do_not_exist_and_differ_in_what_was_altered() {
     };
     let works = works(&entries);
     let titles: BTreeSet<String> = works.iter().map(|work| title_key(&work.title)).collect();
-    let mut by_kind: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<&str, Vec<&HallmarkEntry>> = BTreeMap::new();
     for entry in &entries {
         by_kind
             .entry(entry.hallucination_type.as_deref().unwrap_or("valid"))
@@ -164,7 +164,7 @@ fn altered_references_do_not_exist_and_differ_in_what_was_altered() {
 }
 
 /// A way of writing a reference.
-type Style = fn(&Entry) -> Reference;
+type Style = fn(&HallmarkEntry) -> Reference;
 
 fn initials(given: &str, point: &str) -> Vec<String> {
     given
@@ -174,7 +174,7 @@ fn initials(given: &str, point: &str) -> Vec<String> {
         .collect()
 }
 
-fn changed(entry: &Entry, change: impl Fn(&mut Reference)) -> Reference {
+fn changed(entry: &HallmarkEntry, change: impl Fn(&mut Reference)) -> Reference {
     let mut reference = entry.reference();
     reference.doi = None;
     reference.arxiv = None;
@@ -182,7 +182,7 @@ fn changed(entry: &Entry, change: impl Fn(&mut Reference)) -> Reference {
     reference
 }
 
-fn with_authors(entry: &Entry, write: impl Fn(&PersonName) -> String) -> Reference {
+fn with_authors(entry: &HallmarkEntry, write: impl Fn(&PersonName) -> String) -> Reference {
     changed(entry, |reference| {
         let names: Vec<String> = reference.authors.iter().map(&write).collect();
         reference.authors = names.iter().map(|name| PersonName::parse(name)).collect();
@@ -215,7 +215,7 @@ fn latex(text: &str) -> String {
     text
 }
 
-fn apa(entry: &Entry) -> String {
+fn apa(entry: &HallmarkEntry) -> String {
     let names: Vec<String> = entry
         .reference()
         .authors
@@ -234,7 +234,7 @@ fn apa(entry: &Entry) -> String {
     )
 }
 
-fn ieee(entry: &Entry) -> String {
+fn ieee(entry: &HallmarkEntry) -> String {
     let names: Vec<String> = entry
         .reference()
         .authors
@@ -253,7 +253,7 @@ fn ieee(entry: &Entry) -> String {
     )
 }
 
-fn vancouver(entry: &Entry) -> String {
+fn vancouver(entry: &HallmarkEntry) -> String {
     let mut names: Vec<String> = entry
         .reference()
         .authors
@@ -276,13 +276,9 @@ fn vancouver(entry: &Entry) -> String {
     )
 }
 
-#[test]
-fn valid_references_exist_as_people_write_them() {
-    let Some(entries) = entries() else {
-        return;
-    };
-    let works = works(&entries);
-    let styles: [(&str, Style); 11] = [
+/// The ways in which people write a reference.
+fn styles() -> [(&'static str, Style); 11] {
+    [
         ("without DOI", |entry| changed(entry, |_| {})),
         ("initials", |entry| {
             with_authors(entry, |name| {
@@ -335,9 +331,17 @@ fn valid_references_exist_as_people_write_them() {
         ("text, Vancouver", |entry| {
             Reference::of_text(&entry.bibtex_key, "", vancouver(entry))
         }),
-    ];
-    for (name, style) in styles {
-        let valid: Vec<&Entry> = entries
+    ]
+}
+
+#[test]
+fn valid_references_exist_as_people_write_them() {
+    let Some(entries) = entries() else {
+        return;
+    };
+    let works = works(&entries);
+    for (name, style) in styles() {
+        let valid: Vec<&HallmarkEntry> = entries
             .iter()
             .filter(|entry| entry.label == "VALID")
             .collect();
@@ -371,7 +375,7 @@ fn altered_titles_in_free_text_do_not_exist() {
     let works = works(&entries);
     let titles: BTreeSet<String> = works.iter().map(|work| title_key(&work.title)).collect();
     let altered = ["near_miss_title", "chimeric_title", "plausible_fabrication"];
-    let altered: Vec<&Entry> = entries
+    let altered: Vec<&HallmarkEntry> = entries
         .iter()
         .filter(|entry| {
             entry
@@ -382,7 +386,7 @@ fn altered_titles_in_free_text_do_not_exist() {
         .filter(|entry| !titles.contains(&title_key(&entry.fields.title)))
         .collect();
     for (name, style) in [
-        ("APA", apa as fn(&Entry) -> String),
+        ("APA", apa as fn(&HallmarkEntry) -> String),
         ("IEEE", ieee),
         ("Vancouver", vancouver),
     ] {

@@ -4,7 +4,7 @@
 //! Which fields differ is said of the record that agrees most. A state is always about the files that were read: what is
 //! in none of them may exist.
 
-use super::agreement::{Agreement, TitleAgreement};
+use super::agreement::{RecordAgreement, TitleAgreement};
 use super::free_text::LONG_TITLE;
 use super::keys::{RecordTitle, SoughtWork};
 use super::names::shares_authors;
@@ -26,22 +26,22 @@ const AUTHORS_SHOWN: usize = 10;
 
 /// A record that may be the work of a reference.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
+pub(super) struct WorkCandidate {
     record: WorkRecord,
-    agreement: Agreement,
+    agreement: RecordAgreement,
 }
 
 /// The best records of a reference. Which ones are kept does not depend on the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    matches: Vec<Candidate>,
-    similar: Vec<Candidate>,
+    matches: Vec<WorkCandidate>,
+    similar: Vec<WorkCandidate>,
 }
 
 impl Candidates {
     /// Takes a record that shares a key or rare words with the reference.
     pub(super) fn take(&mut self, cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) {
-        let agreement = Agreement::of(cited, record, title);
+        let agreement = RecordAgreement::of(cited, record, title);
         let list = if agreement.has_identifier || agreement.title.is_equal() {
             &mut self.matches
         } else if matches!(agreement.title, TitleAgreement::Similar(_)) {
@@ -54,7 +54,7 @@ impl Candidates {
         } else {
             SIMILAR_KEPT
         };
-        let candidate = Candidate {
+        let candidate = WorkCandidate {
             record: record.clone(),
             agreement,
         };
@@ -75,7 +75,7 @@ impl Candidates {
     }
 
     /// All of them, the best first.
-    fn sorted(self) -> Vec<Candidate> {
+    fn sorted(self) -> Vec<WorkCandidate> {
         let mut all = self.matches;
         all.extend(self.similar);
         all.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -83,7 +83,7 @@ impl Candidates {
     }
 }
 
-impl Candidate {
+impl WorkCandidate {
     /// The best first; equal ones in an order that does not depend on threads.
     fn order(&self) -> (std::cmp::Reverse<u32>, WorkSource, &str) {
         let rank = std::cmp::Reverse(self.agreement.rank());
@@ -93,7 +93,8 @@ impl Candidate {
     /// Whether two records are of one work.
     fn is_same_work(&self, other: &Self) -> bool {
         let is_same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
-        let (a, b) = (&self.record, &other.record);
+        let a = &self.record;
+        let b = &other.record;
         is_same(&a.doi, &b.doi)
             || is_same(&a.arxiv, &b.arxiv)
             || is_same(&a.pmid, &b.pmid)
@@ -149,7 +150,7 @@ pub(super) fn decide(
 /// The state of a reference whose work was not found.
 fn not_found(
     cited: &SoughtWork,
-    candidates: &[Candidate],
+    candidates: &[WorkCandidate],
     sources: &[WorkSource],
 ) -> CheckedReference {
     let kind = kind_of(&cited.reference);
@@ -201,8 +202,8 @@ fn kind_of(reference: &Reference) -> ReferenceKind {
 /// The fields in which the best record differs.
 fn differing_fields(
     cited: &SoughtWork,
-    best: &Candidate,
-    candidates: &[Candidate],
+    best: &WorkCandidate,
+    candidates: &[WorkCandidate],
     knows_dois: bool,
 ) -> Vec<DifferingField> {
     let reference = &cited.reference;
@@ -248,8 +249,8 @@ fn cited_years(cited: &SoughtWork) -> String {
 /// one of its kind, or a source of DOIs was read.
 fn differing_identifier(
     cited: &SoughtWork,
-    best: &Candidate,
-    candidates: &[Candidate],
+    best: &WorkCandidate,
+    candidates: &[WorkCandidate],
     knows_dois: bool,
 ) -> Option<DifferingField> {
     let reference = &cited.reference;
@@ -306,7 +307,7 @@ fn leads_elsewhere(cited: &SoughtWork, record: &WorkRecord) -> DifferingField {
 }
 
 /// Whether a short title is that of several works, and the reference does not say which one it means.
-fn is_ambiguous(cited: &SoughtWork, best: &Candidate, candidates: &[Candidate]) -> bool {
+fn is_ambiguous(cited: &SoughtWork, best: &WorkCandidate, candidates: &[WorkCandidate]) -> bool {
     let is_short = cited.text.is_none() && cited.word_count() < LONG_TITLE;
     is_short
         && !best.agreement.has_identifier
@@ -319,7 +320,7 @@ fn is_ambiguous(cited: &SoughtWork, best: &Candidate, candidates: &[Candidate]) 
 }
 
 /// Whether another source has another work under the identifier of a record that agrees.
-fn is_disputed(best: &Candidate, candidates: &[Candidate]) -> bool {
+fn is_disputed(best: &WorkCandidate, candidates: &[WorkCandidate]) -> bool {
     best.agreement.is_whole()
         && best.agreement.has_identifier
         && candidates
@@ -340,7 +341,7 @@ fn differing_venue(reference: &Reference, record: &WorkRecord) -> Option<Differi
 }
 
 /// What the records of the work say about a retraction: the gravest notice of any source.
-fn retraction(best: &Candidate, candidates: &[Candidate]) -> RetractionStatus {
+fn retraction(best: &WorkCandidate, candidates: &[WorkCandidate]) -> RetractionStatus {
     let mut status = RetractionStatus::Unknown;
     for candidate in candidates {
         let is_best = std::ptr::eq(candidate, best);

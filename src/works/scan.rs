@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::dumps::{WorksFile, WorksForm, form_of, open, open_plain};
-use super::forms::RecordForm;
+use super::forms::DumpForm;
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
 use super::library::read_library;
 use crate::domain::{WorkRecord, WorkSource};
@@ -212,13 +212,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn read_range(
-        &self,
-        task: &ScanTask<'_>,
-        form: &RecordForm,
-        start: u64,
-        end: u64,
-    ) -> Result<()> {
+    fn read_range(&self, task: &ScanTask<'_>, form: &DumpForm, start: u64, end: u64) -> Result<()> {
         let mut file = File::open(task.path).map_err(Error::io(task.path, "read"))?;
         // The line that begins before the range belongs to the one before, unless a line ends exactly there.
         let from = start.saturating_sub(1);
@@ -237,7 +231,7 @@ impl Scanner<'_> {
     fn read_lines(
         &self,
         task: &ScanTask<'_>,
-        form: &RecordForm,
+        form: &DumpForm,
         reader: &mut dyn BufRead,
         length: u64,
     ) -> Result<()> {
@@ -262,12 +256,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn read_list(
-        &self,
-        task: &ScanTask<'_>,
-        form: &RecordForm,
-        layout: RecordLayout,
-    ) -> Result<()> {
+    fn read_list(&self, task: &ScanTask<'_>, form: &DumpForm, layout: RecordLayout) -> Result<()> {
         let mut reader = open(task.path, &self.bytes)?;
         let mut list =
             ListReader::new(&mut *reader, layout).map_err(Error::io(task.path, "read"))?;
@@ -285,7 +274,7 @@ impl Scanner<'_> {
     fn read_record(
         &self,
         task: &ScanTask<'_>,
-        form: &RecordForm,
+        form: &DumpForm,
         record: RawRecord<'_>,
         number: usize,
     ) -> Result<()> {

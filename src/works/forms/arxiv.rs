@@ -4,9 +4,9 @@ use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSour
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
-use super::{RecordForm, has_members, year_of};
+use super::{DumpForm, has_members, year_of};
 
-pub(super) static ARXIV: RecordForm = RecordForm {
+pub(super) static ARXIV: DumpForm = DumpForm {
     name: "arXiv (the metadata of Kaggle as JSON lines)",
     source: WorkSource::Arxiv,
     fits: |item| has_members(item, &["id", "authors_parsed"]),

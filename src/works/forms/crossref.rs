@@ -4,9 +4,9 @@ use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSour
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
-use super::{RecordForm, has_members, year_of};
+use super::{DumpForm, has_members, year_of};
 
-pub(super) static CROSSREF: RecordForm = RecordForm {
+pub(super) static CROSSREF: DumpForm = DumpForm {
     name: "Crossref (works as JSON lines, or {\"items\": []})",
     source: WorkSource::Crossref,
     fits: |item| {

@@ -1,4 +1,4 @@
-//! The forms of files of works. A new one of records in JSON is a file with its [`RecordForm`] and a line in [`FORMS`].
+//! The forms of files of works. A new one of records in JSON is a file with its [`DumpForm`] and a line in [`FORMS`].
 
 mod arxiv;
 mod crossref;
@@ -10,7 +10,7 @@ use crate::domain::{WorkRecord, WorkSource};
 use serde_json::{Map, Value};
 
 /// A form of records: one JSON object for each work.
-pub(super) struct RecordForm {
+pub(super) struct DumpForm {
     /// What a user calls it.
     pub(super) name: &'static str,
     /// Who makes such records.
@@ -22,7 +22,7 @@ pub(super) struct RecordForm {
 }
 
 /// Every form of records.
-pub(super) static FORMS: [&RecordForm; 4] = [
+pub(super) static FORMS: [&DumpForm; 4] = [
     &crossref::CROSSREF,
     &openalex::OPENALEX,
     &semantic_scholar::SEMANTIC_SCHOLAR,
@@ -30,7 +30,7 @@ pub(super) static FORMS: [&RecordForm; 4] = [
 ];
 
 /// The form of a record.
-pub(super) fn form_of_record(record: &Map<String, Value>) -> Option<&'static RecordForm> {
+pub(super) fn form_of_record(record: &Map<String, Value>) -> Option<&'static DumpForm> {
     FORMS.into_iter().find(|form| (form.fits)(record))
 }
 

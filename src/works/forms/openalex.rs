@@ -4,9 +4,9 @@ use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSour
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
-use super::{RecordForm, year_of};
+use super::{DumpForm, year_of};
 
-pub(super) static OPENALEX: RecordForm = RecordForm {
+pub(super) static OPENALEX: DumpForm = DumpForm {
     name: "OpenAlex (works as JSON lines)",
     source: WorkSource::Openalex,
     fits: |item| {

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lenient::{List, Text};
-use super::{RecordForm, has_members, year_of};
+use super::{DumpForm, has_members, year_of};
 
-pub(super) static SEMANTIC_SCHOLAR: RecordForm = RecordForm {
+pub(super) static SEMANTIC_SCHOLAR: DumpForm = DumpForm {
     name: "Semantic Scholar (papers or S2ORC as JSON lines)",
     source: WorkSource::SemanticScholar,
     fits: |item| has_members(item, &["corpusid"]),
