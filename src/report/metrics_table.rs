@@ -354,7 +354,7 @@ fn column(
         group: options.group_of(metric).to_owned(),
         ..Column::metric(&name, id.unit)
     };
-    column.highest_is_best &= !misses_systems(comparison, metric);
+    column.highest_is_best = id.higher_is_better && !misses_systems(comparison, metric);
     column
 }
 

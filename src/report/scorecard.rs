@@ -20,7 +20,7 @@ use crate::analysis::{
 use crate::domain::{Mode, Note, REPORT_METRICS, SystemName};
 use crate::error::Result;
 use crate::scorer::pages::{ACCURACY, PAGES};
-use crate::scorer::{ScorerInfo, scorer_named};
+use crate::scorer::{ScorerInfo, is_better_higher, scorer_named};
 
 /// The tables that a reader sees first: the headline metrics of all scorers, or all metrics of a single one, and the
 /// agreement of annotators if it was requested.
@@ -304,7 +304,9 @@ fn mean_column(
     }
     let name = summary.metric_name(&scorer.scorer, &column.name);
     let mut heading = Column::metric(&name, column.unit);
-    heading.highest_is_best &= !unfinished || are_over_same_cases(scorer, column);
+    let is_better = is_better_higher(scorer.scorer.name(), &column.name, column.unit);
+    let is_fair = !unfinished || are_over_same_cases(scorer, column);
+    heading.highest_is_best = is_better && is_fair;
     (heading, cells)
 }
 

@@ -42,6 +42,9 @@ pub struct ScorerInfo {
     /// The components whose mean over answers has another name in tables, each with that name: the plain one is the name of a
     /// number of the whole system.
     pub means_named: &'static [(&'static str, &'static str)],
+    /// Whether more of a metric is better, of metrics whose [unit](Unit) does not say it: of shares and grades more is better, of
+    /// counts neither more nor less.
+    pub directions: &'static [(&'static str, bool)],
     /// What compat mode reproduces.
     pub reference: ScorerReference,
     /// Makes the scorer of a new run.
@@ -174,6 +177,13 @@ impl ScorerInfo {
         named
             .find(|(name, _)| *name == component)
             .map_or(component, |(_, mean)| mean)
+    }
+
+    /// Whether more of a metric is better.
+    pub fn is_better_higher(&self, metric: &str, unit: Unit) -> bool {
+        let mut directions = self.directions.iter();
+        let own = directions.find(|(name, _)| *name == metric);
+        own.map_or(unit != Unit::Count, |(_, higher)| *higher)
     }
 
     /// Whether it asks a judge.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Answer, Item, Judgment, Role, Score, TestCase};
+use crate::domain::{Answer, Item, Judgment, Role, Score, TestCase, Unit};
 use crate::question::JudgeCall;
 
 pub use info::{InputNeed, RecordedSetup, ScorerInfo, ScorerReference, ScorerRoles, Setup};
@@ -48,6 +48,13 @@ pub static SCORERS: &[&ScorerInfo] = &[
 /// The built-in scorer of that name; `None` for a user's own.
 pub fn scorer_named(name: &str) -> Option<&'static ScorerInfo> {
     SCORERS.iter().find(|scorer| scorer.name == name).copied()
+}
+
+/// Whether more of a metric of this scorer is better; of a user's own scorer its unit says it.
+pub(crate) fn is_better_higher(scorer: &str, metric: &str, unit: Unit) -> bool {
+    scorer_named(scorer).map_or(unit != Unit::Count, |info| {
+        info.is_better_higher(metric, unit)
+    })
 }
 
 /// What a scorer scores: the answer to a case, or the two answers of a pair.

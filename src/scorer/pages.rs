@@ -45,6 +45,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
     headline: &[ACCURACY, ACCURACY_MACRO],
     binary: &[],
     means_named: &[(ACCURACY, ACCURACY_MACRO)],
+    directions: &[("effective_citations", true), ("unverified", false)],
     reference: ScorerReference::InSettings,
     make: |setup| {
         Arc::new(PageScorer {

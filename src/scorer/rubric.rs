@@ -40,6 +40,7 @@ pub static RUBRIC: ScorerInfo = ScorerInfo {
     headline: &["score"],
     binary: &[],
     means_named: &[],
+    directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {
         let scorer = RubricScorer::new(setup.parts, setup.mode);

@@ -9,7 +9,7 @@ use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
 use crate::domain::{CaseId, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
-use crate::scorer::scorer_named;
+use crate::scorer::{is_better_higher, scorer_named};
 use crate::stats::{Interval, MetricValues};
 use crate::text::names::nearest;
 
@@ -44,11 +44,11 @@ impl MetricId {
     pub(super) fn new(scorer: &ScorerId, name: String, unit: Unit) -> Self {
         Self {
             scorer: scorer.clone(),
+            // More words or claims are not better by themselves, so counts get no verdicts of
+            // better and worse, unless their scorer says so.
+            higher_is_better: is_better_higher(scorer.name(), &name, unit),
             name,
             unit,
-            // More words or claims are not better by themselves, so counts get no verdicts of
-            // better and worse.
-            higher_is_better: unit != Unit::Count,
         }
     }
 

@@ -345,7 +345,7 @@ fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
     if let [only] = chosen[..] {
         let beside = all.iter().filter(|own| {
             own.metric.scorer == only.metric.scorer
-                && own.metric.unit != Unit::Count
+                && (own.metric.unit != Unit::Count || own.metric.higher_is_better)
                 && own.metric != only.metric
         });
         chosen.extend(beside.take(MOST_BESIDE));

@@ -291,3 +291,10 @@ fn a_judge_that_was_not_reached_leaves_the_answer_without_a_score() {
         assert!(!score.is_complete() && score.pages.is_empty(), "{kind:?}");
     }
 }
+
+#[test]
+fn more_effective_citations_are_better_and_more_unverified_ones_are_not() {
+    let is_better = |metric, unit| PAGES.is_better_higher(metric, unit);
+    assert!(is_better(ACCURACY, Unit::Share) && is_better(EFFECTIVE, Unit::Count));
+    assert!(!is_better("unverified", Unit::Share) && !is_better("citations", Unit::Count));
+}
