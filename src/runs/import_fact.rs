@@ -249,4 +249,6 @@ fn warnings(options: &ImportOptions, runs: &[FactRun], mode: Mode) -> Vec<String
 }
 
 #[cfg(test)]
+mod pipeline_tests;
+#[cfg(test)]
 mod tests;

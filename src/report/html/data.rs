@@ -256,7 +256,9 @@ fn case_block(
             CasePart::Score(scored) => {
                 let entry = entries.entry((*run, &scored.system)).or_default();
                 let places = measures.add(scored);
-                entry.scores.push(score_entry(scored, &places));
+                entry
+                    .scores
+                    .push(score_entry(scored, &places, report.with_answers));
                 snippets.get_or_insert_with(|| snippets_of(scored));
             }
             CasePart::Answer(item, base) => {
@@ -389,8 +391,8 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
 }
 
 /// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
-/// are numbers in an object.
-fn score_entry(scored: &ScoredAnswer, places: &[usize]) -> Value {
+/// are numbers in an object. Cited pages are sources, which stand on pages with answers only.
+fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> Value {
     let score = &scored.score;
     let components = places.iter().zip(&score.components);
     let (name, ann_name) = score.sum_names();
@@ -409,7 +411,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize]) -> Value {
         "notes": score.notes,
         "injection": scored.injection,
         "claims": score.claims,
-        "pages": score.pages,
+        "pages": if with_answers { &score.pages[..] } else { &[] },
     })
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::analysis::{AggregateOptions, Metric, summarize};
 use crate::domain::SupportCounts;
 
-fn golden() -> Vec<Value> {
+pub(super) fn golden(section: &str) -> Vec<Value> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
     let Ok(text) = fs::read_to_string(shared.join("golden/fact.json")) else {
@@ -17,13 +17,13 @@ fn golden() -> Vec<Value> {
         return Vec::new();
     };
     let golden: Value = serde_json::from_str(&text).unwrap();
-    let rows = golden["stat"].as_array().unwrap().clone();
-    assert_eq!(golden["counts"]["stat"], rows.len());
+    let rows = golden[section].as_array().unwrap().clone();
+    assert_eq!(golden["counts"][section], rows.len());
     rows
 }
 
 /// The files of a run with these lines, as a system `s`.
-fn run_of(items: &[Value], extracted: &[Value]) -> (tempfile::TempDir, PathBuf) {
+pub(super) fn run_of(items: &[Value], extracted: &[Value]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("s");
     fs::create_dir(&run).unwrap();
@@ -36,12 +36,12 @@ fn run_of(items: &[Value], extracted: &[Value]) -> (tempfile::TempDir, PathBuf) 
     (dir, run)
 }
 
-fn scored(runs: &[FactRun], mode: Mode) -> Result<Vec<Arc<ScoredAnswer>>> {
+pub(super) fn scored(runs: &[FactRun], mode: Mode) -> Result<Vec<Arc<ScoredAnswer>>> {
     scored_answers(runs, &cases_of(runs), mode)
 }
 
 /// A metric of the only system.
-fn metric(scored: &[Arc<ScoredAnswer>], name: &str) -> Metric {
+pub(super) fn metric(scored: &[Arc<ScoredAnswer>], name: &str) -> Metric {
     let summary = summarize(scored, &[], AggregateOptions::default());
     let metrics = summary
         .scorers
@@ -59,7 +59,7 @@ fn number(value: &Value) -> Option<f64> {
 
 #[test]
 fn compat_numbers_are_those_of_the_reference() {
-    for row in golden() {
+    for row in golden("stat") {
         let tag = row["tag"].as_str().unwrap();
         let (_dir, path) = run_of(row["items"].as_array().unwrap(), &[]);
         let runs = read_runs(&[path]).unwrap();
@@ -93,7 +93,7 @@ fn compat_numbers_are_those_of_the_reference() {
 
 #[test]
 fn our_numbers_count_open_pairs_and_reports_without_citations() {
-    for row in golden() {
+    for row in golden("stat") {
         let tag = row["tag"].as_str().unwrap();
         let expected = &row["default"];
         let (_dir, path) = run_of(row["items"].as_array().unwrap(), &[]);
