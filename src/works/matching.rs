@@ -345,7 +345,8 @@ fn retraction(best: &WorkCandidate, candidates: &[WorkCandidate]) -> RetractionS
     let mut status = RetractionStatus::Unknown;
     for candidate in candidates {
         let is_best = std::ptr::eq(candidate, best);
-        if !is_best && !(candidate.agreement.is_the_work() && candidate.is_same_work(best)) {
+        let is_same = candidate.agreement.is_the_work() && candidate.is_same_work(best);
+        if !is_best && !is_same {
             continue;
         }
         match (&candidate.record.retraction, &status) {
