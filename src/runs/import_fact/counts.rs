@@ -71,7 +71,7 @@ pub(super) fn reference_pages(
         .ok_or_else(|| PythonException::key("citations_deduped"))?;
     let mut cited = Vec::new();
     for (url, page) in pages.as_object().into_iter().flatten() {
-        let page = FactPage::of(page);
+        let page = ValidatedPage::of(page);
         let statements = page.reference_statements()?;
         cited.push(CitedPage {
             url: url.clone(),
@@ -89,7 +89,7 @@ pub(super) fn own_pages(report: &Map<String, Value>) -> Vec<CitedPage> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let cited = report.get("citations_deduped").and_then(Value::as_object);
     for (url, page) in cited.into_iter().flatten() {
-        let page = FactPage::of(page);
+        let page = ValidatedPage::of(page);
         let has_address = !matches!(url.trim(), "" | NULL);
         let url = if has_address { url.as_str() } else { "" };
         let key = page_key(url);
@@ -148,14 +148,14 @@ fn words(text: &str) -> String {
 }
 
 /// A page in a line of the last file.
-struct FactPage<'a> {
+struct ValidatedPage<'a> {
     fields: Option<&'a Map<String, Value>>,
     statements: Vec<&'a str>,
     content: Option<&'a str>,
     verdicts: &'a [Value],
 }
 
-impl<'a> FactPage<'a> {
+impl<'a> ValidatedPage<'a> {
     fn of(page: &'a Value) -> Self {
         let list = |name: &str| page.get(name).and_then(Value::as_array);
         let statements = list("facts").into_iter().flatten();

@@ -1,7 +1,7 @@
 //! The score of an answer from its pairs of statements and pages.
 
 use super::cited::AskedPage;
-use super::passage::Passages;
+use super::passage::PageWords;
 use super::support::pair_verdict;
 use super::{PAGES, PageScorer};
 use crate::domain::{
@@ -119,7 +119,7 @@ fn judged_page(
     page: AskedPage,
     verdicts: &Verdicts,
 ) -> Result<CitedPage, UnscoredReason> {
-    let passages = Passages::of(&page.windows);
+    let passages = PageWords::of(&page.windows);
     let mut statements = Vec::with_capacity(page.statements.len());
     for (place, text) in page.statements.iter().enumerate() {
         let verdict = pair_verdict(number, &page, place, verdicts)?;

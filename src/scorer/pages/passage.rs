@@ -12,13 +12,13 @@ const PASSAGE_WORDS: usize = 60;
 const STEP: usize = 20;
 
 /// The words of a page with their places.
-pub(super) struct Passages<'a> {
+pub(super) struct PageWords<'a> {
     windows: &'a [Arc<str>],
     /// For each window its words, with their places.
     words: Vec<Vec<(Range<usize>, String)>>,
 }
 
-impl<'a> Passages<'a> {
+impl<'a> PageWords<'a> {
     /// The passages of a page that is read in these parts.
     pub(super) fn of(windows: &'a [Arc<str>]) -> Self {
         let words = windows
@@ -56,7 +56,7 @@ impl<'a> Passages<'a> {
 /// For each statement the nearest passage of a text.
 pub(crate) fn nearest_passages(text: &str, statements: &[&str]) -> Vec<Option<String>> {
     let windows = [Arc::from(text)];
-    let passages = Passages::of(&windows);
+    let passages = PageWords::of(&windows);
     let nearest = statements
         .iter()
         .map(|statement| passages.nearest(statement));
@@ -91,7 +91,7 @@ mod tests {
         text.push_str("Arctic sea ice shrank by 13 % per\n decade since 1979.");
         text.push_str(&" Nothing of that kind follows here.".repeat(40));
         let windows: [Arc<str>; 1] = [text.into()];
-        let passages = Passages::of(&windows);
+        let passages = PageWords::of(&windows);
         let passage = passages
             .nearest("Sea ice shrinks by 13% each decade.")
             .unwrap();
@@ -101,6 +101,6 @@ mod tests {
         );
         assert!(passage.split(' ').count() <= PASSAGE_WORDS + 2);
         assert_eq!(passages.nearest("Quokkas!"), None);
-        assert_eq!(Passages::of(&[]).nearest("ice"), None);
+        assert_eq!(PageWords::of(&[]).nearest("ice"), None);
     }
 }
