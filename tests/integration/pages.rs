@@ -266,3 +266,70 @@ fn a_store_that_changed_or_is_not_there_is_named_before_anything_is_paid() {
         .exits_with(3)
         .says(&["sources.sqlite", "scholareval sources index"]);
 }
+
+/// Scores one answer with one statement that cites this address; the first page of its score.
+fn judged_page(work: &Workspace, url: &str, more: &[&str]) -> Value {
+    let server = FakeServer::start(Behaviour::good().saying(reads_pages));
+    let text = report(&[("Ice shrinks.", url)]);
+    work.answers("one", [("c1", text)]);
+    score(
+        work,
+        &server,
+        &[&["--systems", "one", "--overwrite"], more].concat(),
+    )
+    .exits_with(0);
+    work.lines("out/scores.jsonl")[0]["pages"][0].clone()
+}
+
+#[test]
+fn the_full_text_of_a_work_is_read_in_place_of_its_abstract() {
+    let work = Workspace::with_cases(&[]);
+    let pages = [
+        page("https://arxiv.org/abs/2101.00001v2", "An abstract."),
+        page("https://arxiv.org/pdf/2101.00001", "Ice shrinks."),
+        page("https://arxiv.org/abs/2101.00002", "Ice shrinks."),
+    ];
+    work.write("pages.jsonl", &lines(&pages));
+    work.run(&["sources", "index", "pages.jsonl"]).exits_with(0);
+    let read = judged_page(&work, "https://arxiv.org/abs/2101.00001", &[]);
+    assert_eq!(read["read_url"], "https://arxiv.org/pdf/2101.00001");
+    assert_eq!(read["page_kind"], "full_text");
+    assert_eq!(read["statements"][0]["verdict"], "supported");
+    // The store has only the abstract of the other paper.
+    let read = judged_page(&work, "https://arxiv.org/abs/2101.00002", &[]);
+    assert_eq!(
+        (&read["read_url"], &read["page_kind"]),
+        (&Value::Null, &json!("abstract"))
+    );
+}
+
+#[test]
+fn of_several_snapshots_the_newest_up_to_a_day_is_read() {
+    let work = Workspace::with_cases(&[]);
+    let snapshot = |day: &str, text: &str| {
+        let mut page = page(ICE, text);
+        page["retrieved_at"] = day.into();
+        page
+    };
+    let pages = [
+        snapshot("2026-09-01T12:00:00Z", "Ice shrinks."),
+        snapshot("2026-10-01T12:00:00Z", "Ice grows."),
+        snapshot("2026-11-01T12:00:00Z", "Ice is gone."),
+    ];
+    work.write("pages.jsonl", &lines(&pages));
+    work.run(&["sources", "index", "pages.jsonl"]).exits_with(0);
+    for (more, day, verdict) in [
+        (&[][..], "2026-11-01", "unsupported"),
+        (&["--as-of", "2026-09-01"], "2026-09-01", "supported"),
+        (&["--as-of", "2026-10-31"], "2026-10-01", "unsupported"),
+        // All are later: the nearest one.
+        (&["--as-of", "2020-01-01"], "2026-09-01", "supported"),
+    ] {
+        let read = judged_page(&work, ICE, more);
+        assert!(
+            read["retrieved_at"].as_str().unwrap().starts_with(day),
+            "{more:?}: {read}"
+        );
+        assert_eq!(read["statements"][0]["verdict"], verdict, "{more:?}");
+    }
+}
