@@ -19,7 +19,7 @@ class NamedOptions(TypedDict, total=False):
     tests: Test cases with their rubrics (JSON)
     samples: Ask every question K times and merge
     seed: Seed of the resampling behind the intervals
-    scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap [default: all that the input supports]
+    scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap, works [default: all that the input supports]
     rubric: How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a profile.toml [default: criteria]
     model: Model that judges, such as gpt-oss-120b [default: the built-in lexical baseline, no LLM]
     base_url: OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
@@ -79,6 +79,8 @@ class ScoreOptions(TypedDict, total=False):
     top_n: Show at most N of the cited sources to judges of aspects
     entail: Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so only with this option, and needs a model then
     at_most: Count only the first N citations of a claim
+    works: Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
+    retractions: Retractions: the CSV of Retraction Watch
     max_words: Compare only the first N words of an output with its gold answers [default: all]
     sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
     as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
@@ -151,6 +153,8 @@ class ScoreOptions(TypedDict, total=False):
     top_n: int
     entail: Literal["long", "short"]
     at_most: int
+    works: Text | Sequence[Text]
+    retractions: Text
     max_words: int
     sources: Text
     as_of: str

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::domain::{Fingerprint, Gold, Prediction, Source};
+use crate::domain::{Fingerprint, Gold, Prediction, Source, SourceWork};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
@@ -229,6 +229,57 @@ struct SourceLine {
     text: OptionalText,
     #[serde(default, deserialize_with = "present")]
     sent: Option<OptionalText>,
+    // Of any type: benchmarks write each of these in several ways, and no score but that of the works needs them.
+    #[serde(default)]
+    authors: Value,
+    #[serde(default)]
+    year: Value,
+    #[serde(default)]
+    url: Value,
+    #[serde(default)]
+    doi: Value,
+}
+
+impl SourceLine {
+    /// Authors, year and address; `None` if the file has none of them.
+    fn work(&self) -> Option<Box<SourceWork>> {
+        let url = [&self.doi, &self.url]
+            .into_iter()
+            .filter_map(Value::as_str)
+            .find(|address| !address.is_empty());
+        let work = SourceWork {
+            authors: author_names(&self.authors),
+            year: year_of(&self.year),
+            url: url.map(str::to_owned),
+        };
+        (work != SourceWork::default()).then(|| Box::new(work))
+    }
+}
+
+/// The names in a list of texts or of `{name}`; a single text holds one name.
+fn author_names(authors: &Value) -> Vec<String> {
+    let list = match authors {
+        Value::Array(list) => list.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let names = list
+        .iter()
+        .filter_map(|author| author.as_str().or_else(|| author.get("name")?.as_str()));
+    names
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `2015`, `2015.0` or `"2015"`.
+fn year_of(year: &Value) -> Option<i32> {
+    let number = match year {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    (1000.0..3000.0).contains(&number).then_some(number as i32)
 }
 
 /// A field that is present, even if null.
@@ -240,8 +291,10 @@ impl From<SourceLine> for Source {
     fn from(line: SourceLine) -> Self {
         // Files with short extracts (`sent`) show these to the model in place of the passage, so
         // citations are judged by them.
+        let work = line.work();
         let text = line.sent.unwrap_or(line.text);
         Self {
+            work,
             title: line.title.map(|title| title.given.unwrap_or_default()),
             text_is_nan: text.is_nan,
             text: text.given,
@@ -367,6 +420,7 @@ fn keyed_source((key, pair): (String, Value)) -> Result<Source, String> {
         text: text.given,
         text_is_nan: text.is_nan,
         key: Some(key),
+        work: None,
     })
 }
 
@@ -448,8 +502,30 @@ mod tests {
             text: Some("text".into()),
             text_is_nan: false,
             key: Some("k".into()),
+            work: None,
         };
         assert_eq!(item.sources, [expected]);
+    }
+
+    #[test]
+    fn a_source_may_name_its_work_in_several_ways() {
+        let work = |ctx: serde_json::Value| {
+            let text = json!([{"input": "q", "output": "o", "ctxs": [ctx]}]).to_string();
+            parse(&text).unwrap().items[0].sources[0].work.clone()
+        };
+        let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let full = json!({"authors": [{"authorId": "1", "name": "A B"}], "year": "2015", "url": "https://x.org", "doi": ""});
+        let expected = SourceWork {
+            authors: named(&["A B"]),
+            year: Some(2015),
+            url: Some("https://x.org".into()),
+        };
+        assert_eq!(work(full).as_deref(), Some(&expected));
+        let other = json!({"authors": ["A", " "], "year": 2015.0, "url": 5, "doi": "10.1000/x"});
+        let found = work(other).unwrap();
+        assert_eq!((found.authors, found.year), (named(&["A"]), Some(2015)));
+        assert_eq!(found.url.as_deref(), Some("10.1000/x"));
+        assert_eq!(work(json!({"authors": null, "year": "soon"})), None);
     }
 
     #[test]

@@ -465,6 +465,8 @@ pub struct Support {
     pub sources: usize,
     /// With ids of gold sources.
     pub gold_sources: usize,
+    /// With references that were looked up in files of works.
+    pub works: usize,
     /// Pairs of answers.
     pub pairs: usize,
 }

@@ -216,6 +216,23 @@ pub struct Source {
     /// Its key, if the file has an object of sources `{key: [text, title]}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// What the file says about the work, besides its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Box<SourceWork>>,
+}
+
+/// Authors, year and address of a source, as far as a file has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceWork {
+    /// Names of the authors, as they are written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    /// The year.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<i32>,
+    /// Its address: a page, a DOI, an arXiv number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// Whether markers count sources from 0 or 1.

@@ -33,8 +33,11 @@ mod test_case;
 mod time_span;
 mod verdict;
 mod work;
+mod work_counts;
 
-pub use answer::{Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, TextInFile};
+pub use answer::{
+    Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, SourceWork, TextInFile,
+};
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use blind_texts::{BlindAnswer, BlindCitation, BlindSource, BlindTask, BlindTexts};
 pub use checked_reference::{
@@ -86,3 +89,4 @@ pub use verdict::{
     Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
 };
 pub use work::{Retraction, RetractionKind, WorkRecord, WorkSource};
+pub use work_counts::{BoundedShare, WorkCounts};

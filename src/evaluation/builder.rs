@@ -19,6 +19,7 @@ use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
 use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
+use super::works::{OnBytes, look_up};
 use super::{Plan, StopHandle};
 use crate::analysis::comparison::{LookRule, ScoreRule};
 use crate::dataset::InputFile;
@@ -61,6 +62,7 @@ pub struct Evaluation {
     perturbations: Vec<Perturbation>,
     rule: Option<Arc<dyn LookRule>>,
     notify: Arc<Notify>,
+    on_bytes: Arc<OnBytes>,
 }
 
 impl Evaluation {
@@ -79,6 +81,7 @@ impl Evaluation {
             perturbations: Vec::new(),
             rule: None,
             notify: Arc::new(|_, _| ()),
+            on_bytes: Arc::new(|_, _| ()),
         }
     }
 
@@ -125,6 +128,13 @@ impl Evaluation {
     #[must_use]
     pub fn on_note(mut self, notify: impl Fn(Severity, &str) + Send + Sync + 'static) -> Self {
         self.notify = Arc::new(notify);
+        self
+    }
+
+    /// Receives the bytes read so far and all bytes there are, from any thread, while files of works are read.
+    #[must_use]
+    pub fn on_bytes(mut self, on_bytes: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        self.on_bytes = Arc::new(on_bytes);
         self
     }
 
@@ -192,8 +202,10 @@ impl Evaluation {
             perturbations,
             rule,
             notify,
+            on_bytes,
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
+        look_up(&mut inputs, &options.scorers, &*on_bytes)?;
         let chosen_pairs = paired(&mut inputs, &options)?;
         let has_looks = options.scoring.until.is_some() || rule.is_some();
         inputs

@@ -50,7 +50,8 @@ impl Choice {
         choice.left_out.retain(|(scorer, _)| match scorer.needs {
             InputNeed::Rubric => !has_criteria,
             InputNeed::Criteria => has_criteria,
-            InputNeed::Pairs | InputNeed::Pages => false,
+            // Only who has files of works or pages wants to know.
+            InputNeed::Pairs | InputNeed::Pages | InputNeed::Works => false,
             _ => true,
         });
         if choice.scorers.is_empty() {
@@ -133,6 +134,10 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
         InputNeed::SourcesOrGold => (
             support.sources + support.gold_sources,
             "no sources (ctxs or docs) and no gold_ctxs",
+        ),
+        InputNeed::Works => (
+            support.works,
+            "no files of works (add --works SRC.., --retractions FILE or both)",
         ),
         InputNeed::Pairs => (
             support.pairs,

@@ -53,6 +53,8 @@ pub struct LoadedInputs {
     pub notes: Vec<String>,
     /// Run settings: fields of answers with other names than expected, and whether `<think>` blocks are kept.
     pub settings: BTreeMap<String, Value>,
+    /// Records in the files of works in which references were looked up, by source; empty without such files.
+    pub work_records: Vec<(String, u64)>,
     /// Share of a benchmark's questions that each system answered; empty without a benchmark.
     pub coverage: Vec<QuestionCoverage>,
 }
@@ -116,6 +118,7 @@ impl LoadedInputs {
             warnings: once(warnings),
             notes,
             settings,
+            work_records: Vec::new(),
             coverage: checked.coverage,
         })
     }
@@ -217,6 +220,11 @@ impl LoadedInputs {
         self.rubric = Arc::default();
         self.plain = pairs.into();
         Ok(chosen)
+    }
+
+    /// Replaces both lists of answers.
+    pub(super) fn set_lists(&mut self, rubric: Vec<Item>, plain: Vec<Item>) {
+        (self.rubric, self.plain) = shared(rubric, plain);
     }
 
     /// Adds every answer with each of these perturbations that changes it, as an answer of a further system.

@@ -41,6 +41,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod votes;
+mod works;
 
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ pub use session::{Run, summary};
 pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls};
+pub use works::{LookedUpReferences, OnBytes, look_up_references};
 
 use crate::domain::Item;
 use crate::judge::answering::Answering;

@@ -280,6 +280,8 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.tests",
     "score.references",
     "score.aspect_rubrics",
+    "score.works",
+    "score.retractions",
     "score.prompts",
     // The manifest has what these lead to, for the answers that they concern.
     "score.fields",

@@ -14,6 +14,7 @@ use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::options::EvaluationOptions;
 use super::scorers::recorded_scorers;
+use super::works::recorded_work_records;
 use crate::dataset::{self, Support};
 use crate::domain::{Item, Mode};
 use crate::error::{Error, InputFault, Result};
@@ -158,6 +159,7 @@ impl RecordedEvaluation {
             warnings: manifest.warnings.clone(),
             notes: unread_files(options),
             settings: manifest.settings.clone(),
+            work_records: recorded_work_records(manifest),
             coverage: Vec::new(),
         })
     }

@@ -146,6 +146,12 @@ pub struct ScorerOptions {
     /// Count only the first N citations of a claim
     #[arg(long, value_name = "N", default_value = "3")]
     pub at_most: NonZeroUsize,
+    /// Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
+    #[arg(long, value_name = "SRC", num_args = 1..)]
+    pub works: Vec<PathBuf>,
+    /// Retractions: the CSV of Retraction Watch
+    #[arg(long, value_name = "FILE")]
+    pub retractions: Option<PathBuf>,
     /// Compare only the first N words of an output with its gold answers [default: all]
     #[arg(long, value_name = "N")]
     pub max_words: Option<NonZeroUsize>,

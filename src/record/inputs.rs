@@ -266,7 +266,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Answer, Criterion, Gold, Prediction, Rubric, Source};
+    use crate::domain::{Answer, Criterion, Gold, Prediction, Rubric, Source, SourceWork};
 
     /// The inputs of an unfinished run.
     fn read(dir: &Path) -> Inputs {
@@ -365,11 +365,19 @@ mod tests {
 
     fn source() -> impl Strategy<Value = Source> {
         let some = || prop::option::of(text());
-        (some(), some(), any::<bool>(), some()).prop_map(|(title, text, text_is_nan, key)| Source {
-            title,
-            text,
-            text_is_nan,
-            key,
+        (some(), some(), any::<bool>(), some()).prop_map(|(title, text, text_is_nan, key)| {
+            let work = text.clone().map(|name| SourceWork {
+                authors: vec![name],
+                year: Some(2020),
+                url: key.clone(),
+            });
+            Source {
+                title,
+                text,
+                text_is_nan,
+                key,
+                work: work.map(Box::new),
+            }
         })
     }
 

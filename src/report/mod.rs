@@ -36,6 +36,7 @@ mod scorecard;
 pub mod table;
 mod terminal;
 mod visible;
+pub(crate) mod works;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
@@ -72,6 +73,7 @@ pub use table::Table;
 pub(crate) use table::legend_text;
 pub use terminal::TableStyle;
 pub use visible::visible;
+pub use works::{AnswerWorks, CitedWorksReport, NonexistentShare, SystemWorks};
 
 pub use crate::text::spreadsheets::CsvText;
 

@@ -6,7 +6,8 @@ use super::comparison::{comparison_page, comparison_table, judge_lines, unpublis
 use super::looks::look_lines;
 use super::scorecard::{notes as scorecard_notes, scorer_tables, unscored_note};
 use super::{
-    Bench, CsvText, ReportContext, Table, TableStyle, probe, render_json, write_items_csv,
+    Bench, CitedWorksReport, CsvText, ReportContext, Table, TableStyle, probe, render_json,
+    write_items_csv,
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED, are_pairs};
@@ -38,6 +39,8 @@ pub struct RunReport {
     /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`, for a probe `probe.json` and
     /// `probe.csv`, for pairs `pairs.json` and `pairs.csv`.
     files: Vec<(&'static str, String)>,
+    /// The works that the answers cite, and whether they are all that is shown.
+    works: Option<(CitedWorksReport, bool)>,
 }
 
 impl RunReport {
@@ -87,6 +90,7 @@ impl RunReport {
             notes: scorecard_notes(&shown, &context),
             verdict_first: false,
             files,
+            works: None,
             summary,
         })
     }
@@ -117,6 +121,7 @@ impl RunReport {
             notes,
             verdict_first: true,
             files,
+            works: None,
         })
     }
 
@@ -153,11 +158,49 @@ impl RunReport {
             notes,
             verdict_first: true,
             files,
+            works: None,
         })
+    }
+
+    /// The report with the works that the answers cite, which replace the scorecard or follow it.
+    #[must_use]
+    pub fn with_works(mut self, works: CitedWorksReport, replace_scorecard: bool) -> Self {
+        self.works = Some((works, replace_scorecard));
+        self
     }
 
     /// The report for a terminal: tables, verdict, notes.
     pub fn terminal(&self, style: &TableStyle) -> String {
+        match &self.works {
+            Some((works, true)) => works.text(style),
+            Some((works, false)) => self.scorecard_text(style) + "\n" + &works.summary(style),
+            None => self.scorecard_text(style),
+        }
+    }
+
+    /// The report as JSON.
+    ///
+    /// # Errors
+    /// When it cannot be rendered.
+    pub fn json(&self) -> Result<String> {
+        match &self.works {
+            Some((works, true)) => render_json(works),
+            _ => Ok(self.file(".json").to_owned()),
+        }
+    }
+
+    /// The report as CSV.
+    ///
+    /// # Errors
+    /// When it cannot be rendered.
+    pub fn csv(&self, texts: CsvText) -> Result<String> {
+        match &self.works {
+            Some((works, true)) => works.table().csv(texts),
+            _ => Ok(self.file(".csv").to_owned()),
+        }
+    }
+
+    fn scorecard_text(&self, style: &TableStyle) -> String {
         let mut verdict = String::new();
         for line in &self.verdict {
             verdict += &wrapped(&visible(line), style.columns());

@@ -83,6 +83,8 @@ pub enum InputNeed {
     SourcesOrGold,
     /// Gold answers.
     GoldAnswers,
+    /// Answers whose references were looked up in files of works.
+    Works,
     /// Pairs of answers, which the command `pairs` makes.
     Pairs,
     /// A store of saved pages.

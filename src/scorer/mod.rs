@@ -22,6 +22,7 @@ pub mod report_metrics;
 pub mod rouge;
 pub mod rubric;
 mod values;
+pub mod works;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub static SCORERS: &[&ScorerInfo] = &[
     &pages::PAGES,
     &citation::CITATION_AUDIT,
     &overlap::OVERLAP,
+    &works::WORKS,
     &pairs::PAIRS,
 ];
 

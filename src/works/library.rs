@@ -4,9 +4,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::domain::Reference;
-use crate::error::{InputFault, Result};
-
 /// Members that works in CSL-JSON have and saved pages do not.
 const CSL_MEMBERS: [&str; 5] = ["issued", "DOI", "container-title", "ISBN", "citation-key"];
 
@@ -19,12 +16,4 @@ pub(super) fn is_csl_record(record: &Map<String, Value>) -> bool {
 pub(super) fn is_library(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
     ending == "bib" || ending == "bibtex" || ending == "ris"
-}
-
-/// The works of a library.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn read_library(path: &Path) -> Result<Vec<Reference>> {
-    Err(InputFault::new(path, "libraries cannot be read yet").into())
 }

@@ -23,6 +23,7 @@ mod markup;
 mod matching;
 mod names;
 mod normalize;
+mod references;
 mod retractions;
 mod scan;
 mod wanted;
@@ -35,5 +36,5 @@ pub use crate::domain::{
 pub use check::{Works, WorksReport};
 pub use dumps::is_works;
 pub use index::{WorksIndexReport, index_works};
-pub use library::read_library;
+pub use references::{ReferenceList, is_library, load_library, references_of};
 pub use retractions::Retractions;

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
+use super::normalize::{folded, title_key, without_notice, word_count};
 use crate::domain::{
     CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
     WorkField, WorkRecord,
@@ -47,7 +48,7 @@ pub struct Retractions {
     notices: Vec<Retraction>,
     /// Indices of notices by `doi:..`, `arxiv:..` and `pmid:..` of the works that they are about.
     by_work: HashMap<String, Vec<usize>>,
-    /// Indices of notices by the words of the title of the work.
+    /// Indices of notices by the key of the title of the work.
     by_title: HashMap<String, Vec<usize>>,
     /// Rows that could not be read.
     broken: u64,
@@ -152,8 +153,7 @@ impl Retractions {
         for key in row.works {
             self.by_work.entry(key).or_default().push(index);
         }
-        let title = title_key(&row.title);
-        if title.split(' ').count() >= TITLE_WORDS {
+        if let Some(title) = long_title_key(&row.title) {
             self.by_title.entry(title).or_default().push(index);
         }
         self.notices.push(row.notice);
@@ -197,7 +197,7 @@ impl Retractions {
         }
         let record = checked.record.as_ref();
         let title = record.map_or(reference.title.as_str(), |record| &record.title);
-        let found = self.by_title.get(&title_key(title));
+        let found = long_title_key(title).and_then(|title| self.by_title.get(&title));
         let notices = found.into_iter().flatten();
         let possible = deciding(notices.map(|index| self.notices[*index].clone()).collect());
         if let Some(mut possible) = possible {
@@ -406,14 +406,10 @@ fn date_of(cell: &str) -> Option<String> {
     is_date.then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// The words of a title, for comparison.
-fn title_key(title: &str) -> String {
-    title
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect::<Vec<_>>()
-        .join(" ")
+/// The key of a title; `None` for a title of few words.
+fn long_title_key(title: &str) -> Option<String> {
+    let title = without_notice(title);
+    (word_count(&folded(title)) >= TITLE_WORDS).then(|| title_key(title))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::dumps::{WorksFile, WorksForm, form_of, open, open_plain};
 use super::forms::DumpForm;
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
-use super::library::read_library;
+use super::references::load_library;
 use crate::domain::{WorkRecord, WorkSource};
 use crate::error::{Error, InputFault, Result};
 use crate::files::newlines;
@@ -203,10 +203,13 @@ impl Scanner<'_> {
     }
 
     fn read_library(&self, task: &ScanTask<'_>) -> Result<()> {
-        let references = read_library(task.path)?;
+        let list = load_library(task.path)?;
         let bytes = task.path.metadata().map_or(0, |meta| meta.len());
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        for reference in references {
+        for fault in list.faults {
+            self.broken(task, fault.line.unwrap_or_default(), fault.what)?;
+        }
+        for reference in list.references {
             self.take(task, WorkRecord::from_reference(reference))?;
         }
         Ok(())

@@ -39,7 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "evaluation",
         &[
             "files", "domain", "text", "stats", "question", "dataset", "prompt", "judge", "scorer",
-            "sources", "analysis", "record",
+            "sources", "works", "analysis", "record",
         ],
     ),
     (

@@ -14,6 +14,7 @@ mod batch;
 mod bench_rows;
 mod cache;
 mod citations_golden;
+mod cited_works;
 mod cli_settings;
 mod compare;
 mod criteria;

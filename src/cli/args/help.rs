@@ -54,6 +54,9 @@ const COMMON: [&str; 9] = [
     "out",
 ];
 
+/// The options of evaluations that `citations -h` shows, too.
+const OF_CITATIONS: [&str; 3] = ["works", "retractions", "entail"];
+
 /// The program with its help laid out.
 pub(in crate::cli) fn laid_out(program: Command) -> Command {
     let evaluation = EvaluationOptions::augment_args(Command::new("evaluation"));
@@ -74,8 +77,13 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
 fn short(command: Command, rare: &[String]) -> Command {
     // A figure is all that `plot` makes, and an extra of `plan`.
     let is_plan = command.get_name() == "plan";
+    let is_citations = command.get_name() == "citations";
     let command = command.mut_args(|arg| {
         let is_extra = is_plan && FigureArgs::IDS.iter().any(|id| arg.get_id() == id);
+        // What this command is about.
+        if is_citations && OF_CITATIONS.iter().any(|id| arg.get_id() == id) {
+            return arg;
+        }
         // `-h` has to fit a screen: a list of seventy options hides the nine that a first run
         // needs.
         if is_extra || rare.iter().any(|id| arg.get_id() == id) {

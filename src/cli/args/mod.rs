@@ -5,6 +5,7 @@
 
 mod agree;
 mod batch;
+mod citations;
 mod exports;
 mod facts;
 mod help;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
+pub use citations::{CitationsArgs, WorksCoverage};
 pub use exports::{EeeArgs, ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
@@ -237,8 +239,9 @@ pub enum Command {
     /// Show which criteria discriminate, suspicious ones first
     #[command(after_long_help = criteria_help())]
     Criteria(CriteriaArgs),
-    /// Audit citations; with --entail a judge checks their support
-    Citations(Box<ScoreArgs>),
+    /// Check citations: markers, whether works exist, retractions
+    #[command(after_long_help = citations::CITATIONS_EXAMPLES, long_about = "Check the citations of answers or of libraries.\n\nWithout further options: counts, coverage and dangling markers. With --works: whether the cited works are found in files of works, and which fields differ; a work that these files do not hold may exist all the same. With --retractions: which works are retracted. With --entail a judge checks whether sources support the sentences that cite them.")]
+    Citations(Box<CitationsArgs>),
     /// Compare with gold answers: exact match, F1, ROUGE
     Overlap(Box<ScoreArgs>),
     /// Convert predictions with sources into answers

@@ -6,6 +6,7 @@ mod batch;
 mod bench;
 mod cache;
 mod check;
+mod citations;
 mod compare;
 mod config;
 mod convert;
@@ -45,8 +46,6 @@ use crate::domain::Note;
 use crate::error::{Error, Result};
 use crate::report::{Table, TableStyle, render_json};
 use crate::runs::run_directories;
-use crate::scorer::citation::CITATION_AUDIT;
-use crate::scorer::entailment::ENTAILMENT;
 use crate::scorer::overlap::OVERLAP;
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
@@ -221,7 +220,7 @@ pub(crate) fn run(
         Command::Scifact(command) => facts::scifact(&command, &context)?,
         Command::Cache(command) => return cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context)?,
-        Command::Citations(args) => return citations(*args, &context),
+        Command::Citations(args) => return citations::run(*args, &context),
         Command::Agree(args) => agree::run(&args, &context)?,
         Command::Label(args) => label::run(&args, &context)?,
         Command::Criteria(args) => criteria::run(&args, &context)?,
@@ -236,17 +235,4 @@ pub(crate) fn run(
         Command::ShellCompletions { shell } => shell_completions::run(shell)?,
     }
     Ok(ExitCode::Ok)
-}
-
-/// The audit of citations, which is free; with `--entail` also what a judge says of them.
-fn citations(args: ScoreArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
-    let audit = &CITATION_AUDIT;
-    if context.is_flag("entail") {
-        return score::run_scorers(&[&ENTAILMENT, audit], args, context);
-    }
-    if context.is_flag("model") {
-        let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
-        return Err(Error::Settings(what.to_owned()));
-    }
-    score::run_scorers(&[audit], args, context)
 }

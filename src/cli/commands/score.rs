@@ -11,11 +11,12 @@ use clap::ValueEnum as _;
 use super::plan::{plan_line, show_plan};
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
-use crate::cli::args::{PairsArgs, ScoreArgs};
+use crate::cli::args::{PairsArgs, ScoreArgs, WorksCoverage};
 use crate::cli::origin::escape_controls;
 use crate::cli::outcome::report_run;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::Progress;
+use crate::cli::reading::ReadingProgress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
@@ -25,9 +26,12 @@ use crate::error::Result;
 use crate::evaluation::{Evaluation, Prepared, Preset, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
 use crate::record::{NoEvents, remedy};
-use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
+use crate::report::{
+    AnswerWorks, Bench, CitedWorksReport, RunReport, check_writable, write_items, write_results,
+};
 use crate::scorer::ScorerInfo;
 use crate::scorer::pairs::PAIRS;
+use crate::stats::FoundReferences;
 use crate::text::names::counted;
 use crate::text::perturbation::Perturbation;
 
@@ -37,7 +41,16 @@ use crate::text::perturbation::Perturbation;
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<ExitCode> {
     let evaluation = evaluation(settings, context);
-    runtime()?.block_on(async { score(evaluation.prepare().await?, settings, context, None).await })
+    runtime()?.block_on(async {
+        score(
+            evaluation.prepare().await?,
+            settings,
+            context,
+            None,
+            WorksShown::default(),
+        )
+        .await
+    })
 }
 
 /// Like `run`, with these scorers, whatever the settings name.
@@ -76,7 +89,16 @@ pub(super) fn run_probe(
     let mut chosen = Perturbation::value_variants().to_vec();
     chosen.retain(|own| only.is_empty() || only.contains(own));
     let evaluation = evaluation(settings, context).perturbed(&chosen);
-    runtime()?.block_on(async { score(evaluation.prepare().await?, settings, context, None).await })
+    runtime()?.block_on(async {
+        score(
+            evaluation.prepare().await?,
+            settings,
+            context,
+            None,
+            WorksShown::default(),
+        )
+        .await
+    })
 }
 
 /// Like `run`, for a row of a benchmark, whose table replaces the scorecard.
@@ -98,14 +120,69 @@ pub(super) fn run_preset(
         for (scorer, why) in &prepared.choice.left_out {
             bench.leave_out(scorer.name, why);
         }
-        score(prepared, settings, context, Some(&bench)).await
+        score(
+            prepared,
+            settings,
+            context,
+            Some(&bench),
+            WorksShown::default(),
+        )
+        .await
     })
+}
+
+/// Like `run`; if references were looked up, the table of cited works replaces the scorecard.
+///
+/// # Errors
+/// As `run`.
+pub(super) fn run_citations(
+    settings: &Settings,
+    context: &CommandContext<'_>,
+    coverage: Option<WorksCoverage>,
+) -> Result<ExitCode> {
+    let evaluation = evaluation(settings, context);
+    let shown = WorksShown {
+        coverage: coverage.map(|coverage| coverage.0),
+        replace_scorecard: true,
+    };
+    runtime()?.block_on(async {
+        let prepared = evaluation.prepare().await?;
+        score(prepared, settings, context, None, shown).await
+    })
+}
+
+/// How the works that answers cite are shown.
+#[derive(Clone, Copy, Default)]
+struct WorksShown {
+    /// How many of known real works the files of works hold.
+    coverage: Option<FoundReferences>,
+    /// Whether their table is all that is shown.
+    replace_scorecard: bool,
+}
+
+/// The works that the answers cite; `None` if no references were looked up.
+fn cited_works(prepared: &Prepared, coverage: Option<FoundReferences>) -> Option<CitedWorksReport> {
+    let mut answers = Vec::new();
+    for item in prepared.inputs.plain.iter() {
+        if let Some(works) = &item.answer.works {
+            answers.push(AnswerWorks {
+                system: item.answer.system.clone(),
+                case_id: Some(item.case.case_id.clone()),
+                works: Arc::clone(works),
+            });
+        }
+    }
+    let records = prepared.inputs.work_records.clone();
+    (!answers.is_empty()).then(|| CitedWorksReport::new(answers, records, coverage))
 }
 
 /// The evaluation of these settings; its notes go to standard error.
 pub(super) fn evaluation(settings: &Settings, context: &CommandContext<'_>) -> Evaluation {
     let quiet = context.global.quiet;
-    Evaluation::from_options(settings.options.clone()).on_note(move |severity, text| {
+    let progress = ReadingProgress::new(quiet);
+    let evaluation = Evaluation::from_options(settings.options.clone());
+    let evaluation = evaluation.on_bytes(move |done, all| progress.read(done, all));
+    evaluation.on_note(move |severity, text| {
         if !quiet {
             let kind = if severity == Severity::Warning {
                 "warning"
@@ -123,6 +200,7 @@ async fn score(
     settings: &Settings,
     context: &CommandContext<'_>,
     bench: Option<&Bench>,
+    shown: WorksShown,
 ) -> Result<ExitCode> {
     if settings.dry_run {
         show_plan(&prepared, settings.format, context).await?;
@@ -138,6 +216,7 @@ async fn score(
         .all()
         .all(|(_, named)| named.judge.is_lexical());
     let path = prepared.out_dir();
+    let works = cited_works(&prepared, shown.coverage);
     let mut run = prepared.start(&path).await?;
     let estimate = run.cost();
     if !is_lexical {
@@ -159,7 +238,11 @@ async fn score(
     if let Some(results) = results_file {
         write_results(results, run.scores())?;
     }
-    let report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
+    let mut report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
+    if let Some(works) = works {
+        works.write(&run.dir().join("works.jsonl"))?;
+        report = report.with_works(works, shown.replace_scorecard);
+    }
     // Before anything is shown: what a person reads is also in the files.
     report.write(run.record().dir())?;
     let code = show_report(&report, &run, settings, context)?;

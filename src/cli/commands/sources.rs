@@ -14,7 +14,7 @@ use crate::error::{InputFault, Result};
 use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, index};
 use crate::stats::{WeightedUnit, weighted_share};
 use crate::works::{
-    CheckedReference, WorkState, Works, WorksIndexReport, index_works, is_works, read_library,
+    CheckedReference, WorkState, Works, WorksIndexReport, index_works, is_works, load_library,
 };
 
 /// The level of the interval of a coverage.
@@ -108,7 +108,7 @@ fn works_text(out: &Path, report: &WorksIndexReport) -> String {
 fn coverage(library: &Path, works: &[PathBuf], context: &CommandContext<'_>) -> Result<()> {
     // First: a mistyped name of a dump must not wait for a library, nor the other way round.
     let mut works = Works::open(works)?;
-    let references = read_library(library)?;
+    let references = load_library(library)?.references;
     let progress = ReadingProgress::new(context.global.quiet);
     let checked = works.check(&references, &|read, all| progress.read(read, all));
     progress.finish();

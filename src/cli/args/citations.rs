@@ -1,0 +1,69 @@
+//! Arguments of `citations`.
+
+use clap::Args;
+
+use super::ScoreArgs;
+use crate::stats::FoundReferences;
+
+/// How `citations` is used, at the end of its help.
+pub(super) const CITATIONS_EXAMPLES: &str = "\
+Examples:
+  Counts, coverage and dangling markers of answers:
+    scholareval citations answers/
+  Do the works that answers cite exist, and are they retracted?
+    scholareval citations answers/ --works crossref/ arxiv.jsonl --retractions retraction_watch.csv --out runs/works
+  The entries of a library:
+    scholareval citations refs.bib --works sources.sqlite --retractions retraction_watch.csv
+
+Nothing is sent anywhere: references are looked up in files that you have. ANSWERS may be libraries in
+BibTeX (.bib), CSL-JSON (.json) or RIS (.ris).";
+
+/// Answers or libraries, and what their citations are checked by. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct CitationsArgs {
+    /// How many of known real works the files of works hold, as sources coverage prints it: 480/513; with it the share of
+    /// works that do not exist is estimated
+    #[arg(long, value_name = "FOUND/ALL", value_parser = parse_coverage, help_heading = "Scorers")]
+    pub coverage: Option<WorksCoverage>,
+    /// The answers, and how they are scored.
+    #[command(flatten)]
+    pub score: ScoreArgs,
+}
+
+/// How many of known real works the files of works hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorksCoverage(pub FoundReferences);
+
+/// Parses `480/513`.
+fn parse_coverage(text: &str) -> Result<WorksCoverage, String> {
+    let number = |part: &str| part.trim().replace(',', "").parse::<u64>().ok();
+    let counts = text.split_once('/');
+    let counts = counts.and_then(|(found, all)| Some((number(found)?, number(all)?)));
+    match counts {
+        Some((found, checked)) if found > 0 && found <= checked && checked <= MOST_WORKS => {
+            Ok(WorksCoverage(FoundReferences { found, checked }))
+        }
+        _ => Err(
+            "not FOUND/ALL, the works that were found and all that were sought, such as 480/513"
+                .to_owned(),
+        ),
+    }
+}
+
+/// More works than anybody collects to measure coverage.
+const MOST_WORKS: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coverage_is_two_counts() {
+        let parsed = parse_coverage("480/513").unwrap().0;
+        assert_eq!((parsed.found, parsed.checked), (480, 513));
+        assert!(parse_coverage("1,480/1,513").is_ok());
+        for text in ["0/5", "6/5", "0.9", "5", "a/b", "1/99999999999"] {
+            assert!(parse_coverage(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,600 @@
+//! The works that answers or libraries cite: one sentence, a table of systems, and the references that need a look.
+//!
+//! A state says what files of works hold, and nothing about who cites: texts here never say that a work was invented.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use textwrap::WordSplitter;
+
+use super::layout::{listed, wrapped};
+use super::table::{Cell, Column, Format, Table};
+use super::{TableStyle, visible};
+use crate::domain::{
+    BoundedShare, CaseId, CitedWork, Reference, Retraction, RetractionKind, RetractionStatus,
+    SystemName, WorkCounts, WorkRecord, WorkState,
+};
+use crate::error::Error;
+use crate::files::write_whole;
+use crate::stats::{FoundReferences, Interval, MissingShare, missing_share};
+
+/// References of a group that are shown without `--notes`.
+const SHOWN: usize = 10;
+
+/// Characters of a cited text or title that are shown.
+const TEXT_WIDTH: usize = 160;
+
+/// Level of the interval of the share of works that do not exist.
+const LEVEL: f64 = 0.95;
+
+/// The works that one answer, or a library, cites.
+#[derive(Debug, Clone)]
+pub struct AnswerWorks {
+    /// The system; for a library its name.
+    pub system: SystemName,
+    /// The case; `None` for a library.
+    pub case_id: Option<CaseId>,
+    /// Its references, looked up.
+    pub works: Arc<Vec<CitedWork>>,
+}
+
+/// What is known about the cited works of all answers.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct CitedWorksReport {
+    /// Over all systems.
+    pub counts: WorkCounts,
+    /// Each system, in their order.
+    pub systems: Vec<SystemWorks>,
+    /// Records in the files of works, by source.
+    pub records: Vec<(String, u64)>,
+    /// Every reference.
+    #[serde(rename = "works", serialize_with = "lines")]
+    answers: Vec<AnswerWorks>,
+    /// How many of known real works the files hold.
+    #[serde(skip)]
+    coverage: Option<FoundReferences>,
+}
+
+/// The cited works of a system.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct SystemWorks {
+    /// The system.
+    pub system: SystemName,
+    /// Its references by their states.
+    pub counts: WorkCounts,
+    /// The share that was found.
+    pub found: Option<BoundedShare>,
+    /// The share that was found and differs.
+    pub differing: Option<BoundedShare>,
+    /// The share that was not found.
+    pub not_found: Option<BoundedShare>,
+    /// The share that is retracted.
+    pub retracted: Option<BoundedShare>,
+    /// The estimated share of works that do not exist; `None` without a measured coverage.
+    pub nonexistent: Option<NonexistentShare>,
+}
+
+/// An estimated share of works that do not exist, with its interval.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[non_exhaustive]
+pub struct NonexistentShare {
+    /// The estimate.
+    pub estimate: f64,
+    /// The lower end of its interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// A line of `works.jsonl`.
+#[derive(Serialize)]
+struct WorkLine<'a> {
+    system: &'a SystemName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    case_id: Option<&'a CaseId>,
+    #[serde(flatten)]
+    work: &'a CitedWork,
+}
+
+fn lines<S: serde::Serializer>(answers: &[AnswerWorks], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(lines_of(answers))
+}
+
+fn lines_of(answers: &[AnswerWorks]) -> impl Iterator<Item = WorkLine<'_>> {
+    answers.iter().flat_map(|answer| {
+        answer.works.iter().map(|work| WorkLine {
+            system: &answer.system,
+            case_id: answer.case_id.as_ref(),
+            work,
+        })
+    })
+}
+
+impl CitedWorksReport {
+    /// The report of these answers. `records` has the number of records in the files of works by source, `coverage` how many of
+    /// known real works these files hold.
+    pub fn new(
+        answers: Vec<AnswerWorks>,
+        records: Vec<(String, u64)>,
+        coverage: Option<FoundReferences>,
+    ) -> Self {
+        let mut names: Vec<&SystemName> = Vec::new();
+        for answer in &answers {
+            if !names.contains(&&answer.system) {
+                names.push(&answer.system);
+            }
+        }
+        let mut systems = Vec::new();
+        for name in names {
+            let own = answers.iter().filter(|answer| answer.system == *name);
+            systems.push(SystemWorks::of(name, own, coverage));
+        }
+        let counts = systems
+            .iter()
+            .fold(WorkCounts::default(), |sum, one| sum.plus(one.counts));
+        Self {
+            counts,
+            systems,
+            records,
+            answers,
+            coverage,
+        }
+    }
+
+    /// The systems, one a row.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new("", Vec::new());
+        let systems = &self.systems;
+        table.push(
+            Column::text("system"),
+            systems.iter().map(|one| Cell::text(one.system.as_str())),
+        );
+        for (key, heading, count) in COUNTS {
+            let column = Column::headed(key, heading, Format::Count).kept();
+            let cells = systems.iter().map(|one| Cell::number(count(one) as f64));
+            table.push(column, cells);
+        }
+        if self.coverage.is_some() {
+            let mut column = Column::headed("nonexistent", "not existing (%)", Format::Percent);
+            column.meaning = "estimated share of works that do not exist, with its 95% interval";
+            column.has_interval = true;
+            let cells = systems.iter().map(|one| one.nonexistent_cell());
+            table.push(column, cells);
+        }
+        let mut found = Column::headed("found_share", "found (%)", Format::Percent);
+        found.meaning = "share of the references that were found or not found";
+        table.push(
+            found,
+            systems
+                .iter()
+                .map(|one| Cell::maybe(one.found.and_then(|found| found.share))),
+        );
+        for (key, heading, end) in BOUNDS {
+            let mut column = Column::headed(key, heading, Format::Percent);
+            column.meaning = "over all references, if none or all of the open ones were found";
+            let cells = systems
+                .iter()
+                .map(|one| Cell::maybe(one.found.as_ref().map(end)));
+            table.push(column, cells);
+        }
+        table
+    }
+
+    /// Sentence, table, the references that need a look, and what to know about the numbers.
+    pub fn text(&self, style: &TableStyle) -> String {
+        let width = style.columns();
+        let mut text = wrapped(&format!("{}.", self.sentence()), width);
+        text.push_str("\n\n");
+        text.push_str(&self.table().terminal(style));
+        for group in GROUPS {
+            self.push_group(&mut text, group, style);
+        }
+        for note in self.notes() {
+            text.push('\n');
+            text.push_str(&wrapped(&format!("- {note}"), width));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The result, and where each reference is.
+    pub fn summary(&self, style: &TableStyle) -> String {
+        let text = format!(
+            "{}. Each reference: works.jsonl, or the report page.",
+            self.sentence()
+        );
+        wrapped(&text, style.columns()) + "\n"
+    }
+
+    /// The result in one sentence.
+    fn sentence(&self) -> String {
+        if !self.records.is_empty() {
+            return self.counts.sentence();
+        }
+        format!(
+            "{} references, not looked up in files of works; {}",
+            self.counts.references,
+            self.counts.retractions_sentence()
+        )
+    }
+
+    /// Adds the references of a group, the first ones without `--notes`.
+    fn push_group(&self, text: &mut String, group: &LookGroup, style: &TableStyle) {
+        let mut works = Vec::new();
+        for answer in &self.answers {
+            for work in answer.works.iter().filter(|work| (group.has)(work)) {
+                works.push((answer, work));
+            }
+        }
+        if works.is_empty() {
+            return;
+        }
+        text.push_str(&format!("\n{} ({})\n", group.title, works.len()));
+        let shown = if style.all_notes {
+            works.len()
+        } else {
+            works.len().min(SHOWN)
+        };
+        for (answer, work) in &works[..shown] {
+            push_work(text, answer, work, style.columns());
+        }
+        if shown < works.len() {
+            let more = works.len() - shown;
+            text.push_str(&format!("  .. and {more} more: --notes, or works.jsonl\n"));
+        }
+    }
+
+    /// What a reader must know to use the numbers.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let records: Vec<String> = self
+            .records
+            .iter()
+            .map(|(source, count)| format!("{source} ({})", Format::Count.show(*count as f64)))
+            .collect();
+        if records.is_empty() {
+            notes.push(
+                "no files of works were given (--works SRC..): nothing was looked up".to_owned(),
+            );
+        } else {
+            notes.push(format!(
+                "records looked at: {}; a work that they do not hold may exist",
+                records.join(", ")
+            ));
+            notes.extend(self.bounds_note());
+            if self.coverage.is_none() && self.counts.checked() > 0 {
+                notes.push(
+                    "the share of works that do not exist cannot be estimated: how many real works of the field these files hold \
+                     is unknown (measure it with scholareval sources coverage, then add --coverage FOUND/ALL)"
+                        .to_owned(),
+                );
+            }
+        }
+        if self.counts.retraction_unknown > 0
+            && self.counts.retraction_unknown == self.counts.references
+        {
+            notes.push(
+                "whether works are retracted is unknown: add --retractions FILE (the CSV of Retraction Watch)".to_owned(),
+            );
+        }
+        notes
+    }
+
+    /// What the references that are left open could change.
+    fn bounds_note(&self) -> Option<String> {
+        let mut systems = Vec::new();
+        for one in &self.systems {
+            if let Some(found) = one.found.filter(|_| one.counts.open > 0) {
+                let low = Format::Percent.show(found.low);
+                let high = Format::Percent.show(found.high);
+                systems.push(format!("{} {low} to {high}%", one.system.as_str()));
+            }
+        }
+        let systems = listed(systems)?;
+        Some(format!(
+            "open: not looked up (a book, a web page, no title, a kind that these files do not cover), a title that several works \
+             share, or files that disagree; found, if none or all of them were: {systems}"
+        ))
+    }
+
+    /// Writes `works.jsonl`: a line for each reference.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> crate::Result<()> {
+        write_whole(path, |out| {
+            for line in lines_of(&self.answers) {
+                serde_json::to_writer(&mut *out, &line)
+                    .map_err(std::io::Error::from)
+                    .and_then(|()| out.write_all(b"\n"))
+                    .map_err(Error::io(path, "write"))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A count of a system.
+type SystemCount = fn(&SystemWorks) -> u64;
+
+/// The columns of counts: key, heading, value.
+const COUNTS: [(&str, &str, SystemCount); 6] = [
+    ("references", "refs", |one| one.counts.references),
+    ("found", "found", |one| one.counts.found()),
+    ("differ", "differ", |one| one.counts.differs),
+    ("not_found", "not found", |one| one.counts.not_found),
+    ("retracted", "retracted", |one| one.counts.retracted),
+    ("open", "open", |one| one.counts.open),
+];
+
+/// The bounds of the share that was found.
+const BOUNDS: [(&str, &str, fn(&BoundedShare) -> f64); 2] = [
+    ("found_low", "at least", |found| found.low),
+    ("found_high", "at most", |found| found.high),
+];
+
+impl SystemWorks {
+    fn of<'a>(
+        system: &SystemName,
+        answers: impl Iterator<Item = &'a AnswerWorks>,
+        coverage: Option<FoundReferences>,
+    ) -> Self {
+        let mut counts = WorkCounts::default();
+        let mut units = Vec::new();
+        for answer in answers {
+            let own = WorkCounts::of(answer.works.iter());
+            counts = counts.plus(own);
+            if answer.case_id.is_some() {
+                units.push(FoundReferences {
+                    found: own.found(),
+                    checked: own.checked(),
+                });
+            } else {
+                // The references of a library do not come in answers: each stands for itself.
+                units.extend(answer.works.iter().map(unit_of));
+            }
+        }
+        let nonexistent = coverage.and_then(|coverage| missing_share(&units, coverage, LEVEL));
+        Self {
+            system: system.clone(),
+            counts,
+            found: counts.found_share(),
+            differing: counts.differing_share(),
+            not_found: counts.not_found_share(),
+            retracted: counts.retracted_share(),
+            nonexistent: nonexistent.map(NonexistentShare::from),
+        }
+    }
+
+    fn nonexistent_cell(&self) -> Cell {
+        let Some(share) = self.nonexistent else {
+            return Cell::Missing;
+        };
+        let ends = share.low.zip(share.high);
+        Cell::estimate(
+            Some(share.estimate),
+            ends.map(|(low, high)| Interval { low, high }),
+        )
+    }
+}
+
+fn unit_of(work: &CitedWork) -> FoundReferences {
+    let counts = WorkCounts::of([work]);
+    FoundReferences {
+        found: counts.found(),
+        checked: counts.checked(),
+    }
+}
+
+impl From<MissingShare> for NonexistentShare {
+    fn from(share: MissingShare) -> Self {
+        Self {
+            estimate: share.share,
+            low: share.interval.map(|interval| interval.low),
+            high: share.interval.map(|interval| interval.high),
+        }
+    }
+}
+
+/// References that need a look for one reason.
+struct LookGroup {
+    title: &'static str,
+    has: fn(&CitedWork) -> bool,
+}
+
+/// The groups, the most urgent first. A reference is in the first one that fits, so that nothing is shown twice.
+const GROUPS: &[LookGroup] = &[
+    LookGroup {
+        title: "Retracted",
+        has: |work| retraction_of(work) == Some((RetractionKind::Retracted, false)),
+    },
+    LookGroup {
+        title: "With an expression of concern",
+        has: |work| retraction_of(work) == Some((RetractionKind::Concern, false)),
+    },
+    LookGroup {
+        title: "Differ from the record",
+        has: |work| !is_urgent(work) && work.checked.state == WorkState::Differs,
+    },
+    LookGroup {
+        title: "Not found in these files",
+        has: |work| !is_urgent(work) && work.checked.state == WorkState::NotInIndex,
+    },
+    LookGroup {
+        title: "The files disagree",
+        has: |work| !is_urgent(work) && work.checked.state == WorkState::SourcesDisagree,
+    },
+    LookGroup {
+        title: "Several works of this title",
+        has: |work| !is_urgent(work) && work.checked.state == WorkState::Ambiguous,
+    },
+    LookGroup {
+        title: "Possibly retracted: a notice has the same title (not counted)",
+        has: |work| {
+            work.checked.state == WorkState::Exists
+                && retraction_of(work).is_some_and(|(_, is_possible)| is_possible)
+        },
+    },
+];
+
+/// What the notice about a work says, and whether it was found by title only.
+fn retraction_of(work: &CitedWork) -> Option<(RetractionKind, bool)> {
+    match &work.checked.retraction {
+        RetractionStatus::Notice(notice) => Some((notice.status, notice.is_possible)),
+        _ => None,
+    }
+}
+
+/// Whether the work is in one of the groups of notices.
+fn is_urgent(work: &CitedWork) -> bool {
+    matches!(
+        retraction_of(work),
+        Some((RetractionKind::Retracted | RetractionKind::Concern, false))
+    )
+}
+
+/// Adds a reference with its record and what differs.
+fn push_work(text: &mut String, answer: &AnswerWorks, work: &CitedWork, width: usize) {
+    let reference = &work.reference;
+    let place = match &answer.case_id {
+        Some(case_id) => format!(
+            "{}, case {case_id}: {}",
+            answer.system.as_str(),
+            reference.key
+        ),
+        None => format!("{} ({})", reference.key, reference.place),
+    };
+    push_line(text, "  ", &place, width);
+    push_fact(text, "cited", &cited_text(reference), width);
+    if let Some(record) = &work.checked.record {
+        push_fact(text, "record", &record_text(record), width);
+    }
+    for field in &work.checked.fields {
+        let recorded = if field.recorded.is_empty() {
+            "none".to_owned()
+        } else {
+            shortened(&field.recorded)
+        };
+        let fact = format!("cited {}, recorded {recorded}", shortened(&field.cited));
+        push_fact(text, field.field.name(), &fact, width);
+    }
+    if let RetractionStatus::Notice(notice) = &work.checked.retraction {
+        push_fact(text, "notice", &notice_text(notice), width);
+    }
+}
+
+fn push_fact(text: &mut String, name: &str, fact: &str, width: usize) {
+    push_line(text, &format!("    {name:<11}"), fact, width);
+}
+
+/// Adds text that may be hostile on lines of this width, the further ones indented like the first.
+fn push_line(text: &mut String, lead: &str, line: &str, width: usize) {
+    let indent = " ".repeat(lead.chars().count());
+    let options = textwrap::Options::new(width)
+        .initial_indent(lead)
+        .subsequent_indent(&indent)
+        .word_splitter(WordSplitter::NoHyphenation);
+    text.push_str(&textwrap::fill(&visible(line), options));
+    text.push('\n');
+}
+
+fn shortened(text: &str) -> String {
+    super::visible::shortened(text, TEXT_WIDTH)
+}
+
+/// A reference as one line: its text, or authors, title, venue, year and identifier.
+pub(crate) fn cited_text(reference: &Reference) -> String {
+    if let Some(text) = &reference.text {
+        return shortened(text);
+    }
+    let names: Vec<String> = reference
+        .authors
+        .iter()
+        .map(|name| name.family.clone())
+        .collect();
+    let id = [&reference.doi, &reference.arxiv, &reference.pmid];
+    let id = id.into_iter().flatten().next().cloned();
+    let authors = authors_text(&names, reference.has_more_authors);
+    work_text(
+        authors,
+        &reference.title,
+        reference.venue.as_deref(),
+        reference.year,
+        id,
+    )
+}
+
+/// A record as one line, with its source and its identifier there.
+pub(crate) fn record_text(record: &WorkRecord) -> String {
+    let names: Vec<String> = record
+        .authors
+        .iter()
+        .map(|name| name.family.clone())
+        .collect();
+    let id = format!("{} {}", record.source.name(), record.id);
+    let authors = authors_text(&names, false);
+    let title = match &record.subtitle {
+        Some(subtitle) => format!("{}: {subtitle}", record.title),
+        None => record.title.clone(),
+    };
+    work_text(
+        authors,
+        &title,
+        record.venue.as_deref(),
+        record.year,
+        Some(id),
+    )
+}
+
+/// `Vaswani, Shazeer, Parmar et al.`
+fn authors_text(families: &[String], has_more: bool) -> String {
+    let shown = families.len().min(3);
+    let mut text = families[..shown].join(", ");
+    if !text.is_empty() && (has_more || shown < families.len()) {
+        text.push_str(" et al.");
+    }
+    text
+}
+
+fn work_text(
+    authors: String,
+    title: &str,
+    venue: Option<&str>,
+    year: Option<i32>,
+    id: Option<String>,
+) -> String {
+    let parts = [
+        authors,
+        shortened(title),
+        shortened(venue.unwrap_or_default()),
+        year.map(|year| year.to_string()).unwrap_or_default(),
+        id.unwrap_or_default(),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+/// `retracted 2010-02-06, doi:10.1000/x (retraction_watch)`
+pub(crate) fn notice_text(notice: &Retraction) -> String {
+    let mut text = match notice.status {
+        RetractionKind::Retracted => "retracted",
+        RetractionKind::Concern => "expression of concern",
+        RetractionKind::Corrected => "corrected",
+        RetractionKind::Reinstated => "reinstated",
+    }
+    .to_owned();
+    if let Some(date) = &notice.date {
+        text.push(' ');
+        text.push_str(date);
+    }
+    if let Some(named) = &notice.notice {
+        text.push_str(", ");
+        text.push_str(&shortened(named));
+    }
+    text.push_str(&format!(" ({})", notice.source));
+    text
+}
