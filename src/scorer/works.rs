@@ -37,6 +37,13 @@ pub static WORKS: ScorerInfo = ScorerInfo {
     headline: &["found"],
     binary: &[],
     means_named: &[],
+    directions: &[
+        ("differing", false),
+        ("not_found", false),
+        ("unchecked", false),
+        ("retracted", false),
+        ("retraction_unknown", false),
+    ],
     reference: ScorerReference::InSettings,
     make: |_| Arc::new(WorksScorer {}),
     restore: |recorded| Ok(Arc::new(recorded.scorer::<WorksScorer>()?)),
