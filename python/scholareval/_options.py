@@ -85,6 +85,7 @@ class ScoreOptions(TypedDict, total=False):
     sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
     as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
     page_tokens: Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
+    dedup: Which statements about a page count as one: those with the same words, or those of which a judge says so (a further call for each page with several) [default: words]
     api_key_env: Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to that service, to this machine and to servers that base_url or the environment names]
     wait_server: Wait this long for a server that is still loading, such as 20m
     temperature: Sampling temperature, 0 to 2; published for aspects: 0.01
@@ -159,6 +160,7 @@ class ScoreOptions(TypedDict, total=False):
     sources: Text
     as_of: str
     page_tokens: int
+    dedup: Literal["words", "judge"]
     api_key_env: str
     wait_server: str
     temperature: float | str

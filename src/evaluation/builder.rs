@@ -497,6 +497,7 @@ impl ScorerMaking<'_> {
             max_words: options.max_words.map(NonZeroUsize::get),
             pages: self.pages.as_ref(),
             page_tokens: options.page_tokens.unwrap_or(PAGE_TOKENS),
+            dedup: options.dedup.unwrap_or_default(),
         };
         let mut scorers = Vec::new();
         for info in &self.choice.scorers {

@@ -16,6 +16,7 @@ use crate::judge::options::defaults;
 use crate::record::Manifest;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::entailment::Form;
+use crate::scorer::pages::Dedup;
 use crate::scorer::{InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
 use crate::sources::{StoredPages, moment};
 
@@ -164,6 +165,16 @@ pub struct ScorerOptions {
     /// Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
     #[arg(long, value_name = "N", requires = "sources")]
     pub page_tokens: Option<NonZeroU64>,
+    /// Which statements about a page count as one: those with the same words, or those of which a judge says so (a further
+    /// call for each page with several) [default: words]
+    #[arg(
+        long,
+        value_name = "words|judge",
+        value_enum,
+        hide_possible_values = true,
+        requires = "sources"
+    )]
+    pub dedup: Option<Dedup>,
 }
 
 /// Parses a day, or a moment.
@@ -252,6 +263,7 @@ mod tests {
             max_words: None,
             pages: None,
             page_tokens: PAGE_TOKENS,
+            dedup: Dedup::Words,
         }
     }
 

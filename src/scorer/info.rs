@@ -18,6 +18,7 @@ use crate::domain::{
 };
 use crate::question::PairForm;
 use crate::scorer::entailment::Form;
+use crate::scorer::pages::Dedup;
 use crate::scorer::{SCORERS, Scorer, scorer_named};
 
 /// The facts of a built-in scorer.
@@ -138,6 +139,8 @@ pub struct Setup<'a> {
     pub pages: Option<&'a Arc<dyn SavedPages>>,
     /// Tokens of a page that a judge reads at a time.
     pub page_tokens: NonZeroU64,
+    /// Which statements about a page count as one.
+    pub dedup: Dedup,
 }
 
 /// What a scorer of a recorded run is made from.

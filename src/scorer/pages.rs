@@ -10,6 +10,7 @@
 
 mod cited;
 mod compat;
+mod distinct;
 mod fold;
 mod passage;
 mod report;
@@ -23,11 +24,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::cited::AskedPage;
 use self::report::Listed;
 use super::values::ask_or_score;
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 use crate::domain::{Mode, ReportLanguage, Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
+use crate::question::JudgeCall;
 
+pub use distinct::Dedup;
 pub(crate) use fold::{
     ACCURACY, ACCURACY_MACRO, EFFECTIVE, left_out_score, score_of_pages, unscored_pages,
 };
@@ -51,6 +55,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
         Arc::new(PageScorer {
             pages: setup.pages.cloned(),
             page_tokens: setup.page_tokens,
+            dedup: setup.dedup,
             is_baseline: setup.is_baseline,
             mode: setup.mode,
         })
@@ -60,6 +65,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
         Ok(Arc::new(PageScorer {
             pages: recorded.pages.cloned(),
             page_tokens: settings.page_tokens,
+            dedup: settings.dedup,
             is_baseline: recorded.is_baseline,
             mode: recorded.mode,
         }))
@@ -80,6 +86,8 @@ pub struct PageScorer {
     pub pages: Option<Arc<dyn SavedPages>>,
     /// Tokens of a page that a judge reads at a time.
     pub page_tokens: NonZeroU64,
+    /// Which statements about a page count as one; in compat mode always those of which a judge says so.
+    pub dedup: Dedup,
     /// Whether the built-in baseline judges.
     pub is_baseline: bool,
     /// Scoring rules.
@@ -91,9 +99,17 @@ pub struct PageScorer {
 struct PageSettings {
     pages: Value,
     page_tokens: NonZeroU64,
+    /// Left out for equal words.
+    #[serde(default, skip_serializing_if = "is_by_words")]
+    dedup: Dedup,
     /// What compat mode reproduces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
+}
+
+/// Whether a judge is not asked about repeated statements.
+fn is_by_words(dedup: &Dedup) -> bool {
+    *dedup == Dedup::Words
 }
 
 impl fmt::Debug for PageScorer {
@@ -118,6 +134,7 @@ impl Scorer for PageScorer {
         let settings = PageSettings {
             pages: pages.map_or(Value::Null, |pages| pages.settings()),
             page_tokens: self.page_tokens,
+            dedup: self.dedup,
             reference: (self.mode == Mode::Compat).then(|| FACT_REFERENCE.to_owned()),
         };
         serde_json::to_value(settings).unwrap_or_default()
@@ -134,7 +151,7 @@ impl Scorer for PageScorer {
             Listed::Failed(reason) => return Step::Done(fold::unscored(self, &reason)),
             Listed::All(statements) => statements,
         };
-        let pages = match cited::pages(self, &statements) {
+        let mut pages = match cited::pages(self, &statements) {
             Ok(pages) => pages,
             Err(error) => {
                 // A store that cannot be read says nothing about an answer.
@@ -142,10 +159,46 @@ impl Scorer for PageScorer {
                 return Step::Done(fold::unscored(self, &reason));
             }
         };
+        if self.dedup == Dedup::Judge {
+            let calls = distinct_calls(&pages, language, verdicts);
+            if !calls.is_empty() {
+                return Step::Ask(calls);
+            }
+            if let Err(reason) = keep_distinct(&mut pages, verdicts) {
+                return Step::Done(fold::unscored(self, &reason));
+            }
+        }
         ask_or_score(support::open_calls(&pages, language, verdicts), || {
             fold::score(self, pages, verdicts)
         })
     }
+}
+
+/// The calls that still say which statements of a page repeat others, of the pages that a judge reads.
+fn distinct_calls(
+    pages: &[AskedPage],
+    language: ReportLanguage,
+    verdicts: &Verdicts,
+) -> Vec<JudgeCall> {
+    let mut calls = Vec::new();
+    for (number, page) in (1..).zip(pages) {
+        if !page.windows.is_empty() {
+            calls.extend(distinct::call(number, &page.statements, language, verdicts));
+        }
+    }
+    calls
+}
+
+/// Leaves out the statements that repeat others.
+///
+/// # Errors
+/// When a judge was not reached.
+fn keep_distinct(pages: &mut [AskedPage], verdicts: &Verdicts) -> Result<(), UnscoredReason> {
+    for (number, page) in (1..).zip(pages) {
+        let statements = std::mem::take(&mut page.statements);
+        page.statements = distinct::kept(number, statements, verdicts)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::domain::{
 };
 use crate::prompt::PromptSet;
 use crate::question::{CitedStatements, DistinctStatements, JudgeCall, PageSupport};
-use crate::scorer::pages::{PAGE_TOKENS, PageScorer};
+use crate::scorer::pages::{Dedup, PAGE_TOKENS, PageScorer};
 use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
 const REPORTS: &str = "data/test_data/raw_data/claude-3-7-sonnet-latest.jsonl";
@@ -195,6 +195,7 @@ fn score_of(report: &Value, wording: &PromptSet, asked: &mut Asked) -> Score {
     let scorer = PageScorer {
         pages: Some(Arc::new(StubPages)),
         page_tokens: PAGE_TOKENS,
+        dedup: Dedup::Words,
         is_baseline: false,
         mode: Mode::Compat,
     };

@@ -9,16 +9,14 @@ use serde_json::Value;
 
 use super::passage::nearest_passages;
 use super::support::{StatementVerdict, part_verdict};
-use super::{PageScorer, fold};
+use super::{PageScorer, distinct, fold};
 use crate::domain::{
     Answer, CaseId, CitedPage, CitedStatement, JudgedStatement, Judgment, Mode, OpenReason,
     ReadPage, ReportLanguage, Role, Score, SupportState, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::Result;
 use crate::question::fact;
-use crate::question::{
-    CitedStatements, DistinctStatements, JudgeCall, NamedStatement, PageSupport,
-};
+use crate::question::{CitedStatements, JudgeCall, NamedStatement, PageSupport};
 use crate::scorer::{Step, Subject, Verdicts};
 use crate::text::addresses::page_key;
 use crate::text::markdown_links::without_passages;
@@ -88,13 +86,16 @@ fn steps(
         return Ok(Step::Done(fold::left_out_score(scorer.is_baseline)));
     }
     let pages = grouped(statements);
-    let calls = distinct_calls(&pages, language, verdicts);
+    let mut calls = Vec::new();
+    for (number, page) in (1..).zip(&pages) {
+        calls.extend(distinct::call(number, &page.statements, language, verdicts));
+    }
     if !calls.is_empty() {
         return Ok(ask(calls));
     }
     let mut fetched = Vec::with_capacity(pages.len());
-    for (number, page) in (1..).zip(pages) {
-        let page = kept(number, page, verdicts)?;
+    for (number, mut page) in (1..).zip(pages) {
+        page.statements = distinct::kept(number, page.statements, verdicts)?;
         fetched.push(fetch(page, scorer).map_err(unread)?);
     }
     let calls = support_calls(&fetched, language, verdicts);
@@ -138,57 +139,6 @@ pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<FactPage> {
         }
     }
     pages
-}
-
-/// Item of the call about repeated statements of a page.
-fn distinct_item(number: usize) -> String {
-    format!("d{number}")
-}
-
-/// The calls that still say which statements repeat others: one for each page with several.
-fn distinct_calls(
-    pages: &[FactPage],
-    language: ReportLanguage,
-    verdicts: &Verdicts,
-) -> Vec<JudgeCall> {
-    let mut calls = Vec::new();
-    for (number, page) in (1..).zip(pages) {
-        let item = distinct_item(number);
-        if page.statements.len() > 1 && !verdicts.contains_key(item.as_str()) {
-            let question = DistinctStatements::new(page.statements.clone(), language);
-            calls.push(JudgeCall::new(item, Role::Page, question));
-        }
-    }
-    calls
-}
-
-/// The page with the statements that the judge keeps: all, if its replies cannot be read.
-///
-/// # Errors
-/// Where the scripts end, or a judge was not asked.
-fn kept(number: usize, page: FactPage, verdicts: &Verdicts) -> Result<FactPage, UnscoredReason> {
-    let places = match verdicts.get(distinct_item(number).as_str()) {
-        None => return Ok(page),
-        Some(Ok(reading)) => match &reading.verdict {
-            Verdict::Kept(places) => places,
-            _ => return Err(UnscoredReason::other_kind()),
-        },
-        Some(Err(reason)) => {
-            return match part_verdict(Some(&Err(reason.clone()))) {
-                Ok(_) => Ok(page),
-                Err(reason) => Err(reason),
-            };
-        }
-    };
-    let mut statements = Vec::with_capacity(places.len());
-    for place in &**places {
-        // Of other statements than are asked about: an answer that was changed in the meantime.
-        let statement = page.statements.get(*place);
-        statements.push(Arc::clone(
-            statement.ok_or_else(UnscoredReason::other_kind)?,
-        ));
-    }
-    Ok(FactPage { statements, ..page })
 }
 
 /// Looks the page up. The text of one that was not fetched is the message of the failure.

@@ -56,6 +56,7 @@ fn scorer(pages: Pages) -> PageScorer {
     PageScorer {
         pages: Some(Arc::new(pages)),
         page_tokens: PAGE_TOKENS,
+        dedup: Dedup::Words,
         is_baseline: false,
         mode: Mode::Default,
     }
@@ -297,4 +298,39 @@ fn more_effective_citations_are_better_and_more_unverified_ones_are_not() {
     let is_better = |metric, unit| PAGES.is_better_higher(metric, unit);
     assert!(is_better(ACCURACY, Unit::Share) && is_better(EFFECTIVE, Unit::Count));
     assert!(!is_better("unverified", Unit::Share) && !is_better("citations", Unit::Count));
+}
+
+#[test]
+fn a_judge_may_say_which_statements_of_a_readable_page_are_one() {
+    let pages =
+        Pages::default()
+            .with(A, PageState::Ok, "a page")
+            .with(B, PageState::Blocked, "a wall");
+    let scorer = PageScorer {
+        dedup: Dedup::Judge,
+        ..scorer(pages)
+    };
+    let case = TestCase::without_rubric("c".into(), "q");
+    let answer = Answer::new("s".into(), "c".into(), "A report.");
+    let subject = Subject::new(&case, &answer);
+    let list: [(&str, &[&str]); 4] = [
+        ("yes one", &[A]),
+        ("yes one again", &[A]),
+        ("no two", &[B]),
+        ("no two again", &[B]),
+    ];
+    let mut verdicts = Verdicts::from([("statements".into(), statements(&list))]);
+    let items = |verdicts: &Verdicts| match scorer.step(&subject, verdicts) {
+        Step::Ask(calls) => calls.iter().map(|call| call.item.to_string()).collect(),
+        Step::Done(score) => vec![format!("{:?}", score.component("citations").unwrap().value)],
+    };
+    assert_eq!(items(&verdicts), ["d1"]);
+    let kept = Reading::new(Verdict::Kept([0].into()));
+    verdicts.insert("d1".into(), Ok(kept));
+    assert_eq!(items(&verdicts), ["p1s1"]);
+    let support = StatementSupport::of(PageVerdict::Supported);
+    let support = Reading::new(Verdict::Support([support].into()));
+    verdicts.insert("p1s1".into(), Ok(support));
+    // One about the page, and two about the wall, which nobody was asked to compare.
+    assert_eq!(items(&verdicts), ["Some(3.0)"]);
 }

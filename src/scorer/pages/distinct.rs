@@ -1,0 +1,70 @@
+//! Statements about a page that say the same, by a judge: for comparison with the rule that only equal words are one.
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::support::part_verdict;
+use crate::domain::{ReportLanguage, Role, UnscoredReason, Verdict};
+use crate::question::{DistinctStatements, JudgeCall};
+use crate::scorer::Verdicts;
+
+/// Which statements about a page count as one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Dedup {
+    /// Those with the same words.
+    #[default]
+    Words,
+    /// Those of which a judge says so.
+    Judge,
+}
+
+/// Item of the call about the statements of a page.
+fn item(number: usize) -> String {
+    format!("d{number}")
+}
+
+/// The call that still says which statements of a page repeat others; `None` for a single statement.
+pub(super) fn call(
+    number: usize,
+    statements: &[Arc<str>],
+    language: ReportLanguage,
+    verdicts: &Verdicts,
+) -> Option<JudgeCall> {
+    let item = item(number);
+    if statements.len() < 2 || verdicts.contains_key(item.as_str()) {
+        return None;
+    }
+    let question = DistinctStatements::new(statements, language);
+    Some(JudgeCall::new(item, Role::Page, question))
+}
+
+/// The statements that the judge keeps: all, if it was not asked or its reply cannot be used.
+///
+/// # Errors
+/// Where the reference ends, or a judge was not reached.
+pub(super) fn kept(
+    number: usize,
+    statements: Vec<Arc<str>>,
+    verdicts: &Verdicts,
+) -> Result<Vec<Arc<str>>, UnscoredReason> {
+    let places = match verdicts.get(item(number).as_str()) {
+        None => return Ok(statements),
+        Some(Ok(reading)) => match &reading.verdict {
+            Verdict::Kept(places) => places,
+            _ => return Err(UnscoredReason::other_kind()),
+        },
+        unusable => return part_verdict(unusable).map(|_| statements),
+    };
+    let mut kept = Vec::with_capacity(places.len());
+    for place in &**places {
+        let statement = statements.get(*place);
+        kept.push(Arc::clone(
+            statement.ok_or_else(UnscoredReason::other_kind)?,
+        ));
+    }
+    Ok(kept)
+}
