@@ -200,6 +200,18 @@ pub enum RetractionKind {
     Reinstated,
 }
 
+impl RetractionKind {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retracted => "retracted",
+            Self::Concern => "concern",
+            Self::Corrected => "corrected",
+            Self::Reinstated => "reinstated",
+        }
+    }
+}
+
 /// A notice about a work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

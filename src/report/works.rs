@@ -13,8 +13,8 @@ use super::layout::{listed, wrapped};
 use super::table::{Cell, Column, Format, Table};
 use super::{TableStyle, visible};
 use crate::domain::{
-    BoundedShare, CaseId, CitedWork, Reference, Retraction, RetractionKind, RetractionStatus,
-    SystemName, WorkCounts, WorkRecord, WorkState,
+    BoundedShare, CaseId, CitedWork, PersonName, Reference, Retraction, RetractionKind,
+    RetractionStatus, SystemName, WorkCounts, WorkField, WorkRecord, WorkState,
 };
 use crate::error::Error;
 use crate::files::write_whole;
@@ -506,76 +506,104 @@ fn shortened(text: &str) -> String {
     super::visible::shortened(text, TEXT_WIDTH)
 }
 
-/// A reference as one line: its text, or authors, title, venue, year and identifier.
-pub(crate) fn cited_text(reference: &Reference) -> String {
+/// A part of a work as it is shown.
+pub(crate) struct WorkPart {
+    /// The field that it is; `None` for a free text and the name of a source.
+    pub(crate) field: Option<WorkField>,
+    /// Its text, shortened.
+    pub(crate) text: String,
+}
+
+/// What is cited: authors, title, venue, year and identifier, or the text.
+pub(crate) fn cited_parts(reference: &Reference) -> Vec<WorkPart> {
     if let Some(text) = &reference.text {
-        return shortened(text);
+        let text = shortened(text);
+        return vec![WorkPart { field: None, text }];
     }
-    let names: Vec<String> = reference
-        .authors
-        .iter()
-        .map(|name| name.family.clone())
-        .collect();
-    let id = [&reference.doi, &reference.arxiv, &reference.pmid];
-    let id = id.into_iter().flatten().next().cloned();
-    let authors = authors_text(&names, reference.has_more_authors);
-    work_text(
+    let ids = [&reference.doi, &reference.arxiv, &reference.pmid];
+    let id = ids.into_iter().flatten().next();
+    let authors = authors_text(&reference.authors, reference.has_more_authors);
+    let mut parts = work_parts(
         authors,
         &reference.title,
         reference.venue.as_deref(),
         reference.year,
-        id,
-    )
+    );
+    parts.extend(id.map(|id| WorkPart {
+        field: Some(WorkField::Identifier),
+        text: shortened(id),
+    }));
+    parts
 }
 
-/// A record as one line, with its source and its identifier there.
-pub(crate) fn record_text(record: &WorkRecord) -> String {
-    let names: Vec<String> = record
-        .authors
-        .iter()
-        .map(|name| name.family.clone())
-        .collect();
-    let id = format!("{} {}", record.source.name(), record.id);
-    let authors = authors_text(&names, false);
+/// What is recorded: authors, title, venue and year.
+pub(crate) fn record_parts(record: &WorkRecord) -> Vec<WorkPart> {
     let title = match &record.subtitle {
         Some(subtitle) => format!("{}: {subtitle}", record.title),
         None => record.title.clone(),
     };
-    work_text(
-        authors,
-        &title,
-        record.venue.as_deref(),
-        record.year,
-        Some(id),
-    )
+    let authors = authors_text(&record.authors, false);
+    work_parts(authors, &title, record.venue.as_deref(), record.year)
+}
+
+/// A reference as one line.
+fn cited_text(reference: &Reference) -> String {
+    joined(&cited_parts(reference))
+}
+
+/// A record as one line, with its source and its identifier there.
+fn record_text(record: &WorkRecord) -> String {
+    let mut parts = record_parts(record);
+    parts.push(WorkPart {
+        field: None,
+        text: format!("{} {}", record.source.name(), record.id),
+    });
+    joined(&parts)
+}
+
+fn joined(parts: &[WorkPart]) -> String {
+    let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+    texts.join("; ")
 }
 
 /// `Vaswani, Shazeer, Parmar et al.`
-fn authors_text(families: &[String], has_more: bool) -> String {
-    let shown = families.len().min(3);
-    let mut text = families[..shown].join(", ");
-    if !text.is_empty() && (has_more || shown < families.len()) {
+fn authors_text(authors: &[PersonName], has_more: bool) -> String {
+    let shown = authors.len().min(3);
+    let families: Vec<&str> = authors[..shown]
+        .iter()
+        .map(|name| name.family.as_str())
+        .collect();
+    let mut text = families.join(", ");
+    if !text.is_empty() && (has_more || shown < authors.len()) {
         text.push_str(" et al.");
     }
     text
 }
 
-fn work_text(
+/// The parts that are not empty.
+fn work_parts(
     authors: String,
     title: &str,
     venue: Option<&str>,
     year: Option<i32>,
-    id: Option<String>,
-) -> String {
+) -> Vec<WorkPart> {
+    let year = year.map(|year| year.to_string()).unwrap_or_default();
     let parts = [
-        authors,
-        shortened(title),
-        shortened(venue.unwrap_or_default()),
-        year.map(|year| year.to_string()).unwrap_or_default(),
-        id.unwrap_or_default(),
+        (WorkField::Authors, authors),
+        (WorkField::Title, shortened(title)),
+        (WorkField::Venue, shortened(venue.unwrap_or_default())),
+        (WorkField::Year, year),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
+    let mut shown = Vec::new();
+    for (field, text) in parts {
+        if !text.is_empty() {
+            shown.push(WorkPart {
+                field: Some(field),
+                text,
+            });
+        }
+    }
+    shown
 }
 
 /// `retracted 2010-02-06, doi:10.1000/x (retraction_watch)`

@@ -1,6 +1,6 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile|faults|labels|cited]
+//   node report.mjs PAGE.html [hostile|faults|labels|cited|works]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
@@ -19,6 +19,7 @@ const hostile = process.argv[3] === "hostile";
 const faults = process.argv[3] === "faults";
 const labels = process.argv[3] === "labels";
 const cited = process.argv[3] === "cited";
+const works = process.argv[3] === "works";
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -493,6 +494,43 @@ if (cited) {
         assert.match(await page.locator("#case").innerText(), /No statement matches these filters/);
         await page.selectOption("#pages-state", "");
         await page.selectOption("#pages-verdict", "");
+        assert.equal(await items.count(), all);
+        assert.deepEqual(await axeFindings(page), [], `${width}, ${colorScheme}`);
+        assert.deepEqual(await page.evaluate(faint), []);
+        assert.deepEqual(await page.evaluate(outside), []);
+        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${width}`);
+        assert.match(await page.locator("#case").innerText(), /<img src=x onerror/);
+        await isClean(page);
+        await page.context().close();
+      }
+    }
+  };
+}
+
+if (works) {
+  // As with cited pages: no rubric and no criteria.
+  for (const name of Object.keys(checks)) if (/criteria|in a case|length its words|keyboard|scorecard|difference/.test(name)) delete checks[name];
+  checks["references stand with state, record and what differs, and filters choose among them"] = async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of [1280, 400]) {
+        const page = await tab(url, { colorScheme, viewport: { width, height: 900 } });
+        await heatmap(page);
+        assert.match(await page.locator("main, body").first().innerText(), /[0-9]+ of [0-9]+ references were found; [0-9]+ differs?/);
+        await rows(page).first().locator("th").click();
+        const items = page.locator("#case .cited-work");
+        await items.first().waitFor();
+        const all = await items.count();
+        await page.selectOption("#works-state", "differs");
+        const differing = await items.count();
+        assert.ok(differing > 0 && differing < all, `${differing} of ${all}`);
+        for (const text of await items.allInnerTexts()) assert.match(text, /year: cited 2012, recorded 2019/);
+        assert.deepEqual(await items.first().locator("mark").allInnerTexts(), ["2019", "2012", "2019"]);
+        await page.selectOption("#works-status", "no_notice");
+        assert.equal(await items.count(), differing);
+        await page.selectOption("#works-state", "not_in_index");
+        assert.match(await page.locator("#case").innerText(), /No reference matches these filters/);
+        await page.selectOption("#works-status", "");
+        await page.selectOption("#works-state", "");
         assert.equal(await items.count(), all);
         assert.deepEqual(await axeFindings(page), [], `${width}, ${colorScheme}`);
         assert.deepEqual(await page.evaluate(faint), []);

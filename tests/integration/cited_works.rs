@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::html_report::browse;
 use crate::support::workspace::{Finished, Workspace};
 
 fn example(name: &str) -> String {
@@ -257,4 +258,51 @@ fn titles_that_are_commands_of_a_terminal_stay_text() {
         .run(&["citations", "mine.bib", "--works", &works])
         .exits_with(0);
     assert!(!done.stdout.contains('\u{1b}'), "{:?}", done.stdout);
+}
+
+#[test]
+fn the_page_has_the_result_first_and_each_reference_with_its_record() {
+    let work = Workspace::with_cases(&[]);
+    let hostile = "<img src=x onerror=alert(1)></script><script>window.pwned = 1</script>";
+    let text = format!(
+        "Blue [1, 2].\n\nReferences\n\n[1] Chen, W. (2012). Scattering of short wavelengths: measurements over ten years.\n\
+         [2] {hostile} (2020). Nobody has this."
+    );
+    let lee = "Red.\n\nReferences\n[1] Lee (2017). Why the sky is blue at noon and red at dusk.";
+    let nobody =
+        "Red.\n\nReferences\n[1] Nobody (2017). Eleven reasons for the blue of distant mountains.";
+    work.answers(
+        "sky",
+        [("c1", text), ("c2", lee.to_owned()), ("c3", lee.to_owned())],
+    );
+    work.answers(
+        "sea",
+        [
+            ("c1", lee.to_owned()),
+            ("c2", nobody.to_owned()),
+            ("c3", lee.to_owned()),
+        ],
+    );
+    let works = example("works.jsonl");
+    work.run(&[
+        "score",
+        "answers",
+        "--scorers",
+        "works",
+        "--works",
+        &works,
+        "--out",
+        "out",
+    ])
+    .exits_with(0);
+    work.run(&["report", "out"]).exits_with(0);
+    let html = work.read("report.html");
+    assert!(
+        html.contains(
+            "<p class=\"verdict\">5 of 7 references were found; 1 differs; 0 are retracted"
+        ),
+        "no sentence"
+    );
+    assert!(!html.contains("<img") && !html.contains("<script>window.pwned"));
+    browse(work.path("report.html"), &["works"]);
 }

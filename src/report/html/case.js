@@ -13,7 +13,7 @@ function showCase() {
   }
   casePage.shown = state.case;
   const title = make("h1", { tabindex: "-1", dir: "auto" }, entry.question || entry.id);
-  byId("case").replaceChildren(caseBar(entry), title, systemChoice(block, columns), ...preferenceLines(block), ...partTables(block, columns), ...pageSection(block, columns), ...answers(block, columns));
+  byId("case").replaceChildren(caseBar(entry), title, systemChoice(block, columns), ...preferenceLines(block), ...partTables(block, columns), ...workSection(block, columns), ...pageSection(block, columns), ...answers(block, columns));
   document.title = `${(entry.question || entry.id).slice(0, 80)} · scholareval`;
   if (isNew) {
     scrollTo(0, 0);

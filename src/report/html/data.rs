@@ -12,11 +12,15 @@ use super::safety::embedded;
 use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
-use crate::domain::{Answer, CaseId, Component, Item, ScoredAnswer, SystemName, Unit, citations};
+use crate::domain::{
+    Answer, CaseId, CitedWork, Component, Item, RetractionStatus, ScoredAnswer, SystemName, Unit,
+    WorkField, citations,
+};
 use crate::error::Result;
 use crate::record::CallRecord;
 use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
+use crate::report::works::{WorkPart, cited_parts, notice_text, record_parts};
 use crate::scorer::pairs::PREFERENCE;
 use crate::stats::mean;
 use crate::text::words::word_count;
@@ -387,6 +391,40 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
         "own": own.map(|own| utf16(text, own)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
+        "works": answer.works.iter().flat_map(|works| works.iter()).map(work_entry).collect::<Value>(),
+    })
+}
+
+/// A cited work: what is cited and what is recorded in parts, each with whether it differs.
+fn work_entry(work: &CitedWork) -> Value {
+    let checked = &work.checked;
+    let differing: Vec<WorkField> = checked.fields.iter().map(|field| field.field).collect();
+    let marked = |parts: Vec<WorkPart>| -> Value {
+        let parts = parts.into_iter();
+        parts
+            .map(|part| {
+                let differs = part.field.is_some_and(|field| differing.contains(&field));
+                json!([part.text, differs])
+            })
+            .collect()
+    };
+    let record = checked.record.as_ref();
+    let (status, notice) = match &checked.retraction {
+        RetractionStatus::Unknown => ("unknown", None),
+        RetractionStatus::NoNotice => ("no_notice", None),
+        RetractionStatus::Notice(notice) if notice.is_possible => ("possible", Some(notice)),
+        RetractionStatus::Notice(notice) => (notice.status.name(), Some(notice)),
+    };
+    json!({
+        "key": work.reference.key,
+        "state": checked.state,
+        "reason": checked.reason,
+        "cited": marked(cited_parts(&work.reference)),
+        "record": record.map(|record| marked(record_parts(record))),
+        "source": record.map(|record| format!("{} {}", record.source.name(), record.id)),
+        "fields": checked.fields,
+        "status": status,
+        "notice": notice.map(notice_text),
     })
 }
 

@@ -6,6 +6,7 @@ use super::HtmlReport;
 use super::people::People;
 use super::safety::push_html;
 use crate::analysis::comparison::{Comparison, MetricComparison, Observation};
+use crate::domain::WorkCounts;
 use crate::record::RecordedRun;
 use crate::report::comparison::{
     judge_lines, metric_name, run_warnings, unpublished, verdict_statements,
@@ -21,6 +22,7 @@ pub(super) fn push_opening(
     first: usize,
 ) {
     let comparison = report.comparison;
+    push_works(page, report.runs);
     for (at, metric) in comparison.metrics.iter().enumerate() {
         push_verdict(page, comparison, metric, at == first);
     }
@@ -42,6 +44,29 @@ pub(super) fn push_opening(
     push_dates(page, report.runs);
     page.push_str("</p>\n");
     push_call_outs(page, report);
+}
+
+/// How many of the cited works were found, where references were looked up.
+fn push_works(page: &mut String, runs: &[RecordedRun]) {
+    let mut counts = WorkCounts::default();
+    let mut looked_up = false;
+    for answer in runs
+        .iter()
+        .flat_map(|run| &run.items)
+        .map(|item| &item.answer)
+    {
+        if let Some(works) = &answer.works {
+            looked_up = true;
+            counts = counts.plus(WorkCounts::of(works.iter()));
+        }
+    }
+    if looked_up {
+        push_html!(
+            page,
+            "<p class=\"verdict\">{}. <small>A work that is not found may exist: files of works have gaps.</small></p>\n",
+            counts.sentence()
+        );
+    }
 }
 
 /// The verdict on a metric as `compare` states it, the numbers smaller than the words.
