@@ -24,12 +24,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::cited::AskedPage;
 use self::report::Listed;
 use super::values::ask_or_score;
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 use crate::domain::{Mode, ReportLanguage, Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
-use crate::question::JudgeCall;
 
 pub use distinct::Dedup;
 pub(crate) use fold::{
@@ -160,11 +158,11 @@ impl Scorer for PageScorer {
             }
         };
         if self.dedup == Dedup::Judge {
-            let calls = distinct_calls(&pages, language, verdicts);
+            let calls = distinct::open_calls(&pages, language, verdicts);
             if !calls.is_empty() {
                 return Step::Ask(calls);
             }
-            if let Err(reason) = keep_distinct(&mut pages, verdicts) {
+            if let Err(reason) = distinct::keep(&mut pages, verdicts) {
                 return Step::Done(fold::unscored(self, &reason));
             }
         }
@@ -172,33 +170,6 @@ impl Scorer for PageScorer {
             fold::score(self, pages, verdicts)
         })
     }
-}
-
-/// The calls that still say which statements of a page repeat others, of the pages that a judge reads.
-fn distinct_calls(
-    pages: &[AskedPage],
-    language: ReportLanguage,
-    verdicts: &Verdicts,
-) -> Vec<JudgeCall> {
-    let mut calls = Vec::new();
-    for (number, page) in (1..).zip(pages) {
-        if !page.windows.is_empty() {
-            calls.extend(distinct::call(number, &page.statements, language, verdicts));
-        }
-    }
-    calls
-}
-
-/// Leaves out the statements that repeat others.
-///
-/// # Errors
-/// When a judge was not reached.
-fn keep_distinct(pages: &mut [AskedPage], verdicts: &Verdicts) -> Result<(), UnscoredReason> {
-    for (number, page) in (1..).zip(pages) {
-        let statements = std::mem::take(&mut page.statements);
-        page.statements = distinct::kept(number, statements, verdicts)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

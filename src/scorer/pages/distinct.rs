@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use super::cited::AskedPage;
 use super::support::part_verdict;
 use crate::domain::{ReportLanguage, Role, UnscoredReason, Verdict};
 use crate::question::{DistinctStatements, JudgeCall};
@@ -25,6 +26,33 @@ pub enum Dedup {
 /// Item of the call about the statements of a page.
 fn item(number: usize) -> String {
     format!("d{number}")
+}
+
+/// The calls that still say which statements of a page repeat others, of the pages that a judge reads.
+pub(super) fn open_calls(
+    pages: &[AskedPage],
+    language: ReportLanguage,
+    verdicts: &Verdicts,
+) -> Vec<JudgeCall> {
+    let mut calls = Vec::new();
+    for (number, page) in (1..).zip(pages) {
+        if !page.windows.is_empty() {
+            calls.extend(call(number, &page.statements, language, verdicts));
+        }
+    }
+    calls
+}
+
+/// Leaves out the statements that repeat others.
+///
+/// # Errors
+/// When a judge was not reached.
+pub(super) fn keep(pages: &mut [AskedPage], verdicts: &Verdicts) -> Result<(), UnscoredReason> {
+    for (number, page) in (1..).zip(pages) {
+        let statements = std::mem::take(&mut page.statements);
+        page.statements = kept(number, statements, verdicts)?;
+    }
+    Ok(())
 }
 
 /// The call that still says which statements of a page repeat others; `None` for a single statement.
