@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::dumps::{WorksForm, files_of, form_of, forms_hint};
 use super::index::look_up;
+use super::matching::kind_of;
 use super::scan::{WorksDump, scan};
 use super::wanted::WantedWorks;
 use crate::domain::{CheckedReference, Reference, WorkSource};
@@ -20,6 +21,14 @@ pub struct WorksReport {
     pub broken: u64,
     /// The first of them.
     pub faults: Vec<InputFault>,
+}
+
+impl WorksReport {
+    /// Whether the files that were read cover works of the kind of a reference, so that one that is not found says something.
+    pub fn covers(&self, reference: &Reference) -> bool {
+        let kind = kind_of(reference);
+        self.records.iter().any(|(source, _)| source.covers(kind))
+    }
 }
 
 /// Files of works: dumps, libraries, indexes.

@@ -189,7 +189,7 @@ fn not_found(
 }
 
 /// The kind for which a source must cover a reference.
-fn kind_of(reference: &Reference) -> ReferenceKind {
+pub(super) fn kind_of(reference: &Reference) -> ReferenceKind {
     if reference.kind == ReferenceKind::Other
         && reference.arxiv.is_some()
         && reference.doi.is_none()

@@ -16,6 +16,9 @@ const PARTICLES: [&str; 21] = [
 /// Words behind a name that are not part of it.
 const SUFFIXES: [&str; 8] = ["jr", "sr", "ii", "iii", "iv", "phd", "md", "dr"];
 
+/// The longest of them, in bytes, with a point or a space around it.
+const SUFFIX_BYTES: usize = 6;
+
 /// The share of the shorter list that must be in the other one, if given names agree where both have them.
 const SHARED: f64 = 0.5;
 
@@ -90,7 +93,8 @@ fn is_braced(text: &str) -> bool {
 }
 
 fn is_suffix(word: &str) -> bool {
-    SUFFIXES.contains(&folded(word).as_str())
+    // Looked at for every author of a dump: few names are so short.
+    word.len() <= SUFFIX_BYTES && SUFFIXES.contains(&folded(word).as_str())
 }
 
 fn is_particle(word: &str) -> bool {

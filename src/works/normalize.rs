@@ -37,7 +37,10 @@ const SUBTITLE_MARKS: [&str; 9] = [": ", " - ", " – ", " — ", "—", "? ", "
 pub(super) fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold(&plain(text), &mut out);
-    out.replace([STOP, COLON], " ")
+    if out.contains([STOP, COLON]) {
+        return out.replace([STOP, COLON], " ");
+    }
+    out
 }
 
 /// The words of a text, with [`STOP`] or [`COLON`] in place of a space where a mark ends something.

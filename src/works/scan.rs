@@ -146,9 +146,12 @@ fn is_lines(path: &Path) -> Result<bool> {
 /// Counts of a source.
 #[derive(Default)]
 struct DumpCounts {
-    records: Mutex<BTreeMap<WorkSource, u64>>,
+    /// In the order of [`WorkSource::ALL`].
+    records: [AtomicU64; WorkSource::ALL.len()],
     parts: AtomicU64,
     broken: AtomicU64,
+    /// Broken entries of libraries.
+    left_out: AtomicU64,
     faults: Mutex<Vec<InputFault>>,
 }
 
@@ -206,9 +209,11 @@ impl Scanner<'_> {
         let list = load_library(task.path)?;
         let bytes = task.path.metadata().map_or(0, |meta| meta.len());
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        for fault in list.faults {
-            self.broken(task, fault.line.unwrap_or_default(), fault.what)?;
-        }
+        // It has its own rule for how many may be broken.
+        let counts = &self.counts[task.dump];
+        let broken = list.faults.len() as u64;
+        counts.left_out.fetch_add(broken, Ordering::Relaxed);
+        lock(&counts.faults).extend(list.faults);
         for reference in list.references {
             self.take(task, WorkRecord::from_reference(reference))?;
         }
@@ -311,7 +316,12 @@ impl Scanner<'_> {
     fn take(&self, task: &ScanTask<'_>, record: WorkRecord) -> Result<()> {
         let counts = &self.counts[task.dump];
         counts.parts.fetch_add(1, Ordering::Relaxed);
-        *lock(&counts.records).entry(record.source).or_default() += 1;
+        let source = WorkSource::ALL
+            .iter()
+            .position(|source| *source == record.source);
+        if let Some(source) = source {
+            counts.records[source].fetch_add(1, Ordering::Relaxed);
+        }
         (self.take)(record)
     }
 
@@ -341,10 +351,14 @@ impl Scanner<'_> {
         let mut report = ScanReport::default();
         for (counts, dump) in self.counts.into_iter().zip(self.dumps) {
             counts.check(&dump.path)?;
-            for (source, count) in lock(&counts.records).iter() {
-                *report.records.entry(*source).or_default() += count;
+            for (source, count) in WorkSource::ALL.into_iter().zip(&counts.records) {
+                let count = count.load(Ordering::Relaxed);
+                if count > 0 {
+                    *report.records.entry(source).or_default() += count;
+                }
             }
             report.broken += counts.broken.load(Ordering::Relaxed);
+            report.broken += counts.left_out.load(Ordering::Relaxed);
             report.faults.append(&mut counts.sorted_faults());
         }
         report.faults.truncate(FAULTS);

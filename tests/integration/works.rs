@@ -96,3 +96,38 @@ fn pages_and_works_are_not_mixed_up() {
         into.stderr
     );
 }
+
+#[test]
+fn coverage_counts_the_works_of_kinds_that_the_files_cover() {
+    let work = work();
+    let library = example("library.bib");
+    let works = example("works.jsonl");
+    let expected = "\
+4/5 works of the library are found: 80.0% [22.3, 98.2]
+          3  exists
+          1  differs
+          1  not_in_index
+For the commands that count cited works: --coverage 4/5
+";
+    let done = work
+        .run(&["sources", "coverage", &library, "--works", &works])
+        .exits_with(0);
+    assert_eq!(done.stdout, expected);
+    work.run(&["sources", "index", &works]).exits_with(0);
+    let done = work
+        .run(&["sources", "coverage", &library, "--works", "works.sqlite"])
+        .exits_with(0);
+    assert_eq!(done.stdout, expected);
+    // arXiv does not have articles: finding some of them says nothing about the others.
+    let paper = r#"{"id": "1501.00001", "title": "Diet of whales and the thickness of ice", "authors_parsed": [["Ivanova", "Olga", ""]],
+        "versions": [{"created": "Mon, 5 Jan 2015 10:00:00 GMT"}]}"#;
+    work.write("arxiv.json", &paper.replace('\n', ""));
+    work.run(&["sources", "coverage", &library, "--works", "arxiv.json"])
+        .exits_with(3)
+        .says(&["no work of the library can be looked up in these files"]);
+    // A library is a file of works, too.
+    let done = work
+        .run(&["sources", "coverage", &library, "--works", &library])
+        .exits_with(0);
+    assert!(done.stdout.starts_with("5/5 works"), "{}", done.stdout);
+}

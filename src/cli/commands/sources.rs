@@ -13,9 +13,7 @@ use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, index};
 use crate::stats::{WeightedUnit, weighted_share};
-use crate::works::{
-    CheckedReference, WorkState, Works, WorksIndexReport, index_works, is_works, load_library,
-};
+use crate::works::{WorkState, Works, WorksIndexReport, index_works, is_works, load_library};
 
 /// The level of the interval of a coverage.
 const LEVEL: f64 = 0.95;
@@ -108,46 +106,20 @@ fn works_text(out: &Path, report: &WorksIndexReport) -> String {
 fn coverage(library: &Path, works: &[PathBuf], context: &CommandContext<'_>) -> Result<()> {
     // First: a mistyped name of a dump must not wait for a library, nor the other way round.
     let mut works = Works::open(works)?;
-    let references = load_library(library)?.references;
+    let list = load_library(library)?;
+    context.warn(&list.faults);
     let progress = ReadingProgress::new(context.global.quiet);
-    let checked = works.check(&references, &|read, all| progress.read(read, all));
+    let checked = works.check(&list.references, &|read, all| progress.read(read, all));
     progress.finish();
     let checked = checked?;
     context.warn(&works.report().faults);
-    let counts = state_counts(&checked);
-    let count = |state: WorkState| counts.get(&state).copied().unwrap_or_default();
-    let found = count(WorkState::Exists) + count(WorkState::Differs);
-    let all = found + count(WorkState::NotInIndex);
-    if all == 0 {
-        let fault = InputFault::new(
-            library,
-            "no work of the library can be looked up in these files",
-        );
-        return Err(fault
-            .hint("add files that cover works of its kinds: `--works`")
-            .into());
-    }
-    write_stdout(coverage_text(found, all, &checked, &counts).as_bytes())
-}
-
-fn state_counts(checked: &[CheckedReference]) -> BTreeMap<WorkState, u64> {
-    let mut counts = BTreeMap::new();
-    for one in checked {
-        *counts.entry(one.state).or_default() += 1;
-    }
-    counts
-}
-
-/// `480/513 works of the library are found: 93.6% [91.1, 95.4]`, then the states.
-fn coverage_text(
-    found: u64,
-    all: u64,
-    checked: &[CheckedReference],
-    counts: &BTreeMap<WorkState, u64>,
-) -> String {
+    let mut counts: BTreeMap<WorkState, u64> = BTreeMap::new();
     let mut units = Vec::new();
-    for one in checked {
-        if one.state.is_found() || one.state == WorkState::NotInIndex {
+    for (reference, one) in list.references.iter().zip(&checked) {
+        *counts.entry(one.state).or_default() += 1;
+        let is_decided = one.state.is_found() || one.state == WorkState::NotInIndex;
+        // Of a kind that is not covered, those that are found would make a share of 100%.
+        if is_decided && works.report().covers(reference) {
             units.push(WeightedUnit {
                 weight: 1.0,
                 is_hit: one.state.is_found(),
@@ -155,8 +127,22 @@ fn coverage_text(
             });
         }
     }
+    if units.is_empty() {
+        let what = "no work of the library can be looked up in these files";
+        let fault = InputFault::new(library, what);
+        return Err(fault
+            .hint("add files that cover works of its kinds: --works")
+            .into());
+    }
+    write_stdout(coverage_text(&units, &counts).as_bytes())
+}
+
+/// `480/513 works of the library are found: 93.6% [91.1, 95.4]`, then the states.
+fn coverage_text(units: &[WeightedUnit], counts: &BTreeMap<WorkState, u64>) -> String {
+    let found = units.iter().filter(|unit| unit.is_hit).count();
+    let all = units.len();
     let mut text = format!("{found}/{all} works of the library are found");
-    if let Some(share) = weighted_share(&units, LEVEL) {
+    if let Some(share) = weighted_share(units, LEVEL) {
         text.push_str(&format!(": {:.1}%", 100.0 * share.share));
         if let Some(interval) = share.interval {
             let low = 100.0 * interval.low;
@@ -171,8 +157,16 @@ fn coverage_text(
             text.push_str(&format!("{:>11}  {}\n", grouped(count), state.name()));
         }
     }
+    let counted = all as u64;
+    let others = counts.values().sum::<u64>() - counted;
+    if others > 0 {
+        text.push_str(&format!(
+            "{} are not counted: undecided, or of a kind that these files do not cover\n",
+            grouped(others)
+        ));
+    }
     text.push_str(&format!(
-        "Pass it to the commands that count cited works: --coverage {found}/{all}\n"
+        "For the commands that count cited works: --coverage {found}/{all}\n"
     ));
     text
 }

@@ -209,7 +209,7 @@ impl IndexWriter {
             )?
             .execute(params![
                 id,
-                record.source.name(),
+                source_code(record.source),
                 record.id,
                 record.title,
                 record.subtitle,
@@ -279,6 +279,12 @@ impl IndexWriter {
     fn unwritten(&self, error: &rusqlite::Error) -> Error {
         unusable(&self.path, "write", error)
     }
+}
+
+/// The number of a source in the table of records: its name would be a tenth of the file.
+fn source_code(source: WorkSource) -> i64 {
+    let place = WorkSource::ALL.iter().position(|other| *other == source);
+    place.map_or(-1, |place| place as i64)
 }
 
 /// The hash by which a file is known again: dumps of 100 GB are not read twice for it.

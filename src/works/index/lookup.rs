@@ -185,9 +185,12 @@ impl<'a> WorksIndex<'a> {
 }
 
 fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
-    let source: String = row.get("source")?;
-    let unknown = || rusqlite::Error::InvalidColumnName(source.clone());
-    let mut record = WorkRecord::new(WorkSource::from_name(&source).ok_or_else(unknown)?);
+    let code: i64 = row.get("source")?;
+    let source = usize::try_from(code)
+        .ok()
+        .and_then(|code| WorkSource::ALL.get(code).copied());
+    let unknown = || rusqlite::Error::IntegralValueOutOfRange(1, code);
+    let mut record = WorkRecord::new(source.ok_or_else(unknown)?);
     let authors: String = row.get("authors")?;
     let authors: Vec<(String, String)> = serde_json::from_str(&authors).unwrap_or_default();
     let retraction: Option<String> = row.get("retraction")?;

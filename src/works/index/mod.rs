@@ -34,7 +34,7 @@ const FREQUENT: i64 = 100;
 const TABLES: &str = "
 CREATE TABLE works (
     id INTEGER PRIMARY KEY,
-    source TEXT NOT NULL,
+    source INTEGER NOT NULL,               -- its place in the list of sources, from 0
     work TEXT NOT NULL,                    -- its id in the source
     title TEXT NOT NULL,
     subtitle TEXT,
