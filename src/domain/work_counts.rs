@@ -130,8 +130,9 @@ impl WorkCounts {
         let found = self.found();
         let verb = if found == 1 { "was" } else { "were" };
         let mut text = format!(
-            "{found} of {} references {verb} found; {}",
-            self.references,
+            "{} of {} references {verb} found; {}",
+            grouped(found),
+            grouped(self.references),
             agreeing(self.differs, "differs", "differ")
         );
         text.push_str("; ");
@@ -146,7 +147,10 @@ impl WorkCounts {
         }
         let mut text = agreeing(self.retracted, "is retracted", "are retracted");
         if self.retraction_unknown > 0 {
-            text.push_str(&format!(" (unknown for {})", self.retraction_unknown));
+            text.push_str(&format!(
+                " (unknown for {})",
+                grouped(self.retraction_unknown)
+            ));
         }
         text
     }
@@ -154,7 +158,20 @@ impl WorkCounts {
 
 /// `1 differs`, `2 differ`, `0 differ`.
 fn agreeing(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// `12,345`
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -216,5 +233,9 @@ mod tests {
         );
         assert_eq!(counts.retracted_share().unwrap().share, None);
         assert_eq!(WorkCounts::default().found_share(), None);
+        assert_eq!(
+            [7, 999, 1_000, 1_234_567].map(grouped),
+            ["7", "999", "1,000", "1,234,567"]
+        );
     }
 }

@@ -217,7 +217,7 @@ impl CitedWorksReport {
         }
         format!(
             "{} references, not looked up in files of works; {}",
-            self.counts.references,
+            Format::Count.show(self.counts.references as f64),
             self.counts.retractions_sentence()
         )
     }
@@ -233,7 +233,11 @@ impl CitedWorksReport {
         if works.is_empty() {
             return;
         }
-        text.push_str(&format!("\n{} ({})\n", group.title, works.len()));
+        text.push_str(&format!(
+            "\n{} ({})\n",
+            group.title,
+            Format::Count.show(works.len() as f64)
+        ));
         let shown = if style.all_notes {
             works.len()
         } else {
@@ -244,6 +248,7 @@ impl CitedWorksReport {
         }
         if shown < works.len() {
             let more = works.len() - shown;
+            let more = Format::Count.show(more as f64);
             text.push_str(&format!("  .. and {more} more: --notes, or works.jsonl\n"));
         }
     }

@@ -115,10 +115,49 @@ fn text_reference(entry: ListEntry, place: &str) -> Reference {
     // A page that is cited by address, without the year that each style of citing a paper has.
     if !has_identifier && !addresses.is_empty() && year_in(&words).is_none() {
         reference.kind = ReferenceKind::Web;
+    } else if !has_identifier && is_book(&text) {
+        reference.kind = ReferenceKind::Book;
     }
     reference.text = Some(text);
     settle_preprint(&mut reference);
     reference
+}
+
+/// How references to books end: with their publisher.
+const PUBLISHERS: [&str; 14] = [
+    "press",
+    "wiley",
+    "wiley & sons",
+    "mcgraw-hill",
+    "mcgraw hill",
+    "addison-wesley",
+    "pearson",
+    "prentice hall",
+    "prentice-hall",
+    "o'reilly media",
+    "packt publishing ltd",
+    "springer",
+    "elsevier",
+    "routledge",
+];
+
+/// Words of references to papers, which may end with a publisher, too.
+const OF_PAPERS: [&str; 6] = [
+    "proceedings",
+    "conference",
+    "symposium",
+    "workshop",
+    "journal",
+    "lecture notes",
+];
+
+/// Whether a reference is that of a book. One that is taken for a paper would count as not found, since indexes of papers have
+/// few books.
+fn is_book(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let ends_so = PUBLISHERS.iter().any(|publisher| end.ends_with(publisher));
+    ends_so && !OF_PAPERS.iter().any(|word| text.contains(word))
 }
 
 /// An entry of a list of references.
@@ -374,12 +413,13 @@ mod tests {
     #[test]
     fn free_text_keeps_its_identifiers_and_pages_are_pages() {
         let text = "References\n1. Doe (2020). Ice. https://doi.org/10.1000/X\n2. The page of the WHO: https://who.int/ice\n\
-            3. Roe, K. (2021). Snow. https://example.org/snow.pdf\n4. Poe. arXiv preprint arXiv:2101.00001";
+            3. Roe, K. (2021). Snow. https://example.org/snow.pdf\n4. Poe. arXiv preprint arXiv:2101.00001\n\
+            5. Marr, D. (1982). Vision. MIT Press.\n6. Low, D. (1999). Features. In Proceedings of the ICCV. IEEE Press.";
         let found = listed_references(text, "c");
         assert_eq!(found[0].doi.as_deref(), Some("10.1000/x"));
         let kinds: Vec<ReferenceKind> = found.iter().map(|one| one.kind).collect();
         use ReferenceKind::*;
-        assert_eq!(kinds, [Other, Web, Other, Preprint]);
+        assert_eq!(kinds, [Other, Web, Other, Preprint, Book, Other]);
         assert!(
             found
                 .iter()

@@ -53,14 +53,14 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<ParsedEntry>> {
 /// The elements of a list, of `{"items": [..]}`, or the single object, each with its line.
 fn elements(text: &str) -> serde_json::Result<Vec<(usize, &RawValue)>> {
     #[derive(serde::Deserialize)]
-    struct Wrapped<'a> {
+    struct CslItems<'a> {
         #[serde(borrow)]
         items: Vec<&'a RawValue>,
     }
     let text = text.trim_end();
     let raws = if text.trim_start().starts_with('[') {
         serde_json::from_str::<Vec<&RawValue>>(text)?
-    } else if let Ok(wrapped) = serde_json::from_str::<Wrapped<'_>>(text) {
+    } else if let Ok(wrapped) = serde_json::from_str::<CslItems<'_>>(text) {
         wrapped.items
     } else {
         vec![serde_json::from_str::<&RawValue>(text)?]
