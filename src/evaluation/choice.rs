@@ -130,10 +130,10 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
             "no test cases with criteria (add --tests FILE)",
         ),
         InputNeed::Questions => (support.questions, "no questions beside the answers"),
-        InputNeed::Sources => (support.sources, "no sources (ctxs or docs)"),
+        InputNeed::Sources => (support.sources, "no texts of sources (ctxs or docs)"),
         InputNeed::SourcesOrGold => (
             support.sources + support.gold_sources,
-            "no sources (ctxs or docs) and no gold_ctxs",
+            "no texts of sources (ctxs or docs) and no gold_ctxs",
         ),
         InputNeed::Works => (
             support.works,

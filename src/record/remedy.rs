@@ -9,7 +9,7 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
             "see the replies in calls.jsonl; --structured schema (or off), or another model, may help, and --retry-unscored asks again",
         ),
         UnscoredKind::Cut => Some(
-            "replies that were cut need more room: --max-tokens KIND=1000, or --reasoning-effort LEVEL for a judge that reasons",
+            "replies that were cut need more room than their limit: --max-tokens KIND=N, or --reasoning-effort LEVEL for a judge that reasons",
         ),
         UnscoredKind::ContextOverflow => {
             Some("prompts that do not fit need a judge with a longer context")

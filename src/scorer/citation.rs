@@ -185,6 +185,7 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
     headline: &["gold_f1", "valid"],
     binary: &[],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {

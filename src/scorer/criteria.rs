@@ -41,6 +41,7 @@ pub static CRITERIA: ScorerInfo = ScorerInfo {
     headline: &[],
     binary: &[],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::InSettings,
     make: |setup| {

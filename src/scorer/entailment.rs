@@ -44,6 +44,7 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
     headline: &["citation_f1"],
     binary: &[],
     means_named: &[("citation_f1", "citation_f1_macro")],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {

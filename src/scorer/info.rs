@@ -43,6 +43,8 @@ pub struct ScorerInfo {
     /// The components whose mean over answers has another name in tables, each with that name: the plain one is the name of a
     /// number of the whole system.
     pub means_named: &'static [(&'static str, &'static str)],
+    /// The metrics that a whole score may not have, because an answer has nothing that they are about: nothing is missing then.
+    pub optional: &'static [&'static str],
     /// Whether more of a metric is better, of metrics whose [unit](Unit) does not say it: of shares and grades more is better, of
     /// counts neither more nor less.
     pub directions: &'static [(&'static str, bool)],

@@ -105,6 +105,7 @@ pub static OVERLAP: ScorerInfo = ScorerInfo {
     headline: &["rouge_l", "str_em", "match"],
     binary: &["match", "exact_match", "str_hit"],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {

@@ -47,6 +47,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
     headline: &[ACCURACY, ACCURACY_MACRO],
     binary: &[],
     means_named: &[(ACCURACY, ACCURACY_MACRO)],
+    optional: &[ACCURACY_MACRO, "unverified"],
     directions: &[("effective_citations", true), ("unverified", false)],
     reference: ScorerReference::InSettings,
     make: |setup| {
@@ -139,6 +140,13 @@ impl Scorer for PageScorer {
     }
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
+        if subject.answer.is_missing {
+            let reason = UnscoredReason::new(
+                UnscoredKind::NoAnswer,
+                "there is no answer: its text is null",
+            );
+            return Step::Done(fold::unscored(self, &reason));
+        }
         if self.mode == Mode::Compat {
             return compat::step(self, subject, verdicts);
         }

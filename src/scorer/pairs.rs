@@ -36,6 +36,7 @@ pub static PAIRS: ScorerInfo = ScorerInfo {
     headline: &["win_rate"],
     binary: &[],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::InSettings,
     make: |setup| {

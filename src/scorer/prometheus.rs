@@ -36,6 +36,7 @@ pub static PROMETHEUS: ScorerInfo = ScorerInfo {
     headline: &[ASPECT_MEAN],
     binary: &[],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {

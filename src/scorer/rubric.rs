@@ -40,6 +40,7 @@ pub static RUBRIC: ScorerInfo = ScorerInfo {
     headline: &["score"],
     binary: &[],
     means_named: &[],
+    optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
     make: |setup| {

@@ -37,6 +37,16 @@ pub static WORKS: ScorerInfo = ScorerInfo {
     headline: &["found"],
     binary: &[],
     means_named: &[],
+    optional: &[
+        "found",
+        "found_low",
+        "found_high",
+        "differing",
+        "not_found",
+        "unchecked",
+        "retracted",
+        "retraction_unknown",
+    ],
     directions: &[
         ("differing", false),
         ("not_found", false),

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::store::PageStore;
-use crate::domain::PageState;
+use crate::domain::{PageState, SavedPages};
 use crate::error::Result;
 use crate::text::addresses::{addresses_in, page_key};
 
@@ -11,7 +10,7 @@ use crate::text::addresses::{addresses_in, page_key};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CitedPages {
-    /// Addresses of pages that are not in the store, in the order of the answers.
+    /// Addresses of which the store has neither the page nor the full text of the work, in the order of the answers.
     pub missing: Vec<String>,
     /// Pages in the store by their state.
     pub stored: BTreeMap<PageState, u64>,
@@ -23,12 +22,12 @@ impl CitedPages {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn add(&mut self, text: &str, store: &PageStore) -> Result<()> {
+    pub fn add(&mut self, text: &str, pages: &dyn SavedPages) -> Result<()> {
         for address in addresses_in(text) {
             let Some(key) = page_key(address).filter(|key| !self.seen.contains(key)) else {
                 continue;
             };
-            match store.snapshots(address)?.first() {
+            match pages.page(address)? {
                 Some(page) => *self.stored.entry(page.state).or_default() += 1,
                 // A fetcher needs a URL: `doi:` and `arXiv:` are written as one.
                 None if address.to_ascii_lowercase().starts_with("http") => {

@@ -18,7 +18,7 @@ const KEPT_BYTES: usize = 64 << 20;
 
 /// The pages of a store.
 ///
-/// Of several snapshots of a page the newest readable one is read, or the newest one up to a moment. In place of an
+/// Of several snapshots of a page the newest readable one is read; with a moment, those that are later do not exist. In place of an
 /// abstract, or of a page that cannot be read, the full text of the same work is read, if it is stored.
 #[derive(Debug)]
 pub struct StoredPages {
@@ -36,14 +36,14 @@ struct KeptTexts {
 }
 
 impl StoredPages {
-    /// Opens a store. With `as_of`, the snapshots up to this moment come first.
+    /// Opens a store; with `as_of`, as it was at this moment. Snapshots without a date count as old.
     ///
     /// # Errors
     /// As [`PageStore::open`].
     pub fn open(path: &Path, as_of: Option<DateTime<Utc>>) -> Result<Self> {
         let store = PageStore::open(path)?;
         Ok(Self {
-            hash: store.content_hash()?,
+            hash: store.content_hash(as_of.map(moment_text).as_deref())?,
             store: Mutex::new(store),
             as_of,
             texts: Mutex::default(),
@@ -100,33 +100,15 @@ impl SavedPages for StoredPages {
     }
 }
 
-/// The snapshot to read, of several with the best one first: the first one up to the moment; if all are later, the one
-/// nearest to it.
+/// The snapshot to read, of several with the best one first; none that is later than the moment. So a store to which later
+/// pages are added gives the same numbers.
 fn chosen(mut snapshots: Vec<StoredPage>, as_of: Option<DateTime<Utc>>) -> Option<StoredPage> {
-    if snapshots.is_empty() {
-        return None;
+    if let Some(as_of) = as_of.map(moment_text) {
+        let is_later = |page: &StoredPage| page.retrieved_at.as_ref() > Some(&as_of);
+        snapshots.retain(|page| !is_later(page));
     }
-    let Some(as_of) = as_of.map(moment_text) else {
-        return Some(snapshots.swap_remove(0));
-    };
-    // What cannot be read is no choice while something else can.
-    let is_readable = snapshots[0].state.is_readable();
-    snapshots.retain(|page| page.state.is_readable() == is_readable);
-    let is_earlier = |page: &StoredPage| {
-        let retrieved = page.retrieved_at.as_ref();
-        retrieved.is_some_and(|retrieved| *retrieved <= as_of)
-    };
-    let place = match snapshots.iter().position(is_earlier) {
-        Some(place) => place,
-        None => nearest_later(&snapshots),
-    };
-    Some(snapshots.swap_remove(place))
-}
-
-/// The oldest snapshot; one without a date only where none has any.
-fn nearest_later(snapshots: &[StoredPage]) -> usize {
-    let dated = |page: &StoredPage| page.retrieved_at.is_some();
-    snapshots.iter().rposition(dated).unwrap_or(0)
+    let best = !snapshots.is_empty();
+    best.then(|| snapshots.swap_remove(0))
 }
 
 fn read_page(page: &StoredPage, read_url: Option<String>) -> ReadPage {

@@ -177,27 +177,32 @@ impl PageStore {
         self.snapshots_by("work", work)
     }
 
-    /// Hash of the pages and their texts, whatever the order in which they were added.
+    /// Hash of the pages up to a moment and of their texts, whatever the order in which they were added.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn content_hash(&self) -> Result<Fingerprint> {
+    pub(super) fn content_hash(&self, as_of: Option<&str>) -> Result<Fingerprint> {
         let mut hasher = blake3::Hasher::new();
         for sql in [
             "SELECT key, final_key, work, url, retrieved_at, kind, state, reason, hex(text_hash) FROM pages \
-             ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
-            "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects ORDER BY 1, 2",
+             WHERE ?1 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?1 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+            "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects WHERE ?1 IS NULL OR ?1 IS NOT NULL ORDER BY 1, 2",
         ] {
-            self.hash_rows(sql, &mut hasher)
+            self.hash_rows(sql, as_of, &mut hasher)
                 .map_err(|error| self.unread(&error))?;
         }
         Ok(hasher.finalize().into())
     }
 
     /// Adds rows of nine texts to a hash, each text with its length, so that no two lists of rows look the same.
-    fn hash_rows(&self, sql: &str, hasher: &mut blake3::Hasher) -> rusqlite::Result<()> {
+    fn hash_rows(
+        &self,
+        sql: &str,
+        as_of: Option<&str>,
+        hasher: &mut blake3::Hasher,
+    ) -> rusqlite::Result<()> {
         let mut query = self.connection.prepare(sql)?;
-        let mut rows = query.query([])?;
+        let mut rows = query.query([as_of])?;
         while let Some(row) = rows.next()? {
             for column in 0..9 {
                 let text: Option<String> = row.get(column)?;

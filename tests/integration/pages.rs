@@ -322,8 +322,6 @@ fn of_several_snapshots_the_newest_up_to_a_day_is_read() {
         (&[][..], "2026-11-01", "unsupported"),
         (&["--as-of", "2026-09-01"], "2026-09-01", "supported"),
         (&["--as-of", "2026-10-31"], "2026-10-01", "unsupported"),
-        // All are later: the nearest one.
-        (&["--as-of", "2020-01-01"], "2026-09-01", "supported"),
     ] {
         let read = judged_page(&work, ICE, more);
         assert!(
@@ -332,4 +330,17 @@ fn of_several_snapshots_the_newest_up_to_a_day_is_read() {
         );
         assert_eq!(read["statements"][0]["verdict"], verdict, "{more:?}");
     }
+    // All are later.
+    let read = judged_page(&work, ICE, &["--as-of", "2020-01-01"]);
+    assert_eq!(read["statements"][0]["open"], "page_missing");
+    assert!(read.get("state").is_none());
+
+    // Later pages do not change what a run of an earlier day reads.
+    judged_page(&work, ICE, &["--as-of", "2026-10-31"]);
+    work.write(
+        "later.jsonl",
+        &lines(&[snapshot("2026-12-01T12:00:00Z", "Ice shrinks.")]),
+    );
+    work.run(&["sources", "index", "later.jsonl"]).exits_with(0);
+    work.run(&["rescore", "out"]).exits_with(0);
 }

@@ -67,6 +67,12 @@ impl MetricId {
         }
     }
 
+    /// Whether a whole score may not have it.
+    pub(super) fn is_optional(&self) -> bool {
+        let scorer = scorer_named(self.scorer.name());
+        scorer.is_some_and(|scorer| scorer.optional.contains(&&*self.name))
+    }
+
     /// Whether it is called `name` or `scorer.name`.
     pub fn is_called(&self, name: &str) -> bool {
         let own = name

@@ -307,7 +307,12 @@ impl<'a> Frame<'a> {
         {
             return None;
         }
-        self.mark_missing(&mut values);
+        let mut inapplicable = HashSet::new();
+        if metric.is_optional() {
+            let places = placed.iter().map(|(place, _)| *place);
+            inapplicable.extend(places);
+        }
+        self.mark_missing(&mut values, &inapplicable);
         samples
             .iter_mut()
             .flatten()
@@ -323,8 +328,12 @@ impl<'a> Frame<'a> {
     }
 
     /// A value is missing if the system was asked the case, unless other answers show that the metric does not apply to
-    /// it: a case without any answer counts.
-    fn mark_missing(&self, values: &mut [Vec<Observation>]) {
+    /// it: a case without any answer counts. So does an answer, by system and case, that has nothing which the metric is about.
+    fn mark_missing(
+        &self,
+        values: &mut [Vec<Observation>],
+        inapplicable: &HashSet<(usize, usize)>,
+    ) {
         for case in 0..self.case_places.len() {
             let has_any = values
                 .iter()
@@ -334,8 +343,9 @@ impl<'a> Frame<'a> {
             if case < self.answered && !has_any {
                 continue;
             }
-            for (row, asked) in values.iter_mut().zip(&self.asked) {
-                if asked[case] && row[case] == Observation::NotApplicable {
+            for (system, (row, asked)) in values.iter_mut().zip(&self.asked).enumerate() {
+                let is_open = asked[case] && row[case] == Observation::NotApplicable;
+                if is_open && !inapplicable.contains(&(system, case)) {
                     row[case] = Observation::Missing;
                 }
             }

@@ -169,7 +169,7 @@ pub enum OutputFormat {
 #[derive(Subcommand)]
 pub enum Command {
     /// Score answers and compare the systems
-    #[command(after_long_help = score_help(), long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    #[command(after_long_help = score_help(), long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, overlap with gold answers, and with --sources whether cited pages support the answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score sample data by the built-in baseline, as a first try
     #[command(

@@ -11,7 +11,7 @@ use crate::cli::terminal::{escaped_lines, grouped, path_text, write_stdout};
 use crate::dataset::load_answers;
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
-use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, index};
+use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, StoredPages, index};
 use crate::stats::{WeightedUnit, weighted_share};
 use crate::works::{WorkState, Works, WorksIndexReport, index_works, is_works, load_library};
 
@@ -28,7 +28,7 @@ pub(super) fn run(command: &SourcesCommand, context: &CommandContext<'_>) -> Res
         SourcesCommand::Show { url, store } => show(url, &store.sources, context),
         SourcesCommand::Coverage { library, works } => coverage(library, works, context),
         SourcesCommand::Missing { answers, store } => {
-            let store = PageStore::open(&store.sources)?;
+            let store = StoredPages::open(&store.sources, None)?;
             let mut cited = CitedPages::default();
             for system in load_answers(answers, Mode::Default)? {
                 for answer in &system.answers {

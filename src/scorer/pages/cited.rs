@@ -1,14 +1,14 @@
 //! The pages that statements cite, each with its statements.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::PageScorer;
 use super::windows::windows;
-use crate::domain::{CitedStatement, OpenReason, ReadPage, SavedPages};
+use crate::domain::{CitedStatement, Fingerprint, OpenReason, ReadPage, SavedPages};
 use crate::error::Result;
 use crate::text::addresses::page_key;
-use crate::text::tokens::tokens;
 
 /// A cited page, before and while a judge is asked about it.
 #[derive(Debug)]
@@ -39,17 +39,56 @@ pub(super) fn pages(scorer: &PageScorer, statements: &[CitedStatement]) -> Resul
             read(page, scorer)?;
         }
     }
-    Ok(pages)
+    Ok(joined(pages))
 }
 
-/// Puts the statements of each page together. Equal ones count once: they are one claim about one page, and asking twice
-/// could give two verdicts.
+/// Puts addresses together that lead to one text: a DOI and the address behind it, an abstract and the paper that is read in
+/// its place.
+fn joined(pages: Vec<AskedPage>) -> Vec<AskedPage> {
+    let mut joined: Vec<AskedPage> = Vec::with_capacity(pages.len());
+    let mut places: HashMap<Fingerprint, usize> = HashMap::new();
+    for page in pages {
+        let is_read = page.open.is_none();
+        let text = page.read.as_ref().and_then(|read| read.text_hash);
+        let known = text.filter(|_| is_read).map(|text| places.entry(text));
+        match known {
+            Some(Entry::Occupied(place)) => joined[*place.get()].add(page.statements),
+            Some(Entry::Vacant(place)) => {
+                place.insert(joined.len());
+                joined.push(page);
+            }
+            None => joined.push(page),
+        }
+    }
+    joined
+}
+
+impl AskedPage {
+    /// Adds the statements that are not there yet. Equal ones count once: they are one claim about one page, and asking twice
+    /// could give two verdicts.
+    fn add(&mut self, statements: impl IntoIterator<Item = Arc<str>>) {
+        for statement in statements {
+            let own = compared(&statement);
+            if self.statements.iter().all(|known| compared(known) != own) {
+                self.statements.push(statement);
+            }
+        }
+    }
+}
+
+/// A statement without differences of case, spaces and its last stop. Signs within it count: `-3` is not `3`.
+fn compared(statement: &str) -> String {
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let text = words.join(" ").to_lowercase();
+    text.trim_end_matches(['.', '!', '?', ';', ',', '。'])
+        .to_owned()
+}
+
+/// Puts the statements of each page together.
 pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<AskedPage> {
     let mut pages: Vec<AskedPage> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut seen: HashSet<(usize, String)> = HashSet::new();
     for statement in statements {
-        let words = tokens(&statement.text).collect::<Vec<_>>().join(" ");
         for (url, key) in addresses(statement) {
             // A text that is not an address stands for no other one.
             let identity = key.clone().unwrap_or_else(|| url.to_owned());
@@ -57,9 +96,7 @@ pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<AskedPage> {
                 pages.push(unread(url, key));
                 pages.len() - 1
             });
-            if seen.insert((place, words.clone())) {
-                pages[place].statements.push(statement.text.as_str().into());
-            }
+            pages[place].add([statement.text.as_str().into()]);
         }
     }
     pages

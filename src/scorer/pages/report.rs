@@ -11,6 +11,9 @@ use crate::text::citation_markers::is_title;
 /// Item of the call about the whole report. A half adds a number to the name of what was halved.
 const STATEMENTS: &str = "statements";
 
+/// How often a report is halved: in parts of a sixteenth even the longest have a list of statements below the limit of a reply.
+const MOST_HALVINGS: usize = 4;
+
 /// Titles of lists of references, in lower case.
 const REFERENCE_TITLES: [&str; 9] = [
     "references",
@@ -98,21 +101,34 @@ fn middle_break(text: &str, separator: &str) -> Option<usize> {
 
 /// Where the list of references at the end of a report begins; its length if there is none.
 ///
-/// That is the last title of such a list, else the lines at the end that are entries: a marker or a bullet, and an
-/// address.
+/// That is the last title of such a list, else the first of the lines at the end that are entries: a marker or a bullet,
+/// and an address. A title begins a list only if most lines behind it are entries or hold an address, and some text stands before it.
 fn references_at(report: &str) -> usize {
     let mut start = report.len();
     let mut of_entries = report.len();
     let mut is_entry_block = true;
+    let mut lines = 0;
+    let mut with_address = 0;
     for line in report.split_inclusive('\n').rev() {
         start -= line.len();
         if is_title(line, &REFERENCE_TITLES) {
-            return start;
+            let is_list = 2 * with_address >= lines && lines > 0;
+            let has_body = !report[..start].trim().is_empty();
+            return if is_list && has_body {
+                start
+            } else {
+                of_entries
+            };
         }
-        is_entry_block &= line.trim().is_empty() || is_entry(line);
-        if is_entry_block && is_entry(line) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        is_entry_block &= is_entry(line);
+        if is_entry_block {
             of_entries = start;
         }
+        lines += 1;
+        with_address += usize::from(!addresses_in(line).is_empty());
     }
     of_entries
 }
@@ -148,7 +164,7 @@ impl Listing<'_> {
                 Verdict::Statements(statements) => self.statements.extend_from_slice(statements),
                 _ => self.fail(UnscoredReason::other_kind()),
             },
-            Some(Err(reason)) => match piece.halves().filter(|_| may_help(reason.kind)) {
+            Some(Err(reason)) => match piece.halves().filter(|_| may_help(reason.kind, item)) {
                 Some(halves) => {
                     for (number, half) in (1..).zip(halves) {
                         self.add(half, &format!("{item}.{number}"));
@@ -164,12 +180,12 @@ impl Listing<'_> {
     }
 }
 
-/// Whether a shorter text may get a usable reply.
-fn may_help(kind: UnscoredKind) -> bool {
-    matches!(
-        kind,
-        UnscoredKind::Cut | UnscoredKind::ContextOverflow | UnscoredKind::Unreadable
-    )
+/// Whether a shorter text may get a usable reply: not from a judge that writes something else, and not without end from one
+/// that repeats itself up to its limit.
+fn may_help(kind: UnscoredKind, item: &str) -> bool {
+    let halvings = item.matches('.').count();
+    let is_long = matches!(kind, UnscoredKind::Cut | UnscoredKind::ContextOverflow);
+    is_long && halvings < MOST_HALVINGS
 }
 
 #[cfg(test)]
@@ -246,6 +262,11 @@ mod tests {
     fn references_are_found_by_their_title_or_as_entries_at_the_end() {
         let end = |text: &str| text[references_at(text)..].to_owned();
         assert!(end(REPORT).starts_with("## References"));
+        let section =
+            "Ice [1].\n\n## Literature\n\nOthers differ [2].\nMany do.\n\n[1] https://a.example";
+        assert_eq!(end(section), "[1] https://a.example");
+        let first = "# Sources\n[1] https://a.example\n\n# Answer\nIce shrinks [1].";
+        assert_eq!(end(first), "");
         let bare = "Ice [1].\n\n[1]: https://a.example\n- b, doi:10.1000/b\n\n";
         assert!(end(bare).starts_with("[1]: https"));
         assert_eq!(end("Ice (https://a.example)."), "");

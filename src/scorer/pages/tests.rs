@@ -150,7 +150,7 @@ fn each_pair_of_a_statement_and_a_page_counts_once() {
         ("yes one", &[A, B]),
         ("no two", &[A]),
         // The same page by another address, and the same words.
-        ("Yes, one!", &["http://www.a.example"]),
+        ("Yes  one.", &["http://www.a.example"]),
         ("yes three", &[B]),
     ];
     let (asked, score) = run(&scorer(pages), &list);

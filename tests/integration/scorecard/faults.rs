@@ -284,7 +284,7 @@ fn scorers_that_cannot_run_are_refused_with_what_they_lack() {
     let done = work
         .run(&entail)
         .exits_with(2)
-        .says(&["no sources (ctxs or docs)"]);
+        .says(&["no texts of sources (ctxs or docs)"]);
     assert!(
         !done.stderr.contains("--scorers"),
         "an option that was not given: {}",
