@@ -98,8 +98,14 @@ impl RecordAgreement {
         let agrees = authors == Some(true) && year == Some(true);
         let title = match span {
             Some((span, form, count)) => {
-                // A short title, and one in the middle of a sentence, may be part of something else.
-                if agrees || has_identifier || span.is_delimited && count >= LONG_TITLE {
+                // A word directly before or behind makes another title of it, however well the names agree.
+                if !span.is_delimited {
+                    if agrees || has_identifier {
+                        TitleAgreement::Similar(SIMILAR)
+                    } else {
+                        TitleAgreement::Other
+                    }
+                } else if agrees || has_identifier || count >= LONG_TITLE {
                     if title.main.as_deref() == Some(form) {
                         TitleAgreement::Shortened
                     } else {

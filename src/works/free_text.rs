@@ -199,7 +199,8 @@ impl FreeText {
         // Styles that put the title first and in quotes name the authors behind it; text with nothing before the title
         // may as well have the venue there.
         let has_words_before = (0..title.first).any(|index| !self.is_number(index));
-        has_words_before.then_some(false)
+        // One field behind it may be the venue; of more, one is that of the authors.
+        (has_words_before || self.fields_behind(title) > 1).then_some(false)
     }
 
     /// Whether these words stand in the text outside of the title.
@@ -228,8 +229,7 @@ impl FreeText {
             if (found - year).abs() <= tolerance {
                 return Some(true);
             }
-            // Pages and volumes look like years as well: only one that stands alone says that the year differs.
-            has_year |= self.is_stop_before(index) && self.is_stop_before(index + 1);
+            has_year |= self.is_stated_year(index, found);
         }
         has_year.then_some(false)
     }
@@ -261,6 +261,24 @@ impl FreeText {
             .iter()
             .filter(|word| self.has_words(word, self.no_title()));
         found.count() as f64 / words.len() as f64
+    }
+
+    /// Whether a number that may be a year is one: at a mark, and not next to a number, as pages are.
+    fn is_stated_year(&self, index: usize, year: i32) -> bool {
+        let is_at_mark = self.is_stop_before(index) || self.is_stop_before(index + 1);
+        let follows_number = index > 0 && !self.is_stop_before(index) && self.is_number(index - 1);
+        let next = index + 1;
+        let precedes_number =
+            next < self.words.len() && !self.is_stop_before(next) && self.is_number(next);
+        (1900..=2100).contains(&year) && is_at_mark && !follows_number && !precedes_number
+    }
+
+    /// The fields with letters behind a title, without those of volume and pages.
+    fn fields_behind(&self, title: TitleSpan) -> usize {
+        (title.end..self.words.len())
+            .filter(|index| self.is_mark_before(*index) && !self.is_number(*index))
+            .filter(|index| self.word(*index).len() > 2)
+            .count()
     }
 
     fn year_at(&self, index: usize) -> Option<i32> {

@@ -216,8 +216,17 @@ fn names_in_a_free_text_decide_where_its_title_is_short_or_not_delimited() {
         state("Vaswani et al. Attention is all you need. NeurIPS 2017"),
         WorkState::Exists
     );
+    for altered in [
+        "Vaswani, A. Robust attention is all you need. NeurIPS 2017.",
+        "Vaswani, A. Attention is all you need and beyond. NeurIPS, 2017.",
+        "Vaswani, A. Attention is all you need. J Test. 2040 Jul 5;",
+        "A. Vaswani, \"Attention is all you need,\" in Proc. ICML 2040, pp. 1998-2004.",
+        "**Attention is all you need**. John Placeholder, Jane Doe. NeurIPS, 2017.",
+    ] {
+        assert_ne!(state(altered), WorkState::Exists, "{altered}");
+    }
     assert_eq!(
-        state("Vaswani 2017 attention is all you need neurips"),
+        state("Attention is all you need. NeurIPS, 2017."),
         WorkState::Exists
     );
     assert_eq!(
@@ -232,4 +241,23 @@ fn names_in_a_free_text_decide_where_its_title_is_short_or_not_delimited() {
         state("Subakan, C. Attention is all you need in speech separation. ICASSP 2021."),
         WorkState::NotInIndex
     );
+}
+
+#[test]
+fn a_notice_about_the_work_of_a_wrong_identifier_is_not_about_the_cited_one() {
+    let csv = "Record ID,Title,RetractionDate,RetractionDOI,RetractionPubMedID,OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature\n\
+               1,Diet of whales and ice in the north,5/14/2012 0:00,10.1000/r,0,10.1000/a,0,Retraction\n";
+    let notices = crate::works::Retractions::parse(csv.as_bytes(), "rw.csv".as_ref()).unwrap();
+    let other = reference("Diet of whales and ice in the north", "O. Ivanova", 2001);
+    let mut retracted = record(WorkSource::Crossref, "10.1000/a", &other);
+    retracted.take_doi("10.1000/a");
+    let status = |cited: &Reference| {
+        let mut checked = check(cited, std::slice::from_ref(&retracted));
+        notices.apply(cited, &mut checked);
+        checked.retraction
+    };
+    let mut misled = reference(TITLE, "A. Lee", 2020);
+    misled.take_identifier("10.1000/a");
+    assert_eq!(status(&misled), RetractionStatus::Unknown);
+    assert!(matches!(status(&other), RetractionStatus::Notice(_)));
 }

@@ -12,7 +12,7 @@ use csv::ByteRecord;
 use super::normalize::{folded, title_key, without_notice, word_count};
 use crate::domain::{
     CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
-    WorkField, WorkRecord,
+    WorkField, WorkRecord, WorkState,
 };
 use crate::error::{InputFault, Result};
 use crate::files::read_bytes;
@@ -195,7 +195,7 @@ impl Retractions {
         if matches!(checked.retraction, RetractionStatus::Notice(_)) {
             return;
         }
-        let record = checked.record.as_ref();
+        let record = record_of_work(checked);
         let title = record.map_or(reference.title.as_str(), |record| &record.title);
         let found = long_title_key(title).and_then(|title| self.by_title.get(&title));
         let notices = found.into_iter().flatten();
@@ -209,12 +209,19 @@ impl Retractions {
     }
 }
 
+/// The record of the work that is cited. That of a work that was not found is the one to which a wrong identifier leads, and
+/// that of an ambiguous title one of several.
+fn record_of_work(checked: &CheckedReference) -> Option<&WorkRecord> {
+    let is_the_work = checked.state.is_found() || checked.state == WorkState::SourcesDisagree;
+    checked.record.as_ref().filter(|_| is_the_work)
+}
+
 /// What names the work of a reference: the identifiers of its record, and those that are cited unless they lead elsewhere.
 fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
     let mut keys = Vec::new();
     if let Some(WorkRecord {
         doi, arxiv, pmid, ..
-    }) = &checked.record
+    }) = record_of_work(checked)
     {
         push_keys(&mut keys, [doi, arxiv, pmid]);
     }
@@ -554,6 +561,7 @@ mod tests {
     fn a_doi_that_leads_to_another_work_retracts_nothing() {
         let retractions = parse(&row("T", "1/2/2019", "10.1234/x", "0", "Retraction"));
         let mut checked = CheckedReference::unchecked(UncheckedReason::NotCovered);
+        checked.state = WorkState::Differs;
         let mut record = WorkRecord::new(WorkSource::Crossref);
         record.doi = Some("10.1234/right".to_owned());
         checked.record = Some(record);

@@ -165,9 +165,12 @@ fn coverage_text(units: &[WeightedUnit], counts: &BTreeMap<WorkState, u64>) -> S
             grouped(others)
         ));
     }
-    text.push_str(&format!(
-        "For the commands that count cited works: --coverage {found}/{all}\n"
-    ));
+    // Files that hold none of the works estimate nothing.
+    if found > 0 {
+        text.push_str(&format!(
+            "For the commands that count cited works: --coverage {found}/{all}\n"
+        ));
+    }
     text
 }
 

@@ -106,12 +106,12 @@ impl CrossrefDate<'_> {
     }
 }
 
-/// The notice that says most about a work; reinstated works were retracted before.
+/// The notice that decides about a work: the latest retraction or reinstatement, else a concern, else a correction.
 fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
-    let mut found: Option<(u8, Retraction)> = None;
+    let mut found: Option<((u8, String), Retraction)> = None;
     for update in updates {
         let (gravity, status) = match &*update.kind.0.to_lowercase() {
-            "reinstatement" => (3, RetractionKind::Reinstated),
+            "reinstatement" => (2, RetractionKind::Reinstated),
             "retraction" | "partial_retraction" | "withdrawal" | "removal" => {
                 (2, RetractionKind::Retracted)
             }
@@ -119,7 +119,10 @@ fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
             "correction" | "corrigendum" | "erratum" | "addendum" => (0, RetractionKind::Corrected),
             _ => continue,
         };
-        if found.as_ref().is_some_and(|(other, _)| *other >= gravity) {
+        let date = update.updated.as_ref().and_then(CrossrefDate::text);
+        // `2019-01` is before `2019-01-14`; a notice without a date before all others.
+        let order = (gravity, date.clone().unwrap_or_default());
+        if found.as_ref().is_some_and(|(other, _)| *other >= order) {
             continue;
         }
         let source = match &*update.source.0 {
@@ -127,9 +130,9 @@ fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
             _ => "crossref",
         };
         let mut notice = Retraction::new(status, source);
-        notice.date = update.updated.as_ref().and_then(CrossrefDate::text);
+        notice.date = date;
         notice.notice = update.doi.some();
-        found = Some((gravity, notice));
+        found = Some((order, notice));
     }
     found.map(|(_, notice)| notice)
 }
@@ -163,5 +166,25 @@ mod tests {
         let record = (CROSSREF.read)(json).unwrap();
         assert_eq!((record.year, &record.retraction), (None, &None));
         assert!(record.is_preprint && record.title.is_empty());
+    }
+
+    #[test]
+    fn the_latest_retraction_or_reinstatement_decides() {
+        let notice = |kind: &str, year: i32| {
+            format!(r#"{{"type":"{kind}","updated":{{"date-parts":[[{year}]]}}}}"#)
+        };
+        let status = |notices: &[String]| {
+            let notices = notices.join(",");
+            let json = format!(r#"{{"DOI":"10.1000/q","updated-by":[{notices}]}}"#);
+            (CROSSREF.read)(&json).unwrap().retraction.unwrap().status
+        };
+        let retracted = notice("retraction", 2012);
+        let reinstated = notice("reinstatement", 2013);
+        let again = notice("retraction", 2015);
+        let corrected = notice("correction", 2016);
+        let once = [retracted.clone(), reinstated.clone()];
+        assert_eq!(status(&once), RetractionKind::Reinstated);
+        let twice = [again, reinstated, retracted, corrected];
+        assert_eq!(status(&twice), RetractionKind::Retracted);
     }
 }

@@ -208,9 +208,10 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
     record.is_preprint = row.get("is_preprint")?;
     record.retraction = retraction.and_then(|json| serde_json::from_str::<Retraction>(&json).ok());
     // Written once: the id in the source is the identifier.
-    if record.source == WorkSource::Crossref && record.doi.is_none() && record.id.starts_with("10.")
-    {
-        record.doi = Some(record.id.clone());
+    if record.source == WorkSource::Crossref && record.doi.is_none() {
+        // A DOI of arXiv is the id of the paper here, too.
+        let doi = record.id.clone();
+        record.take_doi(&doi);
     }
     if record.source == WorkSource::Arxiv && record.arxiv.is_none() {
         record.arxiv = Some(record.id.clone());
