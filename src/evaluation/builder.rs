@@ -26,8 +26,8 @@ use crate::dataset::InputFile;
 use crate::domain::{Aspect, Item, Role, RubricProfile, SavedPages, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
-use crate::prompt::{Family, PromptSet};
-use crate::question::{CITATION_GROUP, PAIR, PairForm, STATEMENTS};
+use crate::prompt::PromptSet;
+use crate::question::{CITATION_GROUP, PAIR, PairForm};
 use crate::record::{
     Manifest, NoEvents, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, SOURCES_INPUT, scorer_key,
 };
@@ -239,7 +239,6 @@ impl Evaluation {
             Some(set) => set.title_marker().to_owned(),
             None => String::new(),
         };
-        check_page_prompts(&options, &choice, &judges)?;
         let rubric_judge = judges.rubric();
         let is_lexical = rubric_judge.is_some_and(|named| named.judge.is_lexical());
         if let (Some(_), Some(set)) = (&chosen_pairs, judges.prompt_set()) {
@@ -555,20 +554,6 @@ fn manifest(
         manifest.missing = inputs.missing_names();
     }
     Ok(manifest.with_reference())
-}
-
-/// # Errors
-/// Where compat mode would read replies to our own questions about pages: the reference's have another form.
-fn check_page_prompts(options: &EvaluationOptions, choice: &Choice, judges: &Judges) -> Result<()> {
-    let mut scorers = choice.scorers.iter();
-    let asks = scorers.any(|scorer| scorer.needs == InputNeed::Pages);
-    let family = judges.prompt_set().and_then(|set| set.family(&STATEMENTS));
-    if options.scoring.compat && asks && family.is_none_or(Family::is_builtin) {
-        let what = "--compat reads the replies about pages as FACT does, which asks in its own words; import them from your checkout \
-                    with `scholareval prompts import --family fact CHECKOUT --out prompts-fact`, and add --prompts prompts-fact";
-        return Err(Error::Usage(what.to_owned()));
-    }
-    Ok(())
 }
 
 /// # Errors

@@ -140,23 +140,12 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
         "the answers were judged without their <think> blocks, which the reference keeps"
     } else if recorded.mode != Mode::Compat && has_reports {
         "the reference reads reports in another way, so that other questions are asked"
-    } else if asked_about_pages_in_our_words(recorded) {
-        "the judge was asked about pages in our words, and the reference reads replies to its own"
     } else {
         return Ok(());
     };
     Err(InputFault::new(run, what)
         .hint("score them with --compat")
         .into())
-}
-
-/// Whether the built-in prompts asked about saved pages, or the built-in baseline, which has no prompts.
-fn asked_about_pages_in_our_words(recorded: &Manifest) -> bool {
-    let role = recorded.roles.get(&*Role::Page.name());
-    role.is_some_and(|entry| {
-        let prompts = entry.prompts.as_ref();
-        prompts.is_none_or(|prompts| prompts.label.starts_with("scholareval@"))
-    })
 }
 
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
