@@ -91,7 +91,11 @@ impl Question for DistinctStatements {
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         let count = self.statements.len();
         let places = if mode == Mode::Compat {
-            fact::kept_statements(&reply.content, count).map_err(unusable)?
+            let text = match fact::list_of_ours(&reply.content, "kept") {
+                Some(list) => Value::Array(list).to_string(),
+                None => reply.content.clone(),
+            };
+            fact::kept_statements(&text, count).map_err(unusable)?
         } else {
             let object = reading::object(reply)?;
             kept(&object, count).map_err(Unreadable::new)?
@@ -201,6 +205,7 @@ mod tests {
     #[test]
     fn compat_reads_as_the_reference_and_does_not_ask_again_where_it_ends() {
         assert_eq!(read("```json\n[1, 1]```", Mode::Compat), Ok(vec![0, 0]));
+        assert_eq!(read(r#"{"kept": [1, 1]}"#, Mode::Compat), Ok(vec![0, 0]));
         assert!(read("no", Mode::Compat).unwrap_err().ask_again);
         let raised = read("[9]", Mode::Compat).unwrap_err();
         assert!(!raised.ask_again && raised.kind == UnscoredKind::Exception);

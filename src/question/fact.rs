@@ -8,6 +8,7 @@
 
 use serde_json::Value;
 
+use super::reading::outermost_object;
 use crate::domain::python_json::{self, PythonJsonFault, is_truthy};
 use crate::domain::{CitedStatement, JudgeReply, PageVerdict, after_thinking, text_of};
 use crate::text::markdown_links::without_addresses;
@@ -286,6 +287,13 @@ fn python_text(value: &Value) -> String {
         Value::Bool(false) => "False".to_owned(),
         other => text_of(other),
     }
+}
+
+/// The list under a key of the object that our own prompts ask for; `None` for other replies. With these prompts, compat mode
+/// follows the steps of the scripts, too.
+pub(super) fn list_of_ours(reply: &str, key: &str) -> Option<Vec<Value>> {
+    let object = outermost_object(reply).ok()?;
+    object.get(key)?.as_array().cloned()
 }
 
 /// The list that a reply is, whatever stands around it, where a judge was asked in the words of the scripts and its reply is

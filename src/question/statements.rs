@@ -185,6 +185,14 @@ fn statement(entry: &Value) -> Result<CitedStatement, String> {
 
 /// The statements as the reference reads them, each with one address. It reads a reply several times and never asks again.
 fn as_reference(reply: &str) -> Result<Vec<CitedStatement>, Unreadable> {
+    if let Some(list) = fact::list_of_ours(reply, "statements") {
+        return list
+            .iter()
+            .map(|entry| statement(entry).map(one_address_each))
+            .collect::<Result<Vec<_>, _>>()
+            .map(|statements| statements.concat())
+            .map_err(|what| left_out(&what));
+    }
     let citations = match fact::extraction(reply) {
         FactExtraction::Citations(citations) => citations,
         FactExtraction::Failed => return Err(left_out("extraction failed")),
@@ -204,6 +212,23 @@ fn as_reference(reply: &str) -> Result<Vec<CitedStatement>, Unreadable> {
         });
     }
     Ok(statements)
+}
+
+/// The statement once for each of its addresses, once with an empty one if it has none.
+fn one_address_each(statement: CitedStatement) -> Vec<CitedStatement> {
+    let mut urls = statement.urls;
+    if urls.is_empty() {
+        urls.push(String::new());
+    }
+    let text = statement.text;
+    let mut statements = Vec::with_capacity(urls.len());
+    for url in urls {
+        statements.push(CitedStatement {
+            text: text.clone(),
+            urls: vec![url],
+        });
+    }
+    statements
 }
 
 /// A reply after which the report is in no later file of the reference.
@@ -272,6 +297,12 @@ mod tests {
             urls: vec![url.to_owned()],
         });
         assert_eq!(reading.verdict, Verdict::Statements(expected.into()));
+        let ours = r#"{"statements": [{"statement": "x", "urls": ["u", "v"]}, {"statement": "y", "urls": []}]}"#;
+        let Verdict::Statements(ours) = read(ours).unwrap().verdict else {
+            panic!("no statements");
+        };
+        let ours: Vec<(&str, &str)> = ours.iter().map(|own| (&*own.text, &*own.urls[0])).collect();
+        assert_eq!(ours, [("x", "u"), ("x", "v"), ("y", "")]);
         let unreadable = read("").unwrap_err();
         assert_eq!(
             (unreadable.what.as_str(), unreadable.ask_again),

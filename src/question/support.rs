@@ -240,7 +240,11 @@ fn support(entry: &Value) -> StatementSupport {
 /// The verdicts as the reference counts them, in the order of the reply: it checks how many there are and nothing else, and
 /// asks again if that differs.
 fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unreadable> {
-    let verdicts = fact::validation(reply, count).map_err(|message| {
+    let text = match fact::list_of_ours(reply, "statements") {
+        Some(list) => in_form_of_reference(reply, &list, count),
+        None => reply.to_owned(),
+    };
+    let verdicts = fact::validation(&text, count).map_err(|message| {
         let what = "the reference script cannot use the reply";
         if message.is_empty() {
             return Unreadable::new(format!(
@@ -258,6 +262,22 @@ fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unre
         supports.push(StatementSupport::of(fact::counted_as(label)));
     }
     Ok(supports)
+}
+
+/// A reply to our own prompts as the list that the reference asks for.
+fn in_form_of_reference(reply: &str, list: &[Value], count: usize) -> String {
+    let object = reading::outermost_object(reply).unwrap_or_default();
+    let mut verdicts: Vec<Value> = Vec::new();
+    if object.get("has_content") == Some(&Value::Bool(false)) {
+        for number in 1..=count {
+            verdicts.push(json!({"idx": number, "result": "unknown"}));
+        }
+    } else {
+        for entry in list {
+            verdicts.push(json!({"idx": entry.get("number"), "result": entry.get("verdict")}));
+        }
+    }
+    Value::Array(verdicts).to_string()
 }
 
 /// The verdicts of one statement in its samples.
@@ -374,6 +394,13 @@ mod tests {
         let expected = [PageVerdict::Unsupported, PageVerdict::NoContent];
         let expected = expected.map(StatementSupport::of);
         assert_eq!(read(reply), Ok(Verdict::Support(expected.into())));
+        let ours = r#"{"has_content": true, "statements": [{"number": 1, "verdict": "supported"}, {"number": 2, "verdict": "unsupported"}]}"#;
+        let expected = [PageVerdict::Supported, PageVerdict::Unsupported];
+        let expected = expected.map(StatementSupport::of);
+        assert_eq!(read(ours), Ok(Verdict::Support(expected.into())));
+        let empty = [PageVerdict::NoContent; 2].map(StatementSupport::of);
+        let nothing = r#"{"has_content": false, "statements": []}"#;
+        assert_eq!(read(nothing), Ok(Verdict::Support(empty.into())));
         let unreadable = read(r#"[{"idx": 1, "result": "supported"}]"#).unwrap_err();
         assert!(unreadable.ask_again && unreadable.what.ends_with("each of 2 statements"));
         let raised = read(r#"[{"idx": 1}, {"idx": 2}]"#).unwrap_err();

@@ -344,3 +344,27 @@ fn of_several_snapshots_the_newest_up_to_a_day_is_read() {
     work.run(&["sources", "index", "later.jsonl"]).exits_with(0);
     work.run(&["rescore", "out"]).exits_with(0);
 }
+
+#[test]
+fn compat_follows_the_steps_of_the_reference_with_the_built_in_prompts_too() {
+    let work = workspace();
+    let judge = |request: &Recorded| {
+        let is_about_repeats =
+            section(request, "response").is_empty() && !asks_for_support(request);
+        if is_about_repeats {
+            json!({"kept": [1, 2]}).to_string()
+        } else {
+            reads_pages(request)
+        }
+    };
+    let server = FakeServer::start(Behaviour::good().saying(judge));
+    score(&work, &server, &["--compat"]).exits_with(0);
+    // As in default mode, and a call about the two statements that cite the ice.
+    assert_eq!(server.chat_count(), 3 + 1 + 2);
+    let long = metrics(&work, 0);
+    assert_eq!(long["citation_accuracy"]["estimate"], json!(2.0 / 3.0));
+    assert_eq!(long["citations"]["estimate"], 3.0);
+    // The report without citations is in no mean.
+    assert_eq!(long["effective_citations"]["estimate"], 2.0);
+    assert_eq!(long["effective_citations"]["n"], 1);
+}
