@@ -140,9 +140,14 @@ impl WorkCounts {
         text
     }
 
+    /// Whether nothing is known about the retraction of any reference.
+    pub fn retractions_are_unknown(&self) -> bool {
+        self.references > 0 && self.retraction_unknown == self.references
+    }
+
     /// `1 is retracted (unknown for 2)`
     pub fn retractions_sentence(&self) -> String {
-        if self.references > 0 && self.retraction_unknown == self.references {
+        if self.retractions_are_unknown() {
             return "whether any is retracted is unknown".to_owned();
         }
         let mut text = agreeing(self.retracted, "is retracted", "are retracted");

@@ -155,7 +155,11 @@ impl CitedWorksReport {
         );
         for (key, heading, count) in COUNTS {
             let column = Column::headed(key, heading, Format::Count).kept();
-            let cells = systems.iter().map(|one| Cell::number(count(one) as f64));
+            let cells = systems.iter().map(|one| {
+                // Nothing known is not none.
+                let is_unknown = key == "retracted" && one.counts.retractions_are_unknown();
+                Cell::maybe((!is_unknown).then(|| count(one) as f64))
+            });
             table.push(column, cells);
         }
         if self.coverage.is_some() {

@@ -11,8 +11,9 @@ use crate::text::addresses::{addresses_in, work_key};
 use crate::text::citation_markers::is_title;
 
 /// Titles of lists of references, in lower case.
-const LIST_TITLES: [&str; 9] = [
+const LIST_TITLES: [&str; 10] = [
     "references",
+    "key references",
     "reference list",
     "bibliography",
     "sources",
@@ -179,7 +180,7 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
     let mut list: Option<usize> = None;
     let mut is_after_blank = false;
     for line in text.lines() {
-        if is_title(line.trim(), &LIST_TITLES) {
+        if is_list_title(line) {
             list = Some(entries.len());
             is_after_blank = false;
             continue;
@@ -199,6 +200,14 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
         is_after_blank = false;
     }
     entries
+}
+
+/// Whether a line is the title of a list, perhaps with the number of its section: `## 7. References`.
+fn is_list_title(line: &str) -> bool {
+    let title = line.trim().trim_start_matches('#').trim_start();
+    let unnumbered = title.trim_start_matches(|c: char| c.is_ascii_digit());
+    let unnumbered = unnumbered.strip_prefix('.').unwrap_or(unnumbered);
+    is_title(unnumbered.trim(), &LIST_TITLES)
 }
 
 /// Adds a line to a list that begins at `start`; false if the line does not belong to the list.
@@ -374,6 +383,10 @@ mod tests {
         );
         let text = "**References:**\n- Doe, J. (2020). Ice and snow.\n  - an annotation of it\n- Roe, K. (2021). Snow and ice.\n\n### 2. Next\n- not a reference, of course";
         assert_eq!(texts(text).len(), 2);
+        for title in ["## 7. References", "**Key References**", "3 References:"] {
+            let text = format!("{title}\n1. Doe, J. (2020). Ice and snow.");
+            assert_eq!(texts(&text).len(), 1, "{title}");
+        }
         let text = "Sources\nDoe, J. (2020). Ice and snow.\n\nRoe, K. (2021). Snow and ice.\n# More\nno more of this";
         assert_eq!(texts(text).len(), 2);
         let text = "References:\n1. [(1, Mir et al., 2021) | ManyTypes4Py: A Benchmark ]: \nA quote of the paper.\n\n2. [^7]: other text here";

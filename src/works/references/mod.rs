@@ -200,7 +200,9 @@ fn pmid_in(text: &str) -> Option<String> {
     let at = text.find("PMID")?;
     let rest = text[at + "PMID".len()..].trim_start_matches([':', ' ']);
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    (!digits.is_empty() && digits.len() <= 9).then_some(digits)
+    // PMID 0 stands for none.
+    let is_id = digits.len() <= 9 && digits.bytes().any(|digit| digit != b'0');
+    is_id.then_some(digits)
 }
 
 /// Takes an arXiv id from a field that holds only an id.
@@ -325,6 +327,7 @@ mod tests {
             of("arXiv preprint arXiv:1706.03762 (2017)").1,
             some("1706.03762")
         );
+        assert_eq!(of("Nature 5, 1. PMID: 0"), (None, None, None));
         assert_eq!(of("pages 210.1038/5, 10.5"), (None, None, None));
     }
 }
