@@ -118,6 +118,8 @@ fn without_particles(words: &str) -> String {
 struct ComparedName {
     /// The family name, without particles.
     family: String,
+    /// The family name with particles, as one word: `Al-Harbi` is `Alharbi`.
+    joined: String,
     /// The family name with ae, oe and ue for umlauts, if it has some.
     german: Option<String>,
     /// The first letters of the given names.
@@ -136,6 +138,7 @@ impl ComparedName {
             .collect();
         words.sort();
         Self {
+            joined: folded(&name.family).replace(' ', ""),
             german: with_german_umlauts(&name.family),
             initials: initials(&name.given, &given),
             family,
@@ -145,6 +148,7 @@ impl ComparedName {
 
     fn shares_family(&self, other: &Self) -> bool {
         is_same_family(&self.family, &other.family)
+            || self.joined == other.joined && !self.joined.is_empty()
             || self
                 .german
                 .as_deref()
@@ -161,7 +165,27 @@ impl ComparedName {
             _ => true,
         };
         let is_swapped = self.words.len() > 1 && self.words == other.words;
-        is_swapped || agrees && self.shares_family(other)
+        is_swapped
+            || agrees && self.shares_family(other)
+            || self.is_within(other)
+            || other.is_within(self)
+    }
+
+    /// Whether the family name is anywhere in the other name, with the initial of another word of it: indexes take a second
+    /// surname, or a given name behind the family name, for the family name.
+    fn is_within(&self, other: &Self) -> bool {
+        let family: Vec<&str> = self.family.split(' ').collect();
+        let has_family = family
+            .iter()
+            .all(|own| other.words.iter().any(|word| word == own));
+        let Some(initial) = self.initials.first() else {
+            return false;
+        };
+        let mut rest = other
+            .words
+            .iter()
+            .filter(|word| !family.contains(&word.as_str()));
+        has_family && rest.any(|word| word.starts_with(*initial))
     }
 }
 
@@ -254,6 +278,21 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn indexes_that_take_another_word_for_the_family_name_agree() {
+        for (cited, recorded) in [
+            ("Wang, W.", "Wang Wei"),
+            ("García, J.", "José García Pérez"),
+            ("Nagy J", "Nagy János"),
+            ("Alharbi, S.", "Sami Al-Harbi"),
+        ] {
+            let shared = shares_authors(&names(cited), &names(recorded));
+            assert_eq!(shared, Some(true), "{cited}");
+        }
+        let other = shares_authors(&names("Wang, J."), &names("Wang Wei"));
+        assert_eq!(other, Some(false));
     }
 
     #[test]

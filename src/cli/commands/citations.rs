@@ -45,6 +45,15 @@ pub(super) fn run(args: CitationsArgs, context: &CommandContext<'_>) -> Result<E
         check_libraries(&args, context)?;
         return Ok(ExitCode::Ok);
     }
+    let answers = &args.score.options.input.answers;
+    if looks_up
+        && answers
+            .iter()
+            .any(|path| path.join("manifest.json").is_file())
+    {
+        let what = "a run has the works that were looked up for it; for other files of works name the files of answers";
+        return Err(Error::Usage(what.to_owned()));
+    }
     let mut chosen = Vec::new();
     if context.is_flag("entail") {
         chosen.extend([&ENTAILMENT, &CITATION_AUDIT]);

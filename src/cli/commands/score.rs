@@ -240,7 +240,10 @@ async fn score(
     }
     let mut report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
     if let Some(works) = works {
-        works.write(&run.dir().join("works.jsonl"))?;
+        // It quotes what the answers cite.
+        if !settings.options.output.no_inputs {
+            works.write(&run.dir().join("works.jsonl"))?;
+        }
         report = report.with_works(works, shown.replace_scorecard);
     }
     // Before anything is shown: what a person reads is also in the files.
