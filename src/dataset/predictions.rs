@@ -384,7 +384,8 @@ enum Passages {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Passage {
-    Source(SourceLine),
+    // Larger than a text: a list of passages is mostly texts.
+    Source(Box<SourceLine>),
     Text(OptionalText),
 }
 
@@ -400,7 +401,7 @@ impl Passages {
         for (index, part) in parts.into_iter().enumerate() {
             match part {
                 Passage::Text(text) => lines.extend(text.given),
-                Passage::Source(source) => lines.push(source_line(index, source.into())),
+                Passage::Source(source) => lines.push(source_line(index, (*source).into())),
             }
         }
         Some(lines.join("\n"))

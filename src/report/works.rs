@@ -340,8 +340,11 @@ const COUNTS: [(&str, &str, SystemCount); 6] = [
     ("open", "open", |one| one.counts.open),
 ];
 
+/// One end of a share.
+type ShareEnd = fn(&BoundedShare) -> f64;
+
 /// The bounds of the share that was found.
-const BOUNDS: [(&str, &str, fn(&BoundedShare) -> f64); 2] = [
+const BOUNDS: [(&str, &str, ShareEnd); 2] = [
     ("found_low", "at least", |found| found.low),
     ("found_high", "at most", |found| found.high),
 ];

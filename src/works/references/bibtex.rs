@@ -183,7 +183,7 @@ impl<'a> BibtexReader<'a> {
         let mut value = String::new();
         loop {
             self.skip_space();
-            let part = self.value(&name)?;
+            let part = self.value(name)?;
             value.push_str(&part);
             self.skip_space();
             if self.peek() != Some('#') {
@@ -329,7 +329,7 @@ fn reference(entry: &BibtexEntry, parents: &Parents<'_>, path: &Path) -> Referen
     reference.year = dated.and_then(year_in);
     let venue = entry.field(&["journal", "journaltitle", "booktitle"]);
     let venue = venue.or_else(|| parent?.field(&["title"]));
-    reference.venue = venue.map(|venue| plain_text(venue));
+    reference.venue = venue.map(plain_text);
     reference.kind = kind_of(&entry.kind);
     take_identifiers_of(&mut reference, entry);
     settle_preprint(&mut reference);

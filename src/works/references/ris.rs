@@ -103,7 +103,7 @@ impl RisEntry {
         let key = self.field(&["ID"]).unwrap_or_default();
         let mut reference = Reference::new(key, place_of(path, self.line));
         let title = self.field(&["TI", "T1", "CT", "BT"]);
-        reference.title = title.map(|title| plain_text(title)).unwrap_or_default();
+        reference.title = title.map(plain_text).unwrap_or_default();
         for tags in [["AU", "A1"], ["A2", "ED"]] {
             if reference.authors.is_empty() {
                 self.take_authors(&mut reference, tags);
@@ -111,7 +111,7 @@ impl RisEntry {
         }
         reference.year = self.field(&["PY", "Y1", "DA"]).and_then(year_in);
         let venue = self.field(&["JO", "JF", "T2", "JA", "J2", "BT"]);
-        reference.venue = venue.map(|venue| plain_text(venue));
+        reference.venue = venue.map(plain_text);
         reference.kind = kind_of(&self.kind);
         if let Some(doi) = self.field(&["DO"]) {
             reference.take_identifier(doi);
