@@ -269,7 +269,7 @@ fn scorers_that_cannot_run_are_refused_with_what_they_lack() {
         &server,
         &["bare.json", "--scorers", "entailment"],
         2,
-        &["entailment cannot run: no sources"],
+        &["entailment cannot run: no texts of sources"],
     );
     let entail = [
         "citations",
