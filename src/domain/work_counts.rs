@@ -19,7 +19,7 @@ pub struct WorkCounts {
     pub not_found: u64,
     /// Left open: unchecked, ambiguous, or a matter on which the files disagree.
     pub open: u64,
-    /// Of all references those with a retraction in force; possible ones are not counted.
+    /// Of all references those that are retracted; possible ones are not counted.
     pub retracted: u64,
     /// Of all references those of which nothing is known about retractions.
     pub retraction_unknown: u64,

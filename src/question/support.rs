@@ -106,8 +106,8 @@ impl Question for PageSupport {
         ))
     }
 
-    /// Reads the verdicts, in our form or in that of FACT's prompts. A statement that has none, or several, is left open: it is asked alone. A number beyond the list
-    /// says that the judge counted otherwise, and no verdict of that reply counts.
+    /// Reads the verdicts, in our form or in that of FACT's prompts. A statement that has none, or several, is left open: it is
+    /// asked alone. A number beyond the list says that the judge counted otherwise, and no verdict of that reply counts.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         if mode == Mode::Compat {
             let verdicts = as_reference(&reply.content, self.statements.len())?;
@@ -138,7 +138,7 @@ impl Question for PageSupport {
             times[place] += 1;
             verdicts[place] = support(entry);
         }
-        // That a page has no content is said of all statements or of none.
+        // A page without content is without content for every statement.
         let is_empty = verdicts
             .iter()
             .all(|one| one.verdict == PageVerdict::NoContent);

@@ -2,8 +2,7 @@
 //!
 //! The way of an answer: a judge lists its statements with their addresses (`report`); the statements of each page are put
 //! together, each once (`cited`); a judge says of each whether the page supports it (`support`); the verdicts make the
-//! score (`fold`). The pages come from
-//! [`SavedPages`]; nothing is fetched.
+//! score (`fold`). The pages come from [`SavedPages`]; nothing is fetched.
 //!
 //! With S statements supported, U unsupported and O open, which is neither: the accuracy is S / (S + U), the effective
 //! citations are S. After FACT of DeepResearch Bench (Du et al. 2025), whose faults are in `docs/metrics.md`.

@@ -107,8 +107,7 @@ fn chosen(mut snapshots: Vec<StoredPage>, as_of: Option<DateTime<Utc>>) -> Optio
         let is_later = |page: &StoredPage| page.retrieved_at.as_ref() > Some(&as_of);
         snapshots.retain(|page| !is_later(page));
     }
-    let best = !snapshots.is_empty();
-    best.then(|| snapshots.swap_remove(0))
+    snapshots.into_iter().next()
 }
 
 fn read_page(page: &StoredPage, read_url: Option<String>) -> ReadPage {

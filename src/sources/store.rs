@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params, params_from_iter,
+};
 
 use super::text::TEXT_BYTES;
 use crate::domain::{Fingerprint, PageKind, PageState};
@@ -183,14 +185,12 @@ impl PageStore {
     /// When the store cannot be read.
     pub(super) fn content_hash(&self, as_of: Option<&str>) -> Result<Fingerprint> {
         let mut hasher = blake3::Hasher::new();
-        for sql in [
-            "SELECT key, final_key, work, url, retrieved_at, kind, state, reason, hex(text_hash) FROM pages \
-             WHERE ?1 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?1 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
-            "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects WHERE ?1 IS NULL OR ?1 IS NOT NULL ORDER BY 1, 2",
-        ] {
-            self.hash_rows(sql, as_of, &mut hasher)
-                .map_err(|error| self.unread(&error))?;
-        }
+        let pages = "SELECT key, final_key, work, url, retrieved_at, kind, state, reason, hex(text_hash) FROM pages \
+             WHERE ?1 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?1 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9";
+        let redirects = "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects ORDER BY 1, 2";
+        self.hash_rows(pages, &[as_of], &mut hasher)
+            .and_then(|()| self.hash_rows(redirects, &[], &mut hasher))
+            .map_err(|error| self.unread(&error))?;
         Ok(hasher.finalize().into())
     }
 
@@ -198,11 +198,11 @@ impl PageStore {
     fn hash_rows(
         &self,
         sql: &str,
-        as_of: Option<&str>,
+        parameters: &[Option<&str>],
         hasher: &mut blake3::Hasher,
     ) -> rusqlite::Result<()> {
         let mut query = self.connection.prepare(sql)?;
-        let mut rows = query.query([as_of])?;
+        let mut rows = query.query(params_from_iter(parameters))?;
         while let Some(row) = rows.next()? {
             for column in 0..9 {
                 let text: Option<String> = row.get(column)?;

@@ -41,6 +41,15 @@ use crate::text::perturbation::Perturbation;
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<ExitCode> {
     let evaluation = evaluation(settings, context);
+    score_prepared(evaluation, settings, context)
+}
+
+/// Prepares the evaluation and scores its answers.
+fn score_prepared(
+    evaluation: Evaluation,
+    settings: &Settings,
+    context: &CommandContext<'_>,
+) -> Result<ExitCode> {
     runtime()?.block_on(async {
         score(
             evaluation.prepare().await?,
@@ -89,16 +98,7 @@ pub(super) fn run_probe(
     let mut chosen = Perturbation::value_variants().to_vec();
     chosen.retain(|own| only.is_empty() || only.contains(own));
     let evaluation = evaluation(settings, context).perturbed(&chosen);
-    runtime()?.block_on(async {
-        score(
-            evaluation.prepare().await?,
-            settings,
-            context,
-            None,
-            WorksShown::default(),
-        )
-        .await
-    })
+    score_prepared(evaluation, settings, context)
 }
 
 /// Like `run`, for a row of a benchmark, whose table replaces the scorecard.

@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use crate::question::{JudgeCall, NamedStatement, PageSupport};
 use crate::scorer::Verdicts;
+use crate::scorer::values::not_asked;
 
 /// The calls that still say whether pages support statements. A reply that leaves statements of its call open is followed
 /// by one call for each of them.
@@ -135,6 +136,11 @@ impl StatementVerdict {
         }
     }
 
+    /// Whether what was read is not the text of a page.
+    fn is_of_empty_page(&self) -> bool {
+        self.open == Some(OpenReason::PageEmpty)
+    }
+
     fn judged(state: SupportState, feedback: Option<String>) -> Self {
         Self {
             state,
@@ -174,8 +180,7 @@ pub(super) fn pair_verdict(
             }
             Ok(verdict) => {
                 // A part without content, such as a list of links, leaves the decision to the others.
-                let is_first = open.is_none();
-                if is_first || verdict.open != Some(OpenReason::PageEmpty) {
+                if open.is_none() || !verdict.is_of_empty_page() {
                     open = Some(verdict);
                 }
             }
@@ -187,10 +192,9 @@ pub(super) fn pair_verdict(
     if let Some(reason) = unscored {
         return Err(reason);
     }
-    let is_empty = |verdict: &StatementVerdict| verdict.open == Some(OpenReason::PageEmpty);
     match (unsupported, open) {
         (Some(verdict), None) => Ok(verdict),
-        (Some(verdict), Some(open)) if is_empty(&open) => Ok(verdict),
+        (Some(verdict), Some(open)) if open.is_of_empty_page() => Ok(verdict),
         (_, Some(open)) => Ok(open),
         (None, None) => Err(UnscoredReason::other_kind()),
     }
@@ -203,7 +207,7 @@ pub(super) fn part_verdict(
     let reading = match judgment {
         Some(Ok(reading)) => reading,
         Some(Err(reason)) => return open_or_unscored(reason),
-        None => return Err(super::super::values::not_asked()),
+        None => return Err(not_asked()),
     };
     let Verdict::Support(of_one) = &reading.verdict else {
         return Err(UnscoredReason::other_kind());
