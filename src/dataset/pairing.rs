@@ -2,8 +2,8 @@
 //!
 //! Several annotators may have written a rubric for one question (`initial_prompt`). Of their test cases the first in
 //! the file is kept, for all systems alike; the reference keeps the first that each system answered
-//! ([`PairOptions::compat`]); annotator agreement keeps all ([`PairOptions::agreement`]). Cases with lists of criteria are
-//! all kept.
+//! ([`PairOptions::compat`]); annotator agreement keeps all ([`PairOptions::agreement`]). Cases without such a rubric (with a
+//! list of criteria, or with a question alone) are all kept.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -39,12 +39,16 @@ pub struct PairOptions {
 pub struct Pairing {
     /// By system, each in the order of the test cases.
     pub items: Vec<Item>,
+    /// Answers to the other annotators' cases of the same questions, whose rubrics are not asked.
+    pub other_items: Vec<Item>,
     /// Test cases in use, in file order (in compat mode: those of any system).
     pub kept_cases: Vec<CaseId>,
     /// Test cases without an answer, by system.
     pub missing: Vec<(SystemName, CaseId)>,
     /// Warnings about test cases, systems' files and pairing, in this order.
     pub warnings: Vec<String>,
+    /// How many test cases count, where some are further annotators' cases of a question.
+    pub second_cases: Option<String>,
 }
 
 /// Joins answers to test cases.
@@ -67,16 +71,22 @@ pub fn pair(
         .collect();
     let mut warnings: Vec<InputFault> = tests.warnings.clone();
     let mut items = Vec::new();
+    let mut other_items = Vec::new();
     let mut missing = Vec::new();
     for system in systems {
         warnings.extend(system.warnings.iter().cloned());
         strays(system, &known, &tests.path, &mut warnings);
         let answers: HashMap<&CaseId, &Answer> =
             system.answers.iter().map(|a| (&a.case_id, a)).collect();
-        let (mut paired, unanswered) = answered(&questions, &answers);
+        let Answered {
+            mut paired,
+            others,
+            unanswered,
+        } = answered(&questions, &answers, options);
         // In compat mode a later annotation may replace the first.
         paired.sort_by_key(|item| known.get(&item.case.case_id));
         items.append(&mut paired);
+        other_items.extend(others);
         if !unanswered.is_empty() {
             let (count, total) = (unanswered.len(), questions.len());
             let names = list(unanswered.iter().map(CaseId::as_str), STRAYS_SHOWN);
@@ -99,39 +109,71 @@ pub fn pair(
     }
     Ok(Pairing {
         kept_cases: kept_cases(tests, &questions, &items),
+        second_cases: second_cases(&questions),
         items,
+        other_items,
         missing,
         warnings: warnings.iter().map(ToString::to_string).collect(),
     })
 }
 
-/// The questions with their answers, and the cases of those without one.
+/// The answers of a system to some questions.
+#[derive(Default)]
+struct Answered {
+    /// To the case of each question that counts.
+    paired: Vec<Item>,
+    /// To other annotators' cases.
+    others: Vec<Item>,
+    /// The cases without an answer.
+    unanswered: Vec<CaseId>,
+}
+
+/// The answers to the questions, each to the first case of its question; in compat mode to the first one that is answered.
 fn answered(
     questions: &[Vec<&Arc<TestCase>>],
     answers: &HashMap<&CaseId, &Answer>,
-) -> (Vec<Item>, Vec<CaseId>) {
-    let mut paired = Vec::new();
-    let mut unanswered = Vec::new();
-    for candidates in questions {
-        let found = candidates
-            .iter()
-            .find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
-        if let Some((case, answer)) = found {
-            let answer = Answer {
-                case_id: case.case_id.clone(),
-                ..answer.clone()
+    options: &PairOptions,
+) -> Answered {
+    let mut answered = Answered::default();
+    for cases in questions {
+        let mut is_paired = false;
+        for (place, case) in cases.iter().enumerate() {
+            let Some(answer) = answers.get(&case.case_id) else {
+                continue;
             };
-            paired.push(Item::new(Arc::clone(case), answer));
-        } else if let Some(case) = candidates.first() {
+            let item = Item::new(Arc::clone(case), (*answer).clone());
+            if !is_paired && (place == 0 || options.compat) {
+                is_paired = true;
+                answered.paired.push(item);
+            } else {
+                answered.others.push(item);
+            }
+        }
+        if let Some(first) = cases.first().filter(|_| !is_paired) {
             // A question is missing once, by the case that all systems share, however many annotators
             // it has.
-            unanswered.push(case.case_id.clone());
+            answered.unanswered.push(first.case_id.clone());
         }
     }
-    (paired, unanswered)
+    answered
 }
 
-/// The selected test cases, grouped by question: of each group the first that is answered counts.
+/// `110 read, 100 counted`, for questions with several annotators' cases.
+fn second_cases(questions: &[Vec<&Arc<TestCase>>]) -> Option<String> {
+    let read: usize = questions.iter().map(Vec::len).sum();
+    let several = questions.iter().filter(|cases| cases.len() > 1).count();
+    let has = match several {
+        0 => return None,
+        1 => "1 question has".to_owned(),
+        _ => format!("{several} questions have"),
+    };
+    Some(format!(
+        "Test cases: {read} read, {} counted: {has} a second annotator's case (--agreement)",
+        questions.len()
+    ))
+}
+
+/// The selected test cases, grouped by question.
 fn questions<'a>(
     tests: &'a TestCases,
     options: &PairOptions,
@@ -153,17 +195,15 @@ fn questions<'a>(
     let mut questions: Vec<Vec<&Arc<TestCase>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for case in tests.cases.iter().filter(|case| is_wanted(case)) {
-        // Cases with criteria of their own are scored each by its own.
-        let is_own = options.agreement || !case.criteria.is_empty();
-        let place = if is_own {
+        // Only a rubric for a whole question can be written again by another annotator.
+        let stands_alone = options.agreement || !case.criteria.is_empty() || case.rubric.is_none();
+        let place = if stands_alone {
             None
         } else {
             places.get(case.initial_prompt.as_str())
         };
         match place.and_then(|place| questions.get_mut(*place)) {
-            Some(candidates) if options.compat => candidates.push(case),
-            // Second annotation of a question.
-            Some(_) => {}
+            Some(cases) => cases.push(case),
             None => {
                 places.insert(&case.initial_prompt, questions.len());
                 questions.push(vec![case]);

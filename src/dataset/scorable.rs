@@ -3,7 +3,7 @@
 //! Some scorers need a rubric, others do not. So there are two lists: answers paired with test cases, and every answer
 //! once. An answer in both lists is identical in both.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::domain::{
     Answer, CaseId, Fingerprint, IndexBase, Item, Mode, Prediction, SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
-use crate::text::names::list;
+use crate::text::names::{counted, list};
 
 use super::answers::prediction_of;
 use super::conversion::{Conversion, convert};
@@ -63,7 +63,7 @@ pub struct Scorable {
     pub rubric: Vec<Item>,
     /// Every answer once, for scorers that need no rubric; case ids are distinct within a system. The case is the first
     /// test case paired with the answer, else one without a rubric and with the prediction's id; systems share the case
-    /// of an equal question.
+    /// of an equal question. Of answers with ids, an equal text of one system to an equal question counts once.
     pub plain: Vec<Item>,
     /// Test cases in use, in file order; empty without test cases.
     pub kept_cases: Vec<CaseId>,
@@ -75,6 +75,8 @@ pub struct Scorable {
     pub warnings: Vec<String>,
     /// Notes on the joins.
     pub notes: Vec<String>,
+    /// Sentences about test cases and answers that were read and do not count.
+    pub uncounted: Vec<String>,
 }
 
 /// Builds the items of a run.
@@ -121,16 +123,26 @@ pub fn scorable(
             .map(|system| with_case_ids(system, tests, &how)))?;
         check_any_asked(tests, &asked)?;
         let pairing = pair(tests, &asked, &options.pairing)?;
+        let paired = [&pairing.items[..], &pairing.other_items].concat();
+        made.plain = plain_items(&systems, &paired, Some(tests), &how, &options.pairing);
+        let repeated = repeated_texts(&mut made.plain, &systems);
+        let others = ids_of(&pairing.other_items);
+        made.uncounted.extend(
+            pairing
+                .second_cases
+                .map(|sentence| sentence + &counted_elsewhere(&others, &made.plain)),
+        );
+        made.uncounted
+            .extend(repeats(ids_of(&repeated).difference(&others)));
         made.rubric = pairing.items;
         made.kept_cases = pairing.kept_cases;
         made.missing = pairing.missing;
-        made.plain = plain_items(&systems, &made.rubric, Some(tests), &how, &options.pairing);
         made.warnings = pairing.warnings;
     } else {
-        made.plain = chosen_items(
-            plain_items(&systems, &[], None, &how, &options.pairing),
-            &options.pairing,
-        )?;
+        made.plain = plain_items(&systems, &[], None, &how, &options.pairing);
+        choose_items(&mut made.plain, &systems, &options.pairing)?;
+        let repeated = repeated_texts(&mut made.plain, &systems);
+        made.uncounted = repeats(ids_of(&repeated).iter());
         for system in &systems {
             warnings.extend(system.warnings.clone());
         }
@@ -233,11 +245,11 @@ fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
     Err(fault.hint(hint).into())
 }
 
-/// Every answer once: with the first case it is paired with, else with a case of its own. With test cases, `cases` and
-/// `limit` apply here too.
+/// Every answer once: with the first of the `paired` items that is about it, else with a case of its own. With test cases,
+/// `cases` and `limit` apply here too.
 fn plain_items(
     systems: &[SystemAnswers],
-    rubric: &[Item],
+    paired: &[Item],
     tests: Option<&TestCases>,
     how: &Conversion,
     options: &PairOptions,
@@ -246,16 +258,11 @@ fn plain_items(
     let mut names = Names::new(tests, systems);
     let mut items = Vec::new();
     for system in systems {
-        let own = rubric
+        let own = paired
             .iter()
             .filter(|item| item.answer.system == system.system);
         if tests.is_some() && !system.by_question {
-            // For answers to several annotators' cases of one question, the first.
-            let mut asked = HashSet::new();
-            items.extend(
-                own.filter(|item| asked.insert(item.case.initial_prompt.trim()))
-                    .cloned(),
-            );
+            items.extend(own.cloned());
             continue;
         }
         // By address: the pairs share the prediction of their answer, while its id and question may
@@ -292,6 +299,62 @@ fn plain_items(
         }
     }
     items
+}
+
+/// Takes out the answers that repeat a text of their system to an equal question, and returns them. Predictions without ids stay:
+/// each row of their file is an answer.
+fn repeated_texts(items: &mut Vec<Item>, systems: &[SystemAnswers]) -> Vec<Item> {
+    let with_ids = systems.iter().filter(|system| !system.by_question);
+    let with_ids: HashSet<&SystemName> = with_ids.map(|system| &system.system).collect();
+    let mut texts = HashSet::new();
+    let (kept, repeated) = std::mem::take(items).into_iter().partition(|item| {
+        let question = item.case.initial_prompt.trim();
+        let is_known = !question.is_empty() && with_ids.contains(&item.answer.system);
+        let text = (
+            item.answer.system.clone(),
+            question.to_owned(),
+            item.answer.text_hash(),
+        );
+        // Two answers that are missing are not one answer.
+        !is_known || item.answer.is_missing || texts.insert(text)
+    });
+    *items = kept;
+    repeated
+}
+
+/// Names of answers.
+fn ids_of(items: &[Item]) -> HashSet<(SystemName, CaseId)> {
+    let ids = items
+        .iter()
+        .map(|item| (item.system(), item.case.case_id.clone()));
+    ids.collect()
+}
+
+/// How many answers to other annotators' cases are counted all the same, by scorers that ask no rubric.
+fn counted_elsewhere(others: &HashSet<(SystemName, CaseId)>, plain: &[Item]) -> String {
+    match others.intersection(&ids_of(plain)).count() {
+        0 => String::new(),
+        answers => format!(
+            "; scorers that ask no rubric count {}",
+            counted(answers, "answer") + " to these"
+        ),
+    }
+}
+
+/// How many answers of each system count once with another one.
+fn repeats<'a>(repeated: impl Iterator<Item = &'a (SystemName, CaseId)>) -> Vec<String> {
+    let mut by_system: BTreeMap<&SystemName, usize> = BTreeMap::new();
+    for (system, _) in repeated {
+        *by_system.entry(system).or_default() += 1;
+    }
+    let mut sentences = Vec::new();
+    for (system, repeats) in by_system {
+        sentences.push(format!(
+            "{system}: {} with the text of another one to the same question; each text counts once, except for rubrics",
+            counted(repeats, "answer")
+        ));
+    }
+    sentences
 }
 
 /// Ids for questions without a test case.
@@ -359,8 +422,12 @@ impl Names {
     }
 }
 
-/// The items selected by `cases` and `limit` without test cases.
-fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>> {
+/// Keeps the items selected by `cases` and `limit`, without test cases.
+fn choose_items(
+    items: &mut Vec<Item>,
+    systems: &[SystemAnswers],
+    options: &PairOptions,
+) -> Result<()> {
     if let Some(names) = &options.cases {
         let mut known: Vec<&str> = items
             .iter()
@@ -377,20 +444,21 @@ fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>
             "no question is left to score; raise the limit".to_owned(),
         ));
     }
-    let mut counted: HashSet<String> = HashSet::new();
+    let by_question = systems.iter().any(|system| system.by_question);
+    let mut chosen: HashSet<String> = HashSet::new();
     items.retain(|item| {
-        // Answers without a question count by their id.
+        // With ids in all files, equal questions are different cases; some answers have no question.
         let asked = item.case.initial_prompt.trim();
-        let key = if asked.is_empty() {
-            item.case.case_id.as_str()
-        } else {
+        let key = if by_question && !asked.is_empty() {
             asked
+        } else {
+            item.case.case_id.as_str()
         };
         // The limit counts questions over all systems and not items: each system must be left with
         // the same ones.
-        counted.contains(key) || (counted.len() < limit && counted.insert(key.to_owned()))
+        chosen.contains(key) || (chosen.len() < limit && chosen.insert(key.to_owned()))
     });
-    Ok(items)
+    Ok(())
 }
 
 /// The warning about cases of `items` that the system did not answer.

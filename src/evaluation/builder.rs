@@ -542,6 +542,7 @@ fn manifest(
         answers: inputs.answers(scorers),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
+        uncounted: inputs.uncounted.clone(),
         policy: PolicyEntry {
             on_unscored: options.scoring.on_unscored,
             max_unscored: options.scoring.max_unscored,
@@ -582,7 +583,8 @@ fn tell_of_inputs(inputs: &LoadedInputs, choice: &Choice, notify: &Notify) {
     for warning in &inputs.warnings {
         notify(Severity::Warning, warning);
     }
-    for note in inputs.notes.iter().chain(&choice.note()) {
+    let notes = inputs.uncounted.iter().chain(&inputs.notes);
+    for note in notes.chain(&choice.note()) {
         notify(Severity::Info, note);
     }
 }

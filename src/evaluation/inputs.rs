@@ -49,6 +49,8 @@ pub struct LoadedInputs {
     pub files: Vec<InputFile>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// Sentences about test cases and answers that were read and do not count.
+    pub uncounted: Vec<String>,
     /// Which fields were guessed, what was removed or joined, and by which field.
     pub notes: Vec<String>,
     /// Run settings: fields of answers with other names than expected, and whether `<think>` blocks are kept.
@@ -116,6 +118,7 @@ impl LoadedInputs {
             missing: made.missing,
             files,
             warnings: once(warnings),
+            uncounted: made.uncounted,
             notes,
             settings,
             work_records: Vec::new(),

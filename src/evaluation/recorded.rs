@@ -157,6 +157,7 @@ impl RecordedEvaluation {
             missing,
             files: manifest.inputs.clone(),
             warnings: manifest.warnings.clone(),
+            uncounted: manifest.uncounted.clone(),
             notes: unread_files(options),
             settings: manifest.settings.clone(),
             work_records: recorded_work_records(manifest),
@@ -208,6 +209,7 @@ impl RecordedEvaluation {
             missing: inputs.missing_names(),
             kept_cases: earlier.kept_cases,
             warnings: earlier.warnings,
+            uncounted: inputs.uncounted.clone(),
             ..Manifest::begin(earlier.mode)
         };
         let manifest = manifest.with_reference();

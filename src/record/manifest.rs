@@ -149,6 +149,9 @@ pub struct Manifest {
     pub kept_cases: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
+    /// Sentences about test cases and answers that were read and do not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<String>,
     /// How unscored answers count. Used when the run is rescored; not part of its identity.
     pub policy: PolicyEntry,
     /// What the endpoints did in the last session that made calls; not part of the identity.

@@ -122,6 +122,7 @@ pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
             .collect(),
         kept_cases: pairing.kept_cases.iter().map(CaseId::to_string).collect(),
         warnings: manifest_warnings,
+        uncounted: pairing.second_cases.into_iter().collect(),
         ..Manifest::begin(mode)
     }
     .with_reference();

@@ -414,6 +414,7 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
         looks: run.manifest.early_looks().cloned(),
         // A policy that concerns no answer needs no note.
         unscored_as_zero: counts_zero && has_unscored(run),
+        uncounted: run.manifest.uncounted.clone(),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
     }
 }

@@ -158,6 +158,9 @@ pub struct ComparedRun {
     pub looks: Option<RunLooks>,
     /// Whether it has unscored answers that count as the lowest value (`--on-unscored zero`).
     pub unscored_as_zero: bool,
+    /// Sentences about test cases and answers that were read and do not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<String>,
     /// That other models than the requested ones answered, one sentence for each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_by_others: Vec<String>,

@@ -9,7 +9,7 @@ use crate::dataset::{
     Conversion, PairOptions, convert, load_references, parse_answers, parse_test_cases,
     render_answer,
 };
-use crate::domain::Mode;
+use crate::domain::{CaseCriterion, Mode};
 
 fn tests_of(cases: &[(&str, &str)]) -> TestCases {
     let case = |(id, prompt): &(&str, &str)| {
@@ -537,5 +537,98 @@ fn answers_without_test_cases_have_no_question_and_keep_their_ids_for_themselves
     assert_eq!(
         (made.plain.len(), found.questions, found.sources),
         (2, 1, 1)
+    );
+}
+
+/// Three cases of one question, each with criteria of its own.
+fn equal_questions() -> TestCases {
+    let case = |id: &str| {
+        let criterion = CaseCriterion {
+            weight: 1.0,
+            name: "c1".into(),
+            ..CaseCriterion::default()
+        };
+        Arc::new(TestCase {
+            criteria: vec![criterion],
+            ..TestCase::without_rubric(id.into(), "Summarize.")
+        })
+    };
+    TestCases {
+        cases: ["a", "b", "c"].map(case).to_vec(),
+        ..tests()
+    }
+}
+
+#[test]
+fn an_answer_with_an_id_is_an_answer_to_its_own_case_whatever_its_question() {
+    let system = file(
+        "s",
+        &[answered("a", "x"), answered("b", "y"), answered("c", "x")],
+    );
+    let made = scorable(
+        Some(&equal_questions()),
+        &[system],
+        None,
+        &with_block(false),
+    )
+    .unwrap();
+    // Criteria are asked of all three; the text x, which answers one question twice, is one answer.
+    assert_eq!(ids(&made.rubric).len(), 3);
+    assert_eq!(ids(&made.plain), [("s", "a", "x"), ("s", "b", "y")]);
+    assert_eq!(
+        made.uncounted,
+        [
+            "s: 1 answer with the text of another one to the same question; each text counts once, except for rubrics"
+        ]
+    );
+}
+
+#[test]
+fn a_limit_counts_cases_of_equal_questions_and_missing_answers_are_not_equal() {
+    let tests = equal_questions();
+    let missing = |id: &str| json!({"case_id": id, "answer_text": Value::Null});
+    let system = file("s", &[answered("a", "x"), missing("b"), missing("c")]);
+    let of = |limit| {
+        let pairing = PairOptions {
+            limit,
+            ..PairOptions::default()
+        };
+        let options = ScorableOptions {
+            pairing,
+            block: None,
+        };
+        scorable(Some(&tests), std::slice::from_ref(&system), None, &options).unwrap()
+    };
+    assert_eq!(ids(&of(Some(2)).plain), [("s", "a", "x"), ("s", "b", "")]);
+    assert_eq!(of(None).plain.len(), 3);
+}
+
+#[test]
+fn further_annotators_cases_are_counted_in_a_sentence() {
+    let second = |text: &str| {
+        let system = file(
+            "s",
+            &[answered("1", "x"), answered("2", "y"), answered("3", text)],
+        );
+        scorable(Some(&tests()), &[system], None, &with_block(false)).unwrap()
+    };
+    let same = second("x");
+    assert_eq!(ids(&same.plain), [("s", "1", "x"), ("s", "2", "y")]);
+    assert_eq!(
+        same.uncounted,
+        ["Test cases: 4 read, 3 counted: 1 question has a second annotator's case (--agreement)"]
+    );
+    let other = second("z");
+    assert_eq!(ids(&other.rubric), [("s", "1", "x"), ("s", "2", "y")]);
+    assert_eq!(
+        ids(&other.plain),
+        [("s", "1", "x"), ("s", "2", "y"), ("s", "3", "z")]
+    );
+    assert_eq!(
+        other.uncounted,
+        [
+            "Test cases: 4 read, 3 counted: 1 question has a second annotator's case (--agreement); scorers that ask no rubric count 1 \
+          answer to these"
+        ]
     );
 }

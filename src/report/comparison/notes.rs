@@ -48,6 +48,10 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
             run.name
         ));
     }
+    let uncounted = comparison.runs.iter().flat_map(|run| &run.uncounted);
+    for sentence in distinct(uncounted) {
+        warnings.push(format!("{sentence}."));
+    }
     if let Some(systems) = listed(comparison.left_out.iter().cloned()) {
         warnings.push(format!("Left out, since not in every run: {systems}."));
     }

@@ -364,3 +364,40 @@ fn an_answer_of_null_is_unscored_and_not_asked_about_and_the_others_are_scored()
     // by default 1% are tolerated
     work.score(&server, &[]).exits_with(5);
 }
+
+#[test]
+fn a_second_annotators_cases_are_counted_by_every_command() {
+    let work = Workspace::new(&[], 0);
+    let mut cases = ["c1", "c2", "c3"].map(plain_case);
+    cases[1]["initial_prompt"] = cases[0]["initial_prompt"].clone();
+    work.write("t.json", &Value::from(cases.to_vec()).to_string());
+    let rows =
+        ["c1", "c2", "c3"].map(|id| json!({"case_id": id, "answer_text": "Short."}).to_string());
+    work.write("s.jsonl", &rows.join("\n"));
+    let says =
+        "Test cases: 3 read, 2 counted: 1 question has a second annotator's case (--agreement)";
+    let inputs = ["s.jsonl", "--tests", "t.json"];
+    work.run(&[&["plan"], &inputs[..]].concat())
+        .exits_with(0)
+        .says(&[says]);
+    work.run(&[&["score"], &inputs[..], &["--out", "out"]].concat())
+        .exits_with(0)
+        .says(&[says]);
+    let compared = work.run(&["compare", "out"]).exits_with(0);
+    assert!(
+        (compared.stdout.clone() + &compared.stderr).contains(says),
+        "{}",
+        compared.stdout
+    );
+    work.run(&["report", "out", "--out", "page.html"])
+        .exits_with(0);
+    let page = std::fs::read_to_string(work.path("page.html")).unwrap();
+    assert!(
+        page.contains("3 read, 2 counted: 1 question has a second annotator"),
+        "the page does not say it"
+    );
+    let both = work
+        .run(&[&["score"], &inputs[..], &["--out", "both", "--agreement"]].concat())
+        .exits_with(0);
+    assert!(!both.stderr.contains(" read, "), "{}", both.stderr);
+}
