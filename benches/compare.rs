@@ -72,6 +72,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
     let table = MetricTable {
         votes: false,
         games: None,
+        sets: Vec::new(),
         metric: MetricId {
             scorer: "rubric".into(),
             name: "score".into(),

@@ -2,7 +2,7 @@
 //! these unless others are named.
 
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
+    ASPECT_MEAN, CITATION_F1, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
 };
 use super::summary::{ScorerSummary, Summary};
 use crate::domain::{ScorerId, Unit};
@@ -91,10 +91,9 @@ fn places(
     let mut found = Vec::new();
     for name in names {
         let mut at = place(name);
-        // Comparisons have a mean over answers in place of the F1 of a system's means.
-        if *name == CITATION_F1 {
-            at = at.or_else(|| place(CITATION_F1_MACRO));
-        }
+        // Comparisons have a mean over answers in place of a number of a system's whole set.
+        let info = SCORERS.iter().find(|info| info.name == scorer);
+        at = at.or_else(|| place(info?.name_of_mean(name)));
         found.extend(at);
     }
     found

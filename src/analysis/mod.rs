@@ -14,6 +14,7 @@ mod quantity;
 mod questions;
 pub mod rater_agreement;
 mod ratings;
+mod set_number;
 mod summarize;
 mod summary;
 

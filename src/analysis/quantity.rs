@@ -320,7 +320,7 @@ fn tidy(bound: f64) -> f64 {
 }
 
 /// The value of the component of this name.
-fn component_value(score: &Score, name: &str) -> Observation {
+pub(super) fn component_value(score: &Score, name: &str) -> Observation {
     let Some(component) = score.component(name) else {
         return Observation::NotApplicable;
     };

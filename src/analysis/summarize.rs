@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::panel::panel_agreement;
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MeanValues,
-    MetricColumn, Observation, Quantity, bounds, distinct, finite, quantities,
+    MeanValues, MetricColumn, Observation, Quantity, bounds, distinct, finite, quantities,
 };
 use super::questions::Questions;
+use super::set_number::{SetAnswer, SetNumber};
 use super::summary::{
     AggregateOptions, AnswerId, Injection, Metric, NoteCount, ReasonCount, ScorerSummary,
     SharedMean, Summary, SystemSummary,
@@ -21,9 +21,7 @@ use super::summary::{
 use crate::domain::{CaseId, Mode, ScoredAnswer, ScorerId, SystemName, Unit, UnscoredKind};
 use crate::scorer::criteria::CRITERIA;
 use crate::scorer::rubric::RUBRIC;
-use crate::stats::{
-    BootstrapOptions, Interval, clipped_mean_sd, f1_of_means, harmonic_mean, mean, ratio,
-};
+use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, mean, ratio};
 
 /// Summarizes a run.
 ///
@@ -186,9 +184,8 @@ fn summarize_scorer(
         notes,
     };
     scored.add_shared_means(&mut summary, &columns);
-    scored.add_aspect_mean(&mut summary);
-    scored.add_citation_f1(&mut summary);
-    scored.add_page_support(&mut summary);
+    scored.add_set_numbers(&mut summary);
+    scored.bound_effective_citations(&mut summary);
     summary
 }
 
@@ -199,10 +196,6 @@ impl<'a> ScorerAnswers<'a> {
             .observe(answer)
             .by_policy(self.options.on_unscored)
             .value()
-    }
-
-    fn component(&self, name: &str, answer: &ScoredAnswer) -> Option<f64> {
-        self.counted(&Quantity::Component(name.to_owned()), answer)
     }
 
     fn bootstrap(&self) -> BootstrapOptions {
@@ -326,120 +319,43 @@ impl<'a> ScorerAnswers<'a> {
         values
     }
 
-    /// Adds the mean of the aspects' means. It has an interval if every answer has every aspect, since it is then a
-    /// mean over answers.
-    fn add_aspect_mean(&self, summary: &mut ScorerSummary) {
-        let grades = summary
-            .columns
+    /// Adds the numbers of each system's whole set of answers, each before the mean of single answers that it is not.
+    fn add_set_numbers(&self, summary: &mut ScorerSummary) {
+        let answers: Vec<&ScoredAnswer> = self
+            .systems
             .iter()
-            .filter(|column| column.unit == Unit::Grade);
-        let aspects: Vec<String> = grades.map(|column| column.name.clone()).collect();
-        if aspects.len() < 2 {
-            return;
-        }
-        for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
-            let of_aspects: Vec<Metric> = aspects
-                .iter()
-                .filter_map(|name| row.metrics.get(name).copied())
-                .collect();
-            let means: Vec<f64> = of_aspects
-                .iter()
-                .filter_map(|metric| metric.estimate)
-                .collect();
-            // Missing grades get the policy's values, as in the columns.
-            let mut own = MeanValues::default();
-            for answer in answers {
-                let grades = aspects
-                    .iter()
-                    .filter_map(|name| self.component(name, answer));
-                if let Some(grade) = mean(&grades.collect::<Vec<_>>()) {
-                    own.push(grade, self.question(answer), None);
-                }
-            }
-            let is_whole = of_aspects
-                .iter()
-                .map(|own| own.n)
-                .chain([own.values.len()])
-                .all(|n| n == answers.len());
-            let interval = own.interval(Unit::Grade, self.bootstrap());
-            let n = answers
-                .iter()
-                .filter(|answer| answer.score.is_complete())
-                .count();
-            // An aspect without any grade makes the reference's average NaN.
-            let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();
-            let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
-            let metric = Metric {
-                estimate: if is_undefined { None } else { mean(&means) },
-                // With missing grades the mean of the aspects' means and the mean of the answers'
-                // means are different numbers, and the interval would be that of the other one.
-                interval: interval.filter(|_| is_whole),
-                n,
-                unscored: answers.len() - n,
-                bounds,
-                ..Metric::default()
-            };
-            row.metrics.insert(ASPECT_MEAN.to_owned(), metric);
-        }
-        summary.columns.push(MetricColumn {
-            name: ASPECT_MEAN.to_owned(),
-            unit: Unit::Grade,
-        });
-    }
-
-    /// Adds a system's citation F1, the harmonic mean of its two means, before the mean of the answers' own F1.
-    fn add_citation_f1(&self, summary: &mut ScorerSummary) {
-        if summary.place_of(CITATION_PRECISION).is_none() {
-            return;
-        }
-        let Some(recall) = summary.place_of(CITATION_RECALL) else {
-            return;
-        };
-        let macro_f1 = summary.place_of(CITATION_F1_MACRO);
-        summary.columns.insert(
-            macro_f1.unwrap_or(recall + 1),
-            MetricColumn {
-                name: CITATION_F1.to_owned(),
-                unit: Unit::Share,
-            },
-        );
-        for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
-            let metric = self.citation_f1(row, answers);
-            row.metrics.insert(CITATION_F1.to_owned(), metric);
-        }
-    }
-
-    /// The harmonic mean of a system's mean precision and mean recall.
-    fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
-        let both = [CITATION_PRECISION, CITATION_RECALL];
-        let [precision, recall] =
-            both.map(|name| row.metrics.get(name).copied().unwrap_or_default());
-        let cases: Vec<[Option<f64>; 2]> = answers
-            .iter()
-            .map(|own| both.map(|name| self.component(name, own)))
+            .flat_map(|(_, answers)| answers.iter().copied())
             .collect();
-        let questions: Vec<usize> = answers.iter().map(|own| self.question(own)).collect();
-        let (_, interval) = f1_of_means(&cases, &questions, self.bootstrap());
-        let estimate = precision
-            .estimate
-            .zip(recall.estimate)
-            .map(|(p, r)| harmonic_mean(p, r));
-        let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
-        Metric {
-            estimate,
-            interval: estimate.and(interval),
-            n: precision.n.min(recall.n),
-            unscored: precision.unscored.max(recall.unscored),
-            bounds: bounds_of(&[precision, recall], harmonic_mean_of_both).filter(|_| is_bounded),
-            ..Metric::default()
+        for number in SetNumber::all(&summary.scorer, &summary.columns, &answers) {
+            for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
+                row.metrics
+                    .insert(number.name(), self.set_number(&number, answers));
+            }
+            let mut columns = summary.columns.iter();
+            let place = columns.position(|column| column.name == number.of_answers());
+            let column = MetricColumn {
+                name: number.name(),
+                unit: number.unit(),
+            };
+            summary
+                .columns
+                .insert(place.unwrap_or(summary.columns.len()), column);
         }
     }
-}
 
-impl ScorerSummary {
-    /// The index of the column of this name.
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
+    fn set_number(&self, number: &SetNumber, answers: &[&ScoredAnswer]) -> Metric {
+        let mut given = Vec::new();
+        for answer in answers {
+            let own = number.observe(answer, self.options.on_unscored);
+            given.push((self.question(answer), own));
+        }
+        let given: Vec<(usize, &SetAnswer)> = given.iter().map(|(at, own)| (*at, own)).collect();
+        let mut metric = number.measure(&given, self.bootstrap());
+        if self.options.mode == Mode::Compat && number.lacks_part(&given) {
+            // An aspect without any grade makes the reference's average NaN.
+            (metric.estimate, metric.interval) = (None, None);
+        }
+        metric
     }
 }
 
@@ -451,27 +367,6 @@ fn shared_cases<'a>(values: &[BTreeMap<&'a CaseId, f64>]) -> BTreeSet<&'a CaseId
         .map(|own| own.keys().copied().collect())
         .reduce(|shared: BTreeSet<&CaseId>, own| &shared & &own)
         .unwrap_or_default()
-}
-
-fn harmonic_mean_of_both(means: &[f64]) -> Option<f64> {
-    match means {
-        [precision, recall] => Some(harmonic_mean(*precision, *recall)),
-        _ => None,
-    }
-}
-
-/// Bounds of a value computed from several means. A mean without bounds is its own lower and upper end.
-fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<Interval> {
-    let mut lows = Vec::new();
-    let mut highs = Vec::new();
-    for metric in metrics {
-        lows.extend(metric.bounds.map(|bounds| bounds.low).or(metric.estimate));
-        highs.extend(metric.bounds.map(|bounds| bounds.high).or(metric.estimate));
-    }
-    Some(Interval {
-        low: of(&lows)?,
-        high: of(&highs)?,
-    })
 }
 
 fn is_unscored(answer: &ScoredAnswer) -> bool {

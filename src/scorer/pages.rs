@@ -43,7 +43,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
     unit: Unit::Share,
     score_name: None,
     // Of a comparison the second: the first is a number of the whole system.
-    headline: &[ACCURACY, ACCURACY_MACRO],
+    headline: &[ACCURACY],
     binary: &[],
     means_named: &[(ACCURACY, ACCURACY_MACRO)],
     optional: &[ACCURACY_MACRO, "unverified"],

@@ -1,8 +1,8 @@
-//! The F1 of mean precision and mean recall, with its interval.
+//! The F1 of mean precision and mean recall, and the mean of several means, with their intervals.
 
 use super::bootstrap::{BootstrapOptions, Interval};
 use super::studentized::{ClusteredSample, wilson};
-use super::summary::harmonic_mean;
+use super::summary::{harmonic_mean, mean};
 
 /// The harmonic mean of the mean precision and the mean recall of these cases, with its interval. Either of the
 /// two may be missing in a case; `clusters` gives the question of each case. A mean without values is 0.
@@ -25,8 +25,8 @@ pub fn f1_of_means(
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> (f64, Option<Interval>) {
-    let precision = F1Component::of(cases, 0);
-    let recall = F1Component::of(cases, 1);
+    let precision = MeanComponent::of(cases.iter().map(|case| case[0]));
+    let recall = MeanComponent::of(cases.iter().map(|case| case[1]));
     let f1 = harmonic_mean(precision.mean, recall.mean);
     let sum = precision.mean + recall.mean;
     let precision_slope = slope(recall.mean, sum);
@@ -37,7 +37,50 @@ pub fn f1_of_means(
         let by_recall = recall_slope * recall.influence(*own_recall, cases.len());
         influences.push(by_precision + by_recall);
     }
-    (f1, interval(f1, &influences, clusters, options))
+    let share = Interval {
+        low: 0.0,
+        high: 1.0,
+    };
+    (f1, interval(f1, &influences, share, clusters, options))
+}
+
+/// The interval of the mean of several means, such as those of the aspects of answers, within the range of their values. `cases` has a
+/// value for each mean, any of which may be missing; `clusters` has the question of each case. A mean without any value is left out.
+///
+/// The standard error is that of the linear approximation, as for [`f1_of_means`]; without missing values it is that of the mean over
+/// cases. `None` for fewer than two questions, and without any value.
+///
+/// ```
+/// use scholareval::stats::{BootstrapOptions, Interval, mean_of_means};
+///
+/// let grades = Interval { low: 1.0, high: 5.0 };
+/// // The means are 4 and 3, and their mean is 3.5.
+/// let cases = [vec![Some(4.0), Some(2.0)], vec![Some(5.0), None], vec![Some(3.0), Some(4.0)]];
+/// let interval = mean_of_means(&cases, grades, &[0, 1, 2], BootstrapOptions::seeded(1));
+/// assert!(interval.is_some_and(|interval| interval.low < 3.5 && 3.5 < interval.high));
+/// ```
+pub fn mean_of_means(
+    cases: &[Vec<Option<f64>>],
+    range: Interval,
+    clusters: &[usize],
+    options: BootstrapOptions,
+) -> Option<Interval> {
+    let mut means: Vec<f64> = Vec::new();
+    let mut influences = vec![0.0; cases.len()];
+    for part in 0..cases.first()?.len() {
+        let component = MeanComponent::of(cases.iter().map(|case| case[part]));
+        if component.count > 0 {
+            means.push(component.mean);
+            for (influence, case) in influences.iter_mut().zip(cases) {
+                *influence += component.influence(case[part], cases.len());
+            }
+        }
+    }
+    let count = means.len() as f64;
+    influences
+        .iter_mut()
+        .for_each(|influence| *influence /= count);
+    interval(mean(&means)?, &influences, range, clusters, options)
 }
 
 /// How far F1 moves for each unit of one of the two means, given the other and the sum of both.
@@ -50,35 +93,33 @@ fn slope(other: f64, sum: f64) -> f64 {
     }
 }
 
+/// The interval of a number that the cases move by these influences.
 fn interval(
-    f1: f64,
+    estimate: f64,
     influences: &[f64],
+    range: Interval,
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> Option<Interval> {
-    // The influences have the mean 0, so that the sample's error is that of the F1, clusters
+    // The influences have the mean 0, so that the sample's error is that of the number, clusters
     // included.
     let sample =
         ClusteredSample::new(&[influences], Some(clusters)).filter(|_| options.is_usable())?;
-    let share = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
     let sizes = [sample.clusters() as f64, sample.effective_clusters()];
-    wilson(f1, sample.errors[0], share, sizes, options.level)
+    wilson(estimate, sample.errors[0], range, sizes, options.level)
 }
 
-/// The values of precision, or of recall.
-struct F1Component {
+/// One of the means.
+struct MeanComponent {
     mean: f64,
     count: usize,
 }
 
-impl F1Component {
-    fn of(cases: &[[Option<f64>; 2]], part: usize) -> Self {
+impl MeanComponent {
+    fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
         let mut sum = 0.0;
         let mut count = 0;
-        for value in cases.iter().filter_map(|both| both[part]) {
+        for value in values.flatten() {
             sum += value;
             count += 1;
         }
@@ -123,6 +164,25 @@ mod tests {
         let own = own.unwrap();
         assert!((f1 - 0.2875).abs() < 1e-12);
         assert!((own.low - of_mean.low).abs() < 1e-12 && (own.high - of_mean.high).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_mean_of_means_without_missing_values_has_the_interval_of_the_mean_over_cases() {
+        let grades = Interval {
+            low: 1.0,
+            high: 5.0,
+        };
+        let cases = [[4.0, 2.0], [5.0, 3.0], [3.0, 4.0], [1.0, 2.0]];
+        let means = cases.map(|case| f64::midpoint(case[0], case[1]));
+        let of_mean = mean_interval(&means, None, Some(grades), options()).unwrap();
+        let values = cases.map(|case| case.map(Some).to_vec());
+        let own = mean_of_means(&values, grades, &each_its_own(4), options()).unwrap();
+        assert!((own.low - of_mean.low).abs() < 1e-12 && (own.high - of_mean.high).abs() < 1e-12);
+        // A grade that is missing moves its aspect's mean from 2.75 to 3 and the number from 3 to 3.125.
+        let mut missing = values.clone();
+        missing[0][1] = None;
+        let own = mean_of_means(&missing, grades, &each_its_own(4), options()).unwrap();
+        assert!(own.low < 3.125 && 3.125 < own.high && own != of_mean);
     }
 
     #[test]

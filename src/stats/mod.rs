@@ -66,7 +66,7 @@ pub use correlation::{Correlation, intraclass_correlation};
 pub use deviation::Deviation;
 pub use distributions::{normal_quantile, t_quantile};
 pub use effect::{cliffs_delta, cohens_dz};
-pub use f1_of_means::f1_of_means;
+pub use f1_of_means::{f1_of_means, mean_of_means};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use jackknife::coefficient_interval;
 pub use looks::{LookEstimate, critical_values, predictive_probability};

@@ -61,6 +61,7 @@ pub(super) fn compare_metric(
 ) -> MetricComparison {
     let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
+    shared.set_means(&mut systems);
     let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
     // With a baseline the other pairs are not tested, and letters would claim that they do not

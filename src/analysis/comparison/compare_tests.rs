@@ -44,6 +44,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
         net_ranges: Vec::new(),
         samples: None,
         games: None,
+        sets: Vec::new(),
     };
     Observations {
         systems: systems.iter().map(observed).collect(),

@@ -109,6 +109,7 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
         votes: false,
         net_ranges: Vec::new(),
         games: Some(games),
+        sets: Vec::new(),
     };
     Observations {
         systems: systems.into_iter().map(observed).collect(),

@@ -20,6 +20,7 @@ mod power;
 mod result;
 mod run_change;
 mod samples;
+mod set_table;
 mod shared;
 
 pub use super::quantity::Observation;
@@ -31,7 +32,7 @@ pub use looks::{
     Decision, Look, LookRule, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs,
     RunLooks, ScoreRule,
 };
-pub use named_metrics::compare_named;
+pub use named_metrics::{compare_named, headline_number};
 pub use observations::{
     ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,
     unknown_name,
@@ -52,6 +53,7 @@ pub use result::{
 };
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;
+pub use set_table::SetTable;
 
 #[cfg(test)]
 mod compare_tests;

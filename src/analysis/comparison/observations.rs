@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::games::Game;
+use super::set_table::SetTable;
 use crate::analysis::headline::headline;
-use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
+use crate::analysis::quantity::{Observation, unit_range};
 use crate::domain::{CaseId, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::scorer::{is_better_higher, scorer_named};
@@ -119,6 +120,8 @@ pub struct MetricTable {
     /// By case the judged pairs of answers behind the values, if answers were compared with each other: pairs of systems are then tested
     /// by these.
     pub games: Option<Vec<Vec<Game>>>,
+    /// Numbers of each system's whole set of answers that this metric stands for in tests, the main one first.
+    pub sets: Vec<SetTable>,
 }
 
 /// The answers of some runs by every metric.
@@ -177,6 +180,31 @@ impl Observations {
         headline(self.row.as_deref(), &ids)
     }
 
+    /// The index of the metric that is tested for the number of a whole set with this name; `None` if no number has it.
+    pub fn tested_for(&self, name: &str) -> Option<usize> {
+        self.set_named(name).map(|(at, _)| at)
+    }
+
+    /// The metric and the number among those of its table with this name, as [`MetricId::is_called`]. A number with the name of its
+    /// metric is shown in its place, and has no name of its own.
+    pub(super) fn set_named(&self, name: &str) -> Option<(usize, usize)> {
+        for (at, table) in self.metrics.iter().enumerate() {
+            let mut sets = table.sets.iter();
+            let set = sets.position(|set| set.metric.is_called(name));
+            if let Some(set) = set.filter(|_| !table.metric.is_called(name)) {
+                return Some((at, set));
+            }
+        }
+        None
+    }
+
+    /// The place of the number that is the headline where this metric is tested, if it is another one.
+    pub(super) fn headline_set(&self, at: usize) -> Option<usize> {
+        let table = &self.metrics[at];
+        let first = table.sets.first()?;
+        (first.metric != table.metric).then_some(0)
+    }
+
     pub(super) fn find_metrics(&self, name: &str) -> Vec<usize> {
         (0..self.metrics.len())
             .filter(|at| self.metrics[*at].metric.is_called(name))
@@ -216,11 +244,10 @@ impl Observations {
     }
 
     fn no_metric(&self, name: &str) -> Error {
-        let plain = name.rsplit_once('.').map_or(name, |(_, metric)| metric);
-        if plain == CITATION_F1 && !self.find_metrics(CITATION_F1_MACRO).is_empty() {
+        if let Some((at, _)) = self.set_named(name) {
+            let tested = &self.metrics[at].metric.name;
             return Error::Settings(format!(
-                "{name} cannot be compared: it is the F1 of a system's mean precision and mean recall, not a mean over \
-                 answers; compare {CITATION_F1_MACRO}, the mean of the answers' own F1"
+                "{name} has no test: it is one number of all answers of a system; name {tested}, the mean over answers"
             ));
         }
         let known: Vec<&str> = self

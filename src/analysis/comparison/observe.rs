@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use super::games::{are_pairs, observe_games};
 use super::samples::sample_values;
+use super::set_table::SetTable;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::OnUnscored;
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
+use crate::analysis::set_number::SetNumber;
 use crate::domain::{CaseId, ScoredAnswer, ScorerId, SystemName, Unit};
 
 /// The answers of one run.
@@ -68,11 +70,17 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
             .filter(|(_, own)| own.score.scorer == *scorer)
             .collect();
         let answers: Vec<&ScoredAnswer> = own.iter().map(|(_, answer)| *answer).collect();
-        metrics.extend(
-            metrics_of(scorer, &answers)
-                .into_iter()
-                .filter_map(|(id, of)| frame.table(id, &of, &own)),
-        );
+        let mut tables = Vec::new();
+        for (id, quantity) in metrics_of(scorer, &answers) {
+            tables.extend(frame.table(id, &quantity, &own));
+        }
+        for number in set_numbers(scorer, &answers) {
+            let mut own_tables = tables.iter_mut();
+            if let Some(table) = own_tables.find(|own| own.metric.name == number.of_answers()) {
+                table.sets.push(frame.set_table(scorer, number, &own));
+            }
+        }
+        metrics.append(&mut tables);
     }
     let words = frame.words(runs);
     Observations {
@@ -82,6 +90,12 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
         cases,
         row: None,
     }
+}
+
+/// The numbers of whole sets of a scorer's answers.
+fn set_numbers(scorer: &ScorerId, answers: &[&ScoredAnswer]) -> Vec<SetNumber> {
+    let columns = quantities(answers).into_iter().map(|(column, _)| column);
+    SetNumber::all(scorer, &columns.collect::<Vec<_>>(), answers)
 }
 
 /// The metrics of a scorer with these answers.
@@ -324,7 +338,21 @@ impl<'a> Frame<'a> {
             samples: (!judges.is_empty()).then_some(samples),
             votes,
             games: None,
+            sets: Vec::new(),
         })
+    }
+
+    /// What each answer gives to a number of its system.
+    fn set_table(&self, scorer: &ScorerId, number: SetNumber, placed: &[Placed<'_>]) -> SetTable {
+        let mut answers = vec![vec![None; self.case_places.len()]; self.systems.len()];
+        for ((system, case), answer) in placed {
+            answers[*system][*case] = Some(number.observe(answer, self.policies[*system]));
+        }
+        SetTable {
+            metric: MetricId::new(scorer, number.name(), number.unit()),
+            number,
+            answers,
+        }
     }
 
     /// A value is missing if the system was asked the case, unless other answers show that the metric does not apply to

@@ -1,4 +1,5 @@
 use super::*;
+use crate::analysis::ASPECT_MEAN;
 use crate::analysis::OnUnscored;
 use crate::analysis::quantity::unit_range;
 use crate::analysis::test_support::{answer, component, score, simple_score};

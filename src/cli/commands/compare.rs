@@ -52,7 +52,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
     };
     // Before the metrics are selected, since a gate may be about a metric that is not shown.
     let gates = Gate::all(&args.gates.require, &observations, baseline)?;
-    select(&mut observations, &args.metric, &gates)?;
+    select(&mut observations, &args.metric, &gates, context)?;
     match args.across {
         Some(Across::Runs) => {}
         // Each run has the same systems, which are compared within it.
@@ -130,7 +130,7 @@ fn on_old_scale(
     let (Some(by_old), Some(mut by_new)) = (observations.pop(), observations.pop()) else {
         return Ok(ExitCode::Ok);
     };
-    select(&mut by_new, &args.metric, &[])?;
+    select(&mut by_new, &args.metric, &[], context)?;
     let comparison = runs.on_old_scale([by_new, by_old], &args.without, &args.options)?;
     context.show(
         args.display.format,
@@ -247,10 +247,21 @@ pub(super) fn check_pairs(systems: usize, has_baseline: bool) -> Result<()> {
 }
 
 /// Keeps the metrics of these names (the headline metrics without names), then those of the gates, in this order.
-fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
+fn select(
+    observations: &mut Observations,
+    names: &[String],
+    gates: &[Gate],
+    context: &CommandContext<'_>,
+) -> Result<()> {
     let mut chosen = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
-        if !name.is_empty() {
+        if let Some(at) = observations.tested_for(name) {
+            let tested = &observations.metrics[at].metric.name;
+            context.note(&format!(
+                "note: {name} is one number of all answers of a system and has no test; tested: {tested}, the mean over answers"
+            ));
+            chosen.push(at);
+        } else if !name.is_empty() {
             chosen.extend(observations.metrics_named(name)?);
         }
     }

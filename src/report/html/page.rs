@@ -8,7 +8,7 @@ use super::opening::push_opening;
 use super::people::People;
 use super::safety::{content_security_policy, embedded, push_html};
 use super::table::{ShortLabels, number_class, push_notes, push_rows, push_table};
-use crate::analysis::comparison::MetricComparison;
+use crate::analysis::comparison::{MetricComparison, headline_number};
 use crate::domain::Unit;
 use crate::error::Result;
 use crate::record::{Manifest, RunStatus};
@@ -186,6 +186,7 @@ fn push_header(page: &mut String, report: &HtmlReport<'_>, first: usize) {
 /// The systems by the headline metrics, to read and to copy for a paper.
 fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabels) -> Result<()> {
     let shown = scorecard_metrics(report);
+    let shown: Vec<&MetricComparison> = shown.iter().collect();
     let options = MetricsTableOptions {
         letters: true,
         ..MetricsTableOptions::default()
@@ -335,22 +336,25 @@ pub(super) fn push_data(page: &mut String, id: &str, json: &str) {
     ));
 }
 
-/// The headline metrics; of a single one the page shows the metrics of its scorer beside it.
-fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
+/// The headline metrics, numbers of whole sets of answers in place of what is tested; of a single one the page shows the metrics
+/// of its scorer beside it.
+fn scorecard_metrics(report: &HtmlReport<'_>) -> Vec<MetricComparison> {
     let all = &report.comparison.metrics;
-    let mut chosen: Vec<&MetricComparison> = report
-        .observations
-        .headline()
-        .iter()
-        .filter_map(|at| all.get(*at))
-        .collect();
-    if let [only] = chosen[..] {
+    let options = &report.comparison.options;
+    let mut chosen: Vec<MetricComparison> = Vec::new();
+    let headline = report.observations.headline();
+    for at in &headline {
+        let number = headline_number(report.observations, *at, options);
+        chosen.extend(number.or_else(|| all.get(*at).cloned()));
+    }
+    if let [only] = headline[..] {
+        let headline = &all[only].metric;
         let beside = all.iter().filter(|own| {
-            own.metric.scorer == only.metric.scorer
+            own.metric.scorer == headline.scorer
                 && (own.metric.unit != Unit::Count || own.metric.higher_is_better)
-                && own.metric != only.metric
+                && own.metric != *headline
         });
-        chosen.extend(beside.take(MOST_BESIDE));
+        chosen.extend(beside.take(MOST_BESIDE).cloned());
     }
     chosen
 }

@@ -58,6 +58,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         net_ranges: Vec::new(),
         samples: None,
         games: None,
+        sets: Vec::new(),
     };
     let cases = (0..cases).map(case).collect();
     Observations {
