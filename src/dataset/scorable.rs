@@ -117,32 +117,12 @@ pub fn scorable(
             Mode::Default
         },
     };
+    let mut second = SecondCases::default();
     if let Some(tests) = tests {
-        let asked = all(systems
-            .iter()
-            .map(|system| with_case_ids(system, tests, &how)))?;
-        check_any_asked(tests, &asked)?;
-        let pairing = pair(tests, &asked, &options.pairing)?;
-        let paired = [&pairing.items[..], &pairing.other_items].concat();
-        made.plain = plain_items(&systems, &paired, Some(tests), &how, &options.pairing);
-        let repeated = repeated_texts(&mut made.plain, &systems);
-        let others = ids_of(&pairing.other_items);
-        made.uncounted.extend(
-            pairing
-                .second_cases
-                .map(|sentence| sentence + &counted_elsewhere(&others, &made.plain)),
-        );
-        made.uncounted
-            .extend(repeats(ids_of(&repeated).difference(&others)));
-        made.rubric = pairing.items;
-        made.kept_cases = pairing.kept_cases;
-        made.missing = pairing.missing;
-        made.warnings = pairing.warnings;
+        second = made.pair(tests, &systems, &how, &options.pairing)?;
     } else {
         made.plain = plain_items(&systems, &[], None, &how, &options.pairing);
         choose_items(&mut made.plain, &systems, &options.pairing)?;
-        let repeated = repeated_texts(&mut made.plain, &systems);
-        made.uncounted = repeats(ids_of(&repeated).iter());
         for system in &systems {
             warnings.extend(system.warnings.clone());
         }
@@ -150,6 +130,8 @@ pub fn scorable(
             warnings.extend(unanswered(system, &made.plain));
         }
     }
+    let repeated = repeated_texts(&mut made.plain, &systems);
+    made.uncounted = second.sentences(&made.plain, &repeated);
     if made.plain.is_empty() {
         return Err(no_answers(&systems).into());
     }
@@ -160,6 +142,69 @@ pub fn scorable(
         .splice(0..0, warnings.iter().map(ToString::to_string));
     made.files = files(tests, &systems, references, &made);
     Ok(made)
+}
+
+impl Scorable {
+    /// Adds the answers that test cases ask for.
+    fn pair(
+        &mut self,
+        tests: &TestCases,
+        systems: &[SystemAnswers],
+        how: &Conversion,
+        options: &PairOptions,
+    ) -> Result<SecondCases> {
+        let asked = all(systems
+            .iter()
+            .map(|system| with_case_ids(system, tests, how)))?;
+        check_any_asked(tests, &asked)?;
+        let pairing = pair(tests, &asked, options)?;
+        let paired = [&pairing.items[..], &pairing.other_items].concat();
+        self.plain = plain_items(systems, &paired, Some(tests), how, options);
+        self.rubric = pairing.items;
+        self.kept_cases = pairing.kept_cases;
+        self.missing = pairing.missing;
+        self.warnings = pairing.warnings;
+        Ok(SecondCases {
+            sentence: pairing.second_cases,
+            answers: ids_of(&pairing.other_items),
+        })
+    }
+}
+
+/// Further annotators' cases of questions.
+#[derive(Default)]
+struct SecondCases {
+    /// How many cases count.
+    sentence: Option<String>,
+    /// The answers to them.
+    answers: HashSet<(SystemName, CaseId)>,
+}
+
+impl SecondCases {
+    /// What was read and does not count, where scorers that ask no rubric score the answers `plain`, and not the `repeated` ones.
+    fn sentences(self, plain: &[Item], repeated: &[Item]) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if let Some(mut sentence) = self.sentence {
+            let scored = self.answers.intersection(&ids_of(plain)).count();
+            if scored > 0 {
+                let answers = counted(scored, "answer");
+                sentence += &format!("; scorers that ask no rubric count {answers} to these");
+            }
+            sentences.push(sentence);
+        }
+        let mut by_system: BTreeMap<&SystemName, usize> = BTreeMap::new();
+        let repeated = ids_of(repeated);
+        for (system, _) in repeated.difference(&self.answers) {
+            *by_system.entry(system).or_default() += 1;
+        }
+        for (system, repeats) in by_system {
+            sentences.push(format!(
+                "{system}: {} with the text of another one to the same question; each text counts once, except for rubrics",
+                counted(repeats, "answer")
+            ));
+        }
+        sentences
+    }
 }
 
 fn no_answers(systems: &[SystemAnswers]) -> InputFault {
@@ -328,33 +373,6 @@ fn ids_of(items: &[Item]) -> HashSet<(SystemName, CaseId)> {
         .iter()
         .map(|item| (item.system(), item.case.case_id.clone()));
     ids.collect()
-}
-
-/// How many answers to other annotators' cases are counted all the same, by scorers that ask no rubric.
-fn counted_elsewhere(others: &HashSet<(SystemName, CaseId)>, plain: &[Item]) -> String {
-    match others.intersection(&ids_of(plain)).count() {
-        0 => String::new(),
-        answers => format!(
-            "; scorers that ask no rubric count {}",
-            counted(answers, "answer") + " to these"
-        ),
-    }
-}
-
-/// How many answers of each system count once with another one.
-fn repeats<'a>(repeated: impl Iterator<Item = &'a (SystemName, CaseId)>) -> Vec<String> {
-    let mut by_system: BTreeMap<&SystemName, usize> = BTreeMap::new();
-    for (system, _) in repeated {
-        *by_system.entry(system).or_default() += 1;
-    }
-    let mut sentences = Vec::new();
-    for (system, repeats) in by_system {
-        sentences.push(format!(
-            "{system}: {} with the text of another one to the same question; each text counts once, except for rubrics",
-            counted(repeats, "answer")
-        ));
-    }
-    sentences
 }
 
 /// Ids for questions without a test case.
