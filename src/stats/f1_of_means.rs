@@ -1,7 +1,8 @@
 //! The F1 of mean precision and mean recall, with its interval.
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::studentized::{ClusteredSample, wilson};
+use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
+use super::studentized::ClusteredSample;
 use super::summary::harmonic_mean;
 
 /// The harmonic mean of the mean precision and the mean recall of these cases, with its interval. Either of the
@@ -45,7 +46,7 @@ fn slope(other: f64, sum: f64) -> f64 {
     if sum > 0.0 {
         2.0 * (other / sum).powi(2)
     } else {
-        // Without a correct citation the function has no slope; Wilson's interval of a constant 0 remains.
+        // Without a correct citation the function has no slope; the interval of a constant 0 remains.
         0.0
     }
 }
@@ -64,8 +65,8 @@ fn interval(
         low: 0.0,
         high: 1.0,
     };
-    let sizes = [sample.clusters() as f64, sample.effective_clusters()];
-    wilson(f1, sample.errors[0], share, sizes, options.level)
+    let questions = [sample.clusters() as f64, sample.effective_clusters()];
+    BoundedMean::new([f1, sample.errors[0]], share, questions, ENDS_OF_MEAN).interval(options.level)
 }
 
 /// The values of precision, or of recall.
