@@ -1,11 +1,13 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
-//! `cargo bench --bench coverage [-- means net counts citations pairs judged families power agreement tables powered looks
+//! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
 //! pair-looks old-scale labels]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "coverage/cells.rs"]
+mod cells;
 #[path = "coverage/citations.rs"]
 mod citations;
 #[path = "coverage/counts.rs"]
@@ -29,6 +31,7 @@ mod powered;
 #[path = "coverage/tables.rs"]
 mod tables;
 
+use cells::cells;
 use citations::citations;
 use counts::counts;
 use judged_pairs::judged_pairs;
@@ -481,6 +484,7 @@ fn main() {
         .unwrap_or(2_000);
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = ![
+        "cells",
         "means",
         "net",
         "counts",
@@ -499,6 +503,9 @@ fn main() {
     ]
     .into_iter()
     .any(is_named);
+    if all || is_named("cells") {
+        cells(repetitions);
+    }
     if all || is_named("means") {
         means(repetitions);
     }

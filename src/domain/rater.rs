@@ -1,10 +1,11 @@
 //! Ratings and preferences of people and judges.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, SystemName};
+use super::{CaseId, SystemName, Unit};
 
 /// Kind of rater: decides which raters are averaged to `humans` and whose near-ties count as ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,6 +133,8 @@ pub struct Rater {
     pub ratings: Vec<Rating>,
     /// Preferences.
     pub preferences: Vec<Preference>,
+    /// The unit of an item's ratings (`None`: of whole answers), where its question says so.
+    pub units: BTreeMap<Option<Arc<str>>, Unit>,
 }
 
 impl Rater {
@@ -142,6 +145,7 @@ impl Rater {
             kind,
             ratings: Vec::new(),
             preferences: Vec::new(),
+            units: BTreeMap::new(),
         }
     }
 }

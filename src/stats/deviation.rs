@@ -5,7 +5,7 @@
 //! Statistical Methods, 8th ed., 5.11).
 
 use serde::Serialize;
-use statrs::function::gamma::checked_gamma_lr;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{Interval, sd};
 
@@ -26,37 +26,15 @@ impl Deviation {
             return None;
         }
         let df = values.len() as f64 - 1.0;
+        let squares = ChiSquared::new(df).ok()?;
         let sd = sd(values)?;
         let tail = (1.0 - level) / 2.0;
         let interval = Interval {
-            low: sd * (df / chi_square_quantile(1.0 - tail, df)?).sqrt(),
-            high: sd * (df / chi_square_quantile(tail, df)?).sqrt(),
+            low: sd * (df / squares.inverse_cdf(1.0 - tail)).sqrt(),
+            high: sd * (df / squares.inverse_cdf(tail)).sqrt(),
         };
         Some(Self { sd, interval })
     }
-}
-
-/// The chi-square quantile, 0 < p < 1, df > 0, by bisection down to adjacent floats.
-fn chi_square_quantile(p: f64, df: f64) -> Option<f64> {
-    if !(p > 0.0 && p < 1.0) {
-        return None;
-    }
-    let mut low = 0.0;
-    // Ten standard deviations above the mean, and more for few degrees of freedom.
-    let mut high = df + 10.0 * (2.0 * df).sqrt() + 1_000.0;
-    for _ in 0..1_100 {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        // P(X <= x) is the regularized gamma function P(df / 2, x / 2).
-        if checked_gamma_lr(df / 2.0, middle / 2.0).ok()? < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(high)
 }
 
 #[cfg(test)]
@@ -74,7 +52,7 @@ mod tests {
             // exactly -2 ln(1 - p) with two degrees of freedom
             (0.5, 2.0, 2.0 * std::f64::consts::LN_2),
         ] {
-            let ours = chi_square_quantile(p, df).unwrap();
+            let ours = ChiSquared::new(df).unwrap().inverse_cdf(p);
             assert!((ours / quantile - 1.0).abs() < 1e-4, "{p} {df}: {ours}");
         }
     }

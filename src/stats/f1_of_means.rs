@@ -1,7 +1,8 @@
 //! The F1 of mean precision and mean recall, and the mean of several means, with their intervals.
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::studentized::{ClusteredSample, wilson};
+use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
+use super::studentized::ClusteredSample;
 use super::summary::{harmonic_mean, mean};
 
 /// The harmonic mean of the mean precision and the mean recall of these cases, with its interval. Either of the
@@ -88,7 +89,7 @@ fn slope(other: f64, sum: f64) -> f64 {
     if sum > 0.0 {
         2.0 * (other / sum).powi(2)
     } else {
-        // Without a correct citation the function has no slope; Wilson's interval of a constant 0 remains.
+        // Without a correct citation the function has no slope; the interval of a constant 0 remains.
         0.0
     }
 }
@@ -105,8 +106,9 @@ fn interval(
     // included.
     let sample =
         ClusteredSample::new(&[influences], Some(clusters)).filter(|_| options.is_usable())?;
-    let sizes = [sample.clusters() as f64, sample.effective_clusters()];
-    wilson(estimate, sample.errors[0], range, sizes, options.level)
+    let questions = [sample.clusters() as f64, sample.effective_clusters()];
+    BoundedMean::new([estimate, sample.errors[0]], range, questions, ENDS_OF_MEAN)
+        .interval(options.level)
 }
 
 /// One of the means.

@@ -2,8 +2,9 @@
 //!
 //! With k clusters and the coefficients c_i without cluster i, the standard error is sqrt((k - 1) / k sum (c_i - mean)^2)
 //! (B. Efron and C. Stein, "The jackknife estimate of variance", Annals of Statistics 9, 1981). On the scale of atanh(c)
-//! (R. A. Fisher, Metron 1, 1921) it is divided by 1 - c^2; t has k - 1 degrees of freedom. Measured coverage stands in
-//! `docs/metrics.md`.
+//! (R. A. Fisher, Metron 1, 1921) it is divided by 1 - c^2. With d = c_i - mean, t has (sum d^2)^2 / sum d^4 - 1 degrees of freedom,
+//! and at least one: questions that leave the coefficient as it is say nothing of the variance, which as many questions carry as
+//! that quotient says (k of equal weight, as L. Kish counts clusters). Measured coverage stands in `docs/metrics.md`.
 
 use rayon::prelude::*;
 
@@ -24,7 +25,7 @@ use super::summary::mean;
 /// let agree = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0];
 /// let coefficient = |kept: &[usize]| Some(2.0 * kept.iter().map(|at| agree[*at]).sum::<f64>() / kept.len() as f64 - 1.0);
 /// let interval = coefficient_interval(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], coefficient, 0.95);
-/// assert!(interval.is_some_and(|found| -0.3 < found.low && found.low < 0.6 && 0.6 < found.high && found.high < 1.0));
+/// assert!(interval.is_some_and(|found| -1.0 < found.low && found.low < 0.6 && 0.6 < found.high && found.high < 1.0));
 /// ```
 pub fn coefficient_interval(
     clusters: &[usize],
@@ -36,9 +37,6 @@ pub fn coefficient_interval(
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
-    // Student's t and not the normal quantile: with ten questions the latter's intervals are too
-    // narrow by an eighth.
-    let t = t_quantile(f64::midpoint(1.0, level), k - 1.0)?;
     let observed = coefficient(&(0..of_unit.len()).collect::<Vec<_>>())?;
     let without: Vec<f64> = (0..sizes.len())
         .into_par_iter()
@@ -47,7 +45,15 @@ pub fn coefficient_interval(
         // hide it.
         .collect::<Option<_>>()?;
     let center = mean(&without)?;
-    let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
+    let mut squares = 0.0;
+    let mut fourths = 0.0;
+    for value in &without {
+        let square = (value - center).powi(2);
+        squares += square;
+        fourths += square * square;
+    }
+    let degrees = (squares * squares / fourths - 1.0).max(1.0);
+    let t = t_quantile(f64::midpoint(1.0, level), degrees)?;
     let error = ((k - 1.0) / k * squares).sqrt();
     let slope = 1.0 - observed * observed;
     let center = observed.atanh();
@@ -86,9 +92,10 @@ mod tests {
     #[test]
     fn four_units_by_hand() {
         // 1 1 1 0: 0.5. Without a one 2 * 2/3 - 1 = 1/3, three times; without the zero 1. Mean 1/2, squares 3/36 + 1/4 = 1/3,
-        // error sqrt(3/4 * 1/3) = 0.5, on the scale of atanh 0.5 / 0.75 = 2/3; t of 97.5% with 3 degrees is 3.1824.
+        // error sqrt(3/4 * 1/3) = 0.5, on the scale of atanh 0.5 / 0.75 = 2/3. Fourths 3/1296 + 1/16 = 84/1296: (1/9) / (84/1296) - 1
+        // = 0.71 degrees of freedom, so one, whose t of 97.5% is 12.706.
         let found = of(&[1.0, 1.0, 1.0, 0.0], &[0, 1, 2, 3], 0.95).unwrap();
-        let half = 3.182_446_305_284_263 * 2.0 / 3.0;
+        let half = 12.706_204_736_174_7 * 2.0 / 3.0;
         assert!((found.low - (0.5_f64.atanh() - half).tanh()).abs() < 1e-12);
         assert!((found.high - (0.5_f64.atanh() + half).tanh()).abs() < 1e-12);
     }

@@ -10,9 +10,9 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::binary_pairs::BinaryPair;
 use super::bootstrap::Interval;
 use super::distributions::{normal_quantile, t_quantile, t_two_sided};
+use super::paired_difference::PairedDifference;
 use super::paired_test::MetricValues;
 use super::studentized::ClusteredSample;
 
@@ -81,7 +81,7 @@ enum IntervalForm {
     /// Student's, with so many degrees of freedom.
     Student(f64),
     /// Wilson's, of differences of -width, 0 and width.
-    Binary(BinaryPair),
+    Binary(PairedDifference),
     /// The only look, with the interval of its test.
     Only(Option<Interval>),
 }
@@ -113,8 +113,11 @@ impl LookEstimate {
     ) -> Option<Self> {
         let sample = ClusteredSample::new(&[differences], clusters)?;
         let form = match values {
-            MetricValues::ZeroOr(width) => IntervalForm::Binary(BinaryPair::of(&sample, 0, width)),
-            MetricValues::Any => {
+            // The critical values were found to hold without pseudo-questions.
+            MetricValues::ZeroOr(width) => {
+                IntervalForm::Binary(PairedDifference::of(&sample, 0, width, 0.0))
+            }
+            MetricValues::Any | MetricValues::Within(_) => {
                 IntervalForm::Student((sample.effective_clusters() - 1.0).max(1.0))
             }
         };

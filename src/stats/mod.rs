@@ -27,8 +27,8 @@
 
 mod agreement;
 mod anchors;
-mod binary_pairs;
 mod bootstrap;
+mod bounded_mean;
 mod correlation;
 mod deviation;
 mod distributions;
@@ -40,6 +40,7 @@ mod linear;
 mod looks;
 mod missing_share;
 mod paired;
+mod paired_difference;
 mod paired_test;
 mod pairwise;
 mod power;
@@ -74,7 +75,7 @@ pub use missing_share::{FoundReferences, MissingShare, missing_share};
 pub use paired::paired_family;
 pub use paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 pub use pairwise::{BothOrders, PairVerdict, WinRate, cyclic_triads, first_shown};
-pub use power::PilotSpread;
+pub use power::{PilotSpread, questions_for};
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};

@@ -1,39 +1,37 @@
 //! Paired comparison of systems: one procedure gives p values, intervals and verdicts, which cannot contradict each other.
 //!
-//! From 20 questions on, p and interval come from the bootstrap-t: questions are resampled, and each resample's difference
-//! is studentized by its own standard error. Over several pairs the largest |t| of each resample gives critical value,
-//! adjusted p and simultaneous intervals (single-step max-t: P. H. Westfall and S. S. Young, "Resampling-based multiple
-//! testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). A single pair has equal tails instead.
+//! [`paired_family`] chooses it by what the values of the metric can be and by the number of questions, never by the outcome:
 //!
-//! Below 20 questions, and for a pair with fewer than 3 differences of either sign, the resampled t is too discrete. There the signs of the differences are flipped (R. A. Fisher, "The design of experiments", 1935, section 21): under the
-//! null hypothesis every question's difference is as likely with the other sign, which skewed differences with a mean of 0 do
-//! not satisfy. The interval holds the differences that this test does not reject; its ends are order statistics of the means
-//! of subsets (J. A. Hartigan, "Using subsample values as typical values", JASA 64, 1969). Such a pair among others is adjusted by
-//! Bonferroni, and the others share the rest of the level.
+//! | values | below 20 questions | from 20 questions on |
+//! |---|---|---|
+//! | 0 or w | Wilson's interval (`paired_difference`) | the same |
+//! | within a range | sign flips | Wilson's interval |
+//! | any | sign flips | bootstrap-t |
 //!
-//! Differences that can only be -w, 0 or w have a procedure of their own (`binary_pairs`). A pair's p alone never depends on
-//! which other pairs are tested.
+//! Bootstrap-t: questions are resampled, and each resample's difference is studentized by its own standard error. Over several
+//! pairs the largest |t| of each resample gives critical value, adjusted p and simultaneous intervals (single-step max-t: P. H.
+//! Westfall and S. S. Young, "Resampling-based multiple testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). Equal
+//! tails would find a difference of rare counts three times as often as they should.
+//!
+//! Sign flips: below 20 questions the resampled t is too discrete. There the signs of the differences are flipped (R. A. Fisher,
+//! "The design of experiments", 1935, section 21): under the null hypothesis every question's difference is as likely with the other
+//! sign, which skewed differences with a mean of 0 do not satisfy. The interval holds the differences that this test does not
+//! reject; its ends are order statistics of the means of subsets (J. A. Hartigan, "Using subsample values as typical values", JASA
+//! 64, 1969).
+//!
+//! A pair's p alone never depends on which other pairs are tested.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::binary_pairs::by_wilson;
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
+use super::paired_difference::by_wilson;
 use super::paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
-use super::studentized::{ClusteredSample, equal_tails};
+use super::studentized::{ClusteredSample, ROUNDING, end_of_interval};
 
-/// Fewest questions for a bootstrap-t.
+/// Fewest questions for a bootstrap-t, and for Wilson's interval of differences that are not only -w, 0 and w.
 // Below it the resampled t takes too few distinct values for its tails to have the size that they
 // claim (coverage is measured in docs/metrics.md).
 pub(super) const FEWEST_QUESTIONS: usize = 20;
-/// Fewest differences of either sign for a bootstrap-t.
-// With fewer, many resamples have differences of one sign only, and the tail of t on that side has
-// no values.
-const FEWEST_OF_EITHER_SIGN: usize = 3;
-/// Up to this many questions all sign assignments are used; else random ones.
-// 2^19 assignments take 4 MB a pair and a moment; every further question doubles both.
-const EXACT_UP_TO: usize = 19;
 
 /// Compares pairs of systems; each list has the differences of a pair over the same cases, `clusters` their questions.
 /// `values` says what the values of the metric can be, whatever they are here: a procedure that follows the outcome does not keep
@@ -58,240 +56,149 @@ pub fn paired_family(
     options: BootstrapOptions,
 ) -> Option<PairedFamily> {
     let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
-    if let MetricValues::ZeroOr(width) = values {
-        return Some(by_wilson(&sample, width, options));
-    }
-    let pairs = differences.len();
-    let sums: Vec<Vec<f64>> = (0..pairs).map(|pair| sample.sums(pair)).collect();
-    if sample.clusters() < FEWEST_QUESTIONS {
-        return Some(by_sign_flips(&sample, &sums, options));
-    }
-    let (one_sided, others): (Vec<usize>, Vec<usize>) =
-        (0..pairs).partition(|pair| is_one_sided(&sums[*pair]));
-    let joint = JointTest {
-        pairs,
-        members: others.len(),
-        options,
+    let is_enough = sample.clusters() >= FEWEST_QUESTIONS;
+    Some(match values {
+        MetricValues::ZeroOr(width) => by_wilson(&sample, width, options),
+        MetricValues::Within(width) if is_enough => by_wilson(&sample, width, options),
+        _ if is_enough => by_bootstrap(&sample, options),
+        _ => by_sign_flips(&sample, options),
+    })
+}
+
+fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFamily {
+    let resampled = sample.resampled_t(options);
+    let count = sample.means.len();
+    let alone = |pair: usize| {
+        let own = resampled.iter().map(|all| all[pair].abs());
+        ResampledT::new(own.collect(), options)
     };
-    let lists: Vec<&[f64]> = others.iter().map(|pair| differences[*pair]).collect();
-    let mut family = match ClusteredSample::new(&lists, clusters) {
-        Some(sample) => joint.by_bootstrap(&sample),
-        None => joint.without_bootstrap(),
-    };
-    // Ascending, so that each is inserted at its own index.
-    for pair in one_sided {
-        let sample = ClusteredSample::new(&[differences[pair]], clusters)?;
-        let alone = joint.by_sign_flips_alone(&sample, &sums[pair]);
-        if others.is_empty() {
-            family.critical = family.critical.or(alone.critical);
-            family.smallest_p = family.smallest_p.min(alone.smallest_p);
-        }
-        family.pairs.insert(pair, alone.pairs[0]);
-    }
-    Some(family)
-}
-
-/// Whether a pair's differences, summed by question, have too few of either sign for a bootstrap-t.
-fn is_one_sided(sums: &[f64]) -> bool {
-    let positive = sums.iter().filter(|sum| **sum > 0.0).count();
-    let negative = sums.iter().filter(|sum| **sum < 0.0).count();
-    positive.min(negative) < FEWEST_OF_EITHER_SIGN
-}
-
-/// Pairs that are tested together, of which `members` have a bootstrap-t.
-struct JointTest {
-    pairs: usize,
-    members: usize,
-    options: BootstrapOptions,
-}
-
-impl JointTest {
-    fn without_bootstrap(&self) -> PairedFamily {
-        PairedFamily {
-            method: PairedMethod::SignFlip,
-            pairs: Vec::new(),
-            critical: None,
-            smallest_p: 1.0,
-        }
-    }
-
-    fn by_bootstrap(&self, sample: &ClusteredSample) -> PairedFamily {
-        let resampled = sample.resampled_t(self.options);
-        let total = resampled.len();
-        let mut pairs = Vec::with_capacity(self.members);
-        let mut critical = None;
-        for pair in 0..self.members {
-            let (test, own_critical) = alone_by_bootstrap(sample, pair, &resampled, self.options);
-            pairs.push(test);
-            critical = own_critical;
-        }
-        if self.pairs > 1 {
-            let largest = largest_t(&resampled);
-            // What the pairs with a test of their own leave of the level: alpha * members / pairs.
-            let share = self.members as f64 / self.pairs as f64;
-            // One critical value for all pairs, taken from the largest |t|, holds the level of the
-            // family and yet is less strict than Bonferroni's, as pairs that share a system move
-            // together.
-            let rank = tail_rank(self.options.alpha() * share, total);
-            critical = rank.map(|rank| largest[total - rank]);
-            for test in &mut pairs {
-                adjust(test, &largest, critical);
-                test.p = (test.p / share).min(1.0);
-            }
-        }
-        PairedFamily {
-            method: PairedMethod::BootstrapT,
-            pairs,
-            critical,
-            smallest_p: bootstrap_p(0, total),
-        }
-    }
-
-    /// The family of one pair whose differences are nearly all of one sign, with its share of the level: alpha / pairs.
-    fn by_sign_flips_alone(&self, sample: &ClusteredSample, sums: &[f64]) -> PairedFamily {
-        let sums = [sums.to_vec()];
-        let mut flips = SignFlips::new(sample, &sums, self.options);
-        let alone = flips.family();
-        if self.pairs == 1 {
-            return alone;
-        }
-        let pairs = self.pairs as f64;
-        flips.alpha = self.options.alpha() / pairs;
-        let mut adjusted = flips.family();
-        adjusted.smallest_p = (pairs * adjusted.smallest_p).min(1.0);
-        for test in &mut adjusted.pairs {
-            test.p = (pairs * test.p).min(1.0);
-            test.pointwise = alone.pairs[0].pointwise;
-        }
-        adjusted
-    }
-}
-
-/// A pair's test without adjustment for the others, with its critical value.
-fn alone_by_bootstrap(
-    sample: &ClusteredSample,
-    pair: usize,
-    resampled: &[Vec<f64>],
-    options: BootstrapOptions,
-) -> (PairedTest, Option<f64>) {
-    let difference = sample.means[pair];
-    let standard_error = sample.errors[pair];
-    let own = resampled.iter().map(|all| all[pair]).collect();
-    let tails = equal_tails(difference, standard_error, own, options);
-    let test = PairedTest {
-        method: PairedMethod::BootstrapT,
-        difference,
-        standard_error,
-        p: tails.p,
-        pointwise_p: tails.p,
-        interval: tails.interval,
-        pointwise: tails.interval,
-    };
-    (test, tails.critical)
-}
-
-/// Adjusts a pair's p and interval for all pairs, by the largest |t| of each resample (sorted) and its critical value.
-fn adjust(test: &mut PairedTest, largest: &[f64], critical: Option<f64>) {
-    // A difference of exactly 0 has t = 0 even without an error to divide by.
-    let t = if test.difference == 0.0 {
-        0.0
+    // One critical value for all pairs, taken from the largest |t|, holds the level of the family and yet is less strict than
+    // Bonferroni's, as pairs that share a system move together.
+    let of_all = if count == 1 {
+        alone(0)
     } else {
-        test.difference / test.standard_error
+        ResampledT::new(
+            resampled.iter().map(|all| largest_t(all)).collect(),
+            options,
+        )
     };
-    let below = largest.partition_point(|value| *value < t.abs());
-    test.p = bootstrap_p(largest.len() - below, largest.len());
-    test.interval = None;
-    if let Some(critical) = critical
-        && test.standard_error > 0.0
-    {
-        let half = critical * test.standard_error;
-        test.interval = Some(Interval {
-            low: test.difference - half,
-            high: test.difference + half,
+    let mut pairs = Vec::with_capacity(count);
+    for pair in 0..count {
+        let [difference, standard_error] = [sample.means[pair], sample.errors[pair]];
+        let (p, interval) = of_all.test(difference, standard_error);
+        let (pointwise_p, pointwise) = alone(pair).test(difference, standard_error);
+        pairs.push(PairedTest {
+            method: PairedMethod::BootstrapT,
+            difference,
+            standard_error,
+            p,
+            pointwise_p,
+            interval,
+            pointwise,
         });
     }
-}
-
-/// The largest |t| over the pairs of each resample, sorted.
-fn largest_t(resampled: &[Vec<f64>]) -> Vec<f64> {
-    let mut largest = Vec::new();
-    for all in resampled {
-        // A resample in which all differences of a pair are equal says nothing about the others.
-        let finite = all.iter().filter(|t| t.is_finite());
-        largest.push(finite.fold(0.0_f64, |most, t| most.max(t.abs())));
+    PairedFamily {
+        method: PairedMethod::BootstrapT,
+        pairs,
+        critical: of_all.critical,
+        smallest_p: of_all.p_of(f64::INFINITY),
     }
-    largest.sort_unstable_by(f64::total_cmp);
-    largest
 }
 
-/// The p of a statistic that so many resamples reach; the observed data count as one more resample.
-fn bootstrap_p(as_extreme: usize, resamples: usize) -> f64 {
-    (as_extreme + 1) as f64 / (resamples + 1) as f64
+/// The largest |t| over the pairs of a resample. One in which all differences of a pair are equal says nothing about the others.
+fn largest_t(all: &[f64]) -> f64 {
+    let finite = all.iter().filter(|t| t.is_finite());
+    finite.fold(0.0, |most, t| most.max(t.abs()))
 }
 
-/// The sign assignments, as the subsets of questions whose differences are flipped. With each subset its complement is one.
-struct Assignments {
-    questions: usize,
-    random: Option<BootstrapOptions>,
+/// The |t| of resamples, sorted, with their critical value, if it is finite.
+struct ResampledT {
+    sorted: Vec<f64>,
+    critical: Option<f64>,
 }
 
-impl Assignments {
-    /// The sum of `values` over each subset, the empty one first.
-    fn subset_sums(&self, values: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0];
-        let Some(options) = self.random else {
-            for value in values {
-                let with: Vec<f64> = sums.iter().map(|sum| sum + value).collect();
-                sums.extend(with);
-            }
-            return sums;
+impl ResampledT {
+    fn new(mut sorted: Vec<f64>, options: BootstrapOptions) -> Self {
+        sorted.sort_unstable_by(f64::total_cmp);
+        let rank = tail_rank(options.alpha(), sorted.len());
+        let critical = rank.map(|rank| sorted[sorted.len() - rank]);
+        Self {
+            critical: critical.filter(|critical| critical.is_finite()),
+            sorted,
+        }
+    }
+
+    /// Two-sided p of a difference with this standard error, and its interval; they agree.
+    fn test(&self, difference: f64, error: f64) -> (f64, Option<Interval>) {
+        // A difference of exactly 0 has t = 0 even without an error to divide by.
+        let t = if difference == 0.0 {
+            0.0
+        } else {
+            (difference / error).abs()
         };
-        let mut random = RandomSubsets::new(self.questions, options);
-        while let Some(subsets) = random.next() {
-            let mut of_each = [0.0; LANES];
-            for (value, signs) in values.iter().zip(subsets) {
-                for (sum, is_in) in of_each.iter_mut().zip(signs) {
-                    *sum += value * is_in;
-                }
-            }
-            sums.extend(of_each);
-        }
-        sums.truncate(1 + options.resamples as usize);
-        let whole: f64 = values.iter().sum();
-        // With each assignment its opposite, so that the interval is as exact on one side as on the
-        // other.
-        let complements: Vec<f64> = sums.iter().map(|sum| whole - sum).collect();
-        sums.extend(complements);
-        sums
+        let half = self.critical.filter(|_| error > 0.0).map(|own| own * error);
+        let interval = half.map(|half| Interval {
+            low: end_of_interval(difference, half),
+            high: end_of_interval(difference, -half),
+        });
+        (self.p_of(t), interval)
     }
 
-    /// |sum of the differences| / sqrt(sum of their squares) under each assignment, the observed one first; 0 if all are 0.
-    fn statistics(&self, differences: &[f64]) -> Vec<f64> {
-        let whole: f64 = differences.iter().sum();
-        let root = differences
-            .iter()
-            .map(|value| value * value)
-            .sum::<f64>()
-            .sqrt();
-        let mut statistics = self.subset_sums(differences);
-        for statistic in &mut statistics {
-            // Flipping a difference takes it away twice.
-            *statistic = if root > 0.0 {
-                (whole - 2.0 * *statistic).abs() / root
-            } else {
-                0.0
-            };
-        }
-        statistics
+    /// The p of a statistic; the observed data count as one more resample.
+    fn p_of(&self, t: f64) -> f64 {
+        let total = self.sorted.len();
+        let as_extreme = total
+            - self
+                .sorted
+                .partition_point(|own| *own < t * (1.0 - ROUNDING));
+        (as_extreme + 1) as f64 / (total + 1) as f64
     }
+}
 
-    /// The means of the subsets but the empty one; `cases` are the sums of their sizes.
-    fn means(&self, differences: &[f64], cases: &[f64]) -> Vec<f64> {
-        let sums = self.subset_sums(differences).into_iter().zip(cases);
-        sums.filter(|(_, cases)| **cases > 0.0)
-            .map(|(sum, cases)| sum / cases)
-            .collect()
+/// The sum of `values` over each subset of the questions, the empty one first. A sign assignment is the subset of the questions
+/// whose differences it flips.
+fn subset_sums(values: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for value in values {
+        let with: Vec<f64> = sums.iter().map(|sum| sum + value).collect();
+        sums.extend(with);
     }
+    sums
+}
+
+/// The root of the sum of squares.
+fn length(differences: &[f64]) -> f64 {
+    let squares = differences.iter().map(|value| value * value);
+    squares.sum::<f64>().sqrt()
+}
+
+/// |sum of the differences| / sqrt(sum of their squares) under each assignment, the observed one first; 0 if all are 0.
+fn statistics(differences: &[f64]) -> Vec<f64> {
+    let whole: f64 = differences.iter().sum();
+    let root = length(differences);
+    let mut statistics = subset_sums(differences);
+    for statistic in &mut statistics {
+        // Flipping a difference takes it away twice.
+        *statistic = if root > 0.0 {
+            (whole - 2.0 * *statistic).abs() / root
+        } else {
+            0.0
+        };
+    }
+    statistics
+}
+
+/// The means of the subsets but the empty one; `cases` are the sums of their sizes.
+fn subset_means(differences: &[f64], cases: &[f64]) -> Vec<f64> {
+    // A subset that adds to 0 leaves the statistic as it is: an end of an interval that is 0 but for rounding would contradict p.
+    let slack = SAME / 2.0 * length(differences);
+    let mut means = Vec::with_capacity(cases.len());
+    for (sum, cases) in subset_sums(differences).iter().zip(cases) {
+        if *cases > 0.0 {
+            means.push(if sum.abs() <= slack { 0.0 } else { sum / cases });
+        }
+    }
+    means
 }
 
 /// The interval whose ends are the `rank`-th of these means from either end.
@@ -306,56 +213,14 @@ fn between_ranks(means: &mut [f64], rank: usize) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// Subsets that are added up at a time: the processor adds as many numbers in the time of one.
-const LANES: usize = 8;
-
-/// Random subsets of the questions, some at a time. Each has a stream of its own, so that it does not depend on the others.
-struct RandomSubsets {
-    seeded: ChaCha8Rng,
-    resamples: u32,
-    drawn: u32,
-    bits: Vec<u8>,
-    /// For each question whether it is in each of the subsets, as 0 or 1.
-    signs: Vec<[f64; LANES]>,
-}
-
-impl RandomSubsets {
-    fn new(questions: usize, options: BootstrapOptions) -> Self {
-        Self {
-            seeded: ChaCha8Rng::seed_from_u64(options.seed),
-            resamples: options.resamples,
-            drawn: 0,
-            bits: vec![0; questions.div_ceil(8)],
-            signs: vec![[0.0; LANES]; questions],
-        }
-    }
-
-    /// The next subsets; beyond the number of resamples there is none.
-    fn next(&mut self) -> Option<&[[f64; LANES]]> {
-        if self.drawn >= self.resamples {
-            return None;
-        }
-        for lane in 0..LANES {
-            let mut rng = self.seeded.clone();
-            rng.set_stream(u64::from(self.drawn));
-            self.drawn = self.drawn.saturating_add(1);
-            rng.fill_bytes(&mut self.bits);
-            for (at, signs) in self.signs.iter_mut().enumerate() {
-                signs[lane] = f64::from(self.bits[at / 8] >> (at % 8) & 1);
-            }
-        }
-        Some(&self.signs)
-    }
-}
-
 /// Sums in another order differ in their last digits.
 const SAME: f64 = 1e-9;
 
 /// The largest statistic over the pairs under each assignment. Those of a pair are not kept, but computed again for its test:
 /// with 19 questions they take 4 MB.
-fn largest_statistics(assignments: &Assignments, sums: &[Vec<f64>]) -> Vec<f64> {
+fn largest_statistics(sums: &[Vec<f64>]) -> Vec<f64> {
     let mut largest: Vec<f64> = Vec::new();
-    for own in sums.iter().map(|sums| assignments.statistics(sums)) {
+    for own in sums.iter().map(|sums| statistics(sums)) {
         largest.resize(own.len(), 0.0);
         for (most, value) in largest.iter_mut().zip(own) {
             *most = most.max(value);
@@ -364,46 +229,34 @@ fn largest_statistics(assignments: &Assignments, sums: &[Vec<f64>]) -> Vec<f64> 
     largest
 }
 
-fn by_sign_flips(
-    sample: &ClusteredSample,
-    sums: &[Vec<f64>],
-    options: BootstrapOptions,
-) -> PairedFamily {
-    SignFlips::new(sample, sums, options).family()
+fn by_sign_flips(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFamily {
+    let pairs = 0..sample.means.len();
+    let sums: Vec<Vec<f64>> = pairs.map(|pair| sample.sums(pair)).collect();
+    let mut largest = largest_statistics(&sums);
+    largest.sort_unstable_by(f64::total_cmp);
+    let flips = SignFlips {
+        sample,
+        sums,
+        cases: subset_sums(sample.sizes()),
+        largest,
+        alpha: options.alpha(),
+    };
+    flips.family()
 }
 
 /// The tests of all pairs by sign flips.
 struct SignFlips<'a> {
     sample: &'a ClusteredSample,
     /// The sums of the differences by pair and question.
-    sums: &'a [Vec<f64>],
+    sums: Vec<Vec<f64>>,
     /// The number of cases of each subset.
     cases: Vec<f64>,
-    assignments: Assignments,
     /// The largest statistic over the pairs under each assignment, sorted.
     largest: Vec<f64>,
     alpha: f64,
 }
 
-impl<'a> SignFlips<'a> {
-    fn new(sample: &'a ClusteredSample, sums: &'a [Vec<f64>], options: BootstrapOptions) -> Self {
-        let questions = sample.clusters();
-        let assignments = Assignments {
-            questions,
-            random: (questions > EXACT_UP_TO).then_some(options),
-        };
-        let mut largest = largest_statistics(&assignments, sums);
-        largest.sort_unstable_by(f64::total_cmp);
-        Self {
-            sample,
-            sums,
-            cases: assignments.subset_sums(sample.sizes()),
-            assignments,
-            largest,
-            alpha: options.alpha(),
-        }
-    }
-
+impl SignFlips<'_> {
     fn family(&self) -> PairedFamily {
         let smallest_p = self.smallest_p();
         // In standard errors: t^2 = z^2 (n - 1) / (n - z^2).
@@ -446,7 +299,7 @@ impl<'a> SignFlips<'a> {
     }
 
     fn test(&self, pair: usize) -> PairedTest {
-        let own = self.assignments.statistics(&self.sums[pair]);
+        let own = statistics(&self.sums[pair]);
         let observed = own[0];
         let as_extreme = own
             .iter()
@@ -474,7 +327,7 @@ impl<'a> SignFlips<'a> {
     /// The intervals that leave out so many assignments, half of them on either side.
     fn intervals(&self, pair: usize, rejected: [usize; 2]) -> [Option<Interval>; 2] {
         if self.sample.errors[pair] > 0.0 {
-            let mut means = self.assignments.means(&self.sums[pair], &self.cases);
+            let mut means = subset_means(&self.sums[pair], &self.cases);
             rejected.map(|rejected| between_ranks(&mut means, rejected / 2))
         } else {
             [None, None]
@@ -484,8 +337,8 @@ impl<'a> SignFlips<'a> {
     /// The smallest adjusted p of any pair: that of its differences if all had the same sign.
     fn smallest_p(&self) -> f64 {
         let mut smallest = 1.0_f64;
-        for sums in self.sums {
-            let root = sums.iter().map(|value| value * value).sum::<f64>().sqrt();
+        for sums in &self.sums {
+            let root = length(sums);
             let highest = if root > 0.0 {
                 sums.iter().map(|value| value.abs()).sum::<f64>() / root
             } else {
@@ -500,7 +353,8 @@ impl<'a> SignFlips<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::RngExt;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 
@@ -537,24 +391,37 @@ mod tests {
     }
 
     #[test]
-    fn p_alone_is_that_of_the_pair_without_the_others() {
-        // 3 wins of 20 and no loss: of the 8 assignments of the three signs, 2 are as far from 0.
+    fn the_procedure_follows_the_metric_and_the_number_of_questions_and_never_the_outcome() {
         let mut rare = [0.0; 20];
         rare[..3].fill(1.0);
-        let other: Vec<f64> = (0..20).map(|at| f64::from(at % 5) - 1.5).collect();
-        let of =
-            |lists: &[&[f64]]| paired_family(lists, None, MetricValues::Any, options()).unwrap();
-        let alone = of(&[&rare]).pairs[0];
-        assert!((alone.p - 0.25).abs() < 0.03, "{alone:?}");
-        let family = of(&[&other, &rare, &other]);
-        assert_eq!(family.pairs[1].pointwise_p, alone.p);
-        assert_eq!(family.pairs[1].pointwise, alone.interval);
-        assert_eq!(family.pairs[1].p, (3.0 * alone.p).min(1.0));
-        let methods: Vec<PairedMethod> = family.pairs.iter().map(|pair| pair.method).collect();
-        let others = PairedMethod::BootstrapT;
-        assert_eq!(methods, [others, PairedMethod::SignFlip, others]);
-        let all = of(&[&rare, &rare]);
-        assert!(all.critical.is_none() && all.smallest_p > 0.4, "{all:?}");
+        let method = |values, list: &[f64]| {
+            let found = paired_family(&[list], None, values, options()).unwrap();
+            (found.method, found.pairs[0].method)
+        };
+        let [flips, wilson, bootstrap] = [
+            PairedMethod::SignFlip,
+            PairedMethod::Wilson,
+            PairedMethod::BootstrapT,
+        ];
+        for (values, few, many) in [
+            (MetricValues::ZeroOr(1.0), wilson, wilson),
+            (MetricValues::Within(1.0), flips, wilson),
+            (MetricValues::Any, flips, bootstrap),
+        ] {
+            assert_eq!(method(values, &rare[..19]), (few, few));
+            assert_eq!(method(values, &rare), (many, many));
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_0_but_for_rounding_does_not_exclude_0() {
+        // 0.1 + 0.2 - 0.3 is 5.6e-17. Of the 128 assignments 6 and their opposites are as far from 0 as the observed one or farther.
+        let list = [0.1, 0.2, -0.3, 0.4, 0.5, 0.6, 0.7];
+        let found = paired_family(&[&list], None, MetricValues::Any, options()).unwrap();
+        let pair = found.pairs[0];
+        let interval = pair.interval.unwrap();
+        assert_eq!(pair.p < 0.05, interval.low > 0.0, "{pair:?}");
+        assert!(interval.low == 0.0 || interval.low.abs() > 1e-9, "{pair:?}");
     }
 
     #[test]
@@ -658,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_alone_has_equal_tails_and_several_one_critical_value() {
+    fn a_pair_alone_has_its_critical_value_and_several_one_for_all() {
         let values = |step: usize| {
             (0..40)
                 .map(|at| (at * step % 17) as f64 - 7.0)

@@ -13,7 +13,7 @@ pub enum PairedMethod {
     BootstrapT,
     /// Sign flips of the questions' differences.
     SignFlip,
-    /// Wilson's interval, for differences of a metric that is 0 or 1.
+    /// Wilson's interval, for differences of a metric with a range.
     Wilson,
 }
 
@@ -24,19 +24,31 @@ pub enum MetricValues {
     /// Any numbers.
     #[default]
     Any,
+    /// Numbers within a range of this width, so that a difference lies between minus this number and this number.
+    Within(f64),
     /// 0 or this number, so that a difference is minus this number, 0, or this number.
     ZeroOr(f64),
+}
+
+impl MetricValues {
+    /// What the means of such values over several systems can be.
+    #[must_use]
+    pub fn of_means(self) -> Self {
+        match self {
+            Self::ZeroOr(width) => Self::Within(width),
+            other => other,
+        }
+    }
 }
 
 /// The pairs of a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedFamily {
-    /// The method of most pairs.
+    /// The method of all pairs.
     pub method: PairedMethod,
     /// The pairs, in the given order.
     pub pairs: Vec<PairedTest>,
-    /// The |t| above which a difference is significant at 1 - level; the larger of the two tails of a single pair. `None` where
-    /// no difference can be significant.
+    /// The |t| above which a difference is significant at 1 - level. `None` where no difference can be significant.
     pub critical: Option<f64>,
     /// The smallest adjusted p that these differences can give; of a bootstrap of several pairs 1 / (resamples + 1).
     pub smallest_p: f64,

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::bootstrap::Interval;
-use super::studentized::wilson;
+use super::bootstrap::{BootstrapOptions, Interval};
+use super::paired_difference::{PairedDifference, ends, family};
+use super::paired_test::PairedFamily;
 
 /// One verdict; systems and questions are numbers that the caller gives them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +51,8 @@ pub struct WinRate {
     pub when_second: Option<f64>,
     /// (mean when first - mean when second) / 2: what the first place is worth; `None` with one order only.
     pub position_effect: Option<f64>,
+    /// Questions that one of the two wins, over all their verdicts.
+    pub decided: usize,
     /// The verdicts of both orders.
     pub orders: BothOrders,
 }
@@ -99,6 +102,7 @@ impl WinRate {
             when_first,
             when_second,
             position_effect,
+            decided: decided([&first, &second]),
             orders: both_orders(&first, &second),
         })
     }
@@ -124,16 +128,53 @@ impl WinRate {
         Some(values)
     }
 
-    /// Wilson's interval; `None` for a single question.
+    /// Its interval, that of [`Self::family`] for this pair alone; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let share = Interval {
-            low: 0.0,
-            high: 1.0,
-        };
-        let questions = self.questions as f64;
-        let error = self.standard_error?;
-        wilson(self.win_rate, error, share, [questions, questions], level)
+        let lead = self.lead()?.interval(level)?;
+        Some(Interval {
+            low: f64::midpoint(1.0, lead.low),
+            high: f64::midpoint(1.0, lead.high),
+        })
     }
+
+    /// The tests of these pairs: what the win rate of the first system is above that of the second, 2 W - 1. `None` where one of them
+    /// has a single question.
+    pub fn family(pairs: &[Self], options: BootstrapOptions) -> Option<PairedFamily> {
+        let leads: Option<Vec<PairedDifference>> = pairs.iter().map(Self::lead).collect();
+        Some(family(&leads?, options))
+    }
+
+    /// 2 W - 1, a difference within -1..1.
+    fn lead(&self) -> Option<PairedDifference> {
+        let questions = self.questions as f64;
+        let lead = 2.0 * self.win_rate - 1.0;
+        // Equal values have an error of rounding.
+        let error = self
+            .standard_error
+            .map(|own| if own > 1e-12 { 2.0 * own } else { 0.0 })?;
+        let ends = ends(self.decided);
+        Some(PairedDifference::new(
+            [lead, error],
+            1.0,
+            [questions; 2],
+            ends,
+        ))
+    }
+}
+
+/// The questions whose verdicts in both places do not add to a tie.
+fn decided(orders: [&OneOrder; 2]) -> usize {
+    let mut by_question: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for order in orders {
+        for (question, values) in &order.values {
+            by_question
+                .entry(*question)
+                .or_default()
+                .extend(super::mean(values));
+        }
+    }
+    let means = by_question.values().filter_map(|own| super::mean(own));
+    means.filter(|mean| (mean - 0.5).abs() > SAME).count()
 }
 
 /// The verdicts on a pair with `system` shown first, and those with it shown second, as its values.

@@ -76,7 +76,7 @@ impl PilotSpread {
             .collect();
         let critical = match values {
             MetricValues::Any => critical_of_resamples(&sample, options)?,
-            MetricValues::ZeroOr(_) => {
+            MetricValues::Within(_) | MetricValues::ZeroOr(_) => {
                 normal_quantile(1.0 - options.alpha() / 2.0 / differences.len() as f64)?
             }
         };
@@ -94,35 +94,53 @@ impl PilotSpread {
         })
     }
 
-    /// Questions n with which a difference in mean is significant with 80% power: at least 20, and so many that difference /
-    /// sqrt(variance / n) is the sum of the critical value and the 80% quantile of Student's t with n - 1 degrees of freedom.
-    /// The critical value is the t with the same tail as that of many questions.
+    /// Questions with which a difference in mean is significant with 80% power: at least 20, and as [`questions_for`] says.
     pub fn questions_for(&self, difference: f64, variance: f64) -> usize {
         let tail = Normal::standard().sf(self.critical);
-        let variance = variance * self.inflation(difference);
-        let mut questions = FEWEST_QUESTIONS;
-        // The quantiles change little with the number of questions, so that this converges at once.
-        for _ in 0..8 {
-            let freedom = questions as f64 - 1.0;
-            let critical = t_quantile(1.0 - tail, freedom).unwrap_or(f64::INFINITY);
-            let power = t_quantile(POWER, freedom).unwrap_or(f64::INFINITY);
-            let errors = critical + power;
-            questions = ((errors / difference).powi(2) * variance)
-                .ceil()
-                .max(FEWEST_QUESTIONS as f64) as usize;
-        }
-        questions
+        let sd = (variance * self.inflation(difference)).sqrt();
+        questions_for(difference, [sd, sd], tail).max(FEWEST_QUESTIONS)
     }
 
-    /// The test of metrics of 0 and w divides t by sqrt(1 - (difference / w)^2).
+    /// The test of metrics with a range of width w multiplies t by sqrt(1 - (difference / w)^2).
     fn inflation(&self, difference: f64) -> f64 {
         match self.values {
-            MetricValues::ZeroOr(width) if difference < width => {
+            MetricValues::Within(width) | MetricValues::ZeroOr(width) if difference < width => {
                 1.0 / (1.0 - (difference / width).powi(2))
             }
             _ => 1.0,
         }
     }
+}
+
+/// Questions n with which a mean at this distance from what it is compared with is found to differ with 80% power: distance
+/// sqrt(n) is at least c s0 + t s, with c the critical value beyond which a test has the probability `tail`, t the 80% quantile,
+/// both of Student's t with n - 1 degrees of freedom, and the standard deviations between questions s0 where the mean is compared
+/// with it and s where it is.
+///
+/// ```
+/// use scholareval::stats::questions_for;
+///
+/// // (1.96 + 0.84)^2 / 0.1^2 = 785 of the normal distribution; of ten tests at once 0.0025 lies beyond the critical value.
+/// assert_eq!(questions_for(0.1, [1.0, 1.0], 0.025), 787);
+/// assert!(questions_for(0.1, [1.0, 1.0], 0.0025) > 1_300);
+/// ```
+pub fn questions_for(distance: f64, [null_sd, sd]: [f64; 2], tail: f64) -> usize {
+    let normal = Normal::standard();
+    let errors = normal.inverse_cdf(1.0 - tail) * null_sd + normal.inverse_cdf(POWER) * sd;
+    // Student's quantiles are beyond these by a few questions' worth.
+    let least = (errors / distance).powi(2).ceil();
+    // Of so many questions they are the same; an infinite number is the largest one.
+    if least.is_nan() || least >= 1e6 {
+        return least as usize;
+    }
+    let is_enough = |questions: &usize| {
+        let freedom = *questions as f64 - 1.0;
+        let critical = t_quantile(1.0 - tail, freedom).unwrap_or(f64::INFINITY);
+        let power = t_quantile(POWER, freedom).unwrap_or(f64::INFINITY);
+        distance.abs() * (*questions as f64).sqrt() >= critical * null_sd + power * sd
+    };
+    let mut candidates = (least as usize).max(2)..;
+    candidates.find(is_enough).unwrap_or(usize::MAX)
 }
 
 /// The `level` quantile of the largest |z| over the pairs of resamples.

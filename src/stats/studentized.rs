@@ -1,4 +1,5 @@
-//! Means with intervals that account for their own standard error: Wilson's for bounded values, bootstrap-t for others.
+//! Means with intervals that account for their own standard error: Wilson's for bounded values ([`BoundedMean`]), bootstrap-t for
+//! others.
 //!
 //! Several cases of one question are not independent: questions are clusters, drawn as a whole. The standard error is CR2
 //! (R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
@@ -8,7 +9,8 @@
 use super::bootstrap::{
     BootstrapOptions, Clusters, Interval, TOGETHER, resample_together, tail_rank,
 };
-use super::distributions::{t_quantile, t_two_sided};
+use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
+use super::distributions::t_quantile;
 
 /// Fewest questions for the bootstrap-t interval of a mean.
 // Four questions have 35 resamples, five 126: the outer 2.5% are one or a few of them, which repeat a question until the error
@@ -224,6 +226,19 @@ pub fn standard_error(values: &[f64], clusters: Option<&[usize]>) -> Option<f64>
     Some(ClusteredSample::new(&[values], clusters)?.errors[0])
 }
 
+/// Statistics of resamples that are equal but for rounding, as a share of them.
+pub(super) const ROUNDING: f64 = 1e-12;
+
+/// The end of an interval at this distance below the mean; 0 where only rounding keeps it from 0, which would contradict p.
+pub(super) fn end_of_interval(mean: f64, distance: f64) -> f64 {
+    let end = mean - distance;
+    if end.abs() <= ROUNDING * mean.abs() {
+        0.0
+    } else {
+        end
+    }
+}
+
 /// What resampled t statistics give for a mean.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EqualTails {
@@ -231,8 +246,6 @@ pub(super) struct EqualTails {
     pub(super) interval: Option<Interval>,
     /// Two-sided p of a mean of 0: twice the smaller tail. Below 1 - level exactly if the interval excludes 0.
     pub(super) p: f64,
-    /// The larger of the two critical values, from 0; `None` without an interval.
-    pub(super) critical: Option<f64>,
 }
 
 /// The bootstrap-t interval and p with equal tails (B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", 1993,
@@ -247,88 +260,18 @@ pub(super) fn equal_tails(
     let total = resampled.len();
     // A mean of 0 without a standard error is 0 standard errors from 0.
     let t = if mean == 0.0 { 0.0 } else { mean / error };
-    let above = total - resampled.partition_point(|value| *value < t);
-    let below = resampled.partition_point(|value| *value <= t);
+    let slack = ROUNDING * t.abs();
+    let above = total - resampled.partition_point(|value| *value < t - slack);
+    let below = resampled.partition_point(|value| *value <= t + slack);
     let tails = tail_rank(options.alpha() / 2.0, total)
         .map(|rank| (resampled[rank - 1], resampled[total - rank]));
     let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
     EqualTails {
         interval: tails.map(|(low, high)| Interval {
-            low: mean - high * error,
-            high: mean - low * error,
+            low: end_of_interval(mean, high * error),
+            high: end_of_interval(mean, low * error),
         }),
         p: (2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64).min(1.0),
-        critical: tails.map(|(low, high)| high.max(-low)),
-    }
-}
-
-/// Wilson's interval of a mean of values within `range`: that of a proportion p = (mean - low) / (high - low) over as
-/// many 0/1 values as have its standard error, p (1 - p) / error^2, with a t quantile for the effective number of
-/// clusters less 1. With equal values, as many as clusters, the first of the two numbers. (E. B. Wilson, JASA 22, 1927.)
-pub(super) fn wilson(
-    mean: f64,
-    error: f64,
-    range: Interval,
-    [clusters, effective]: [f64; 2],
-    level: f64,
-) -> Option<Interval> {
-    let width = range.high - range.low;
-    let p = ((mean - range.low) / width).clamp(0.0, 1.0);
-    // All values equal: no error can be taken from them, but n questions do not prove a mean of
-    // exactly 1.
-    let n = worth(p, error / width).unwrap_or(clusters);
-    // Two clusters of very different size are worth less than two: at least one degree of freedom.
-    let t = t_quantile(f64::midpoint(1.0, level), (effective - 1.0).max(1.0))?;
-    let square = t * t / n;
-    let center = (p + square / 2.0) / (1.0 + square);
-    let half = t / (1.0 + square) * (p * (1.0 - p) / n + square / (4.0 * n)).sqrt();
-    let interval = Interval {
-        low: range.low + width * within_share(center - half),
-        high: range.low + width * within_share(center + half),
-    };
-    (width > 0.0).then_some(interval)
-}
-
-/// Two-sided p of a mean of `null` by the interval of [`wilson`]: below 1 - level exactly if that excludes `null`.
-pub(super) fn wilson_p(
-    mean: f64,
-    error: f64,
-    range: Interval,
-    [clusters, effective]: [f64; 2],
-    null: f64,
-) -> f64 {
-    let width = range.high - range.low;
-    let p = within_share((mean - range.low) / width);
-    let null = (null - range.low) / width;
-    if (p - null).abs() < 1e-12 {
-        return 1.0;
-    }
-    let n = worth(p, error / width).unwrap_or(clusters);
-    // The interval ends where |p - null| is t standard errors of a share of `null`. At an end of the range and beyond it there
-    // is no such error: then any other mean excludes it.
-    let square = (p - null).powi(2) * n / (null * (1.0 - null));
-    if square.is_finite() && square >= 0.0 {
-        t_two_sided(square.sqrt(), (effective - 1.0).max(1.0))
-    } else {
-        0.0
-    }
-}
-
-/// How many 0/1 values with the mean `p` have this standard error; `None` where that is no number.
-fn worth(p: f64, error: f64) -> Option<f64> {
-    // The clustered error enters as the number of 0/1 values that would have it: then Wilson's formula holds for grades, shares
-    // and several cases of one question alike.
-    Some(p * (1.0 - p) / (error * error)).filter(|n| n.is_finite() && *n > 0.0)
-}
-
-/// The share within 0..=1. An end of the range is exact: 1e-17 in a file is rounding and reads as a number.
-fn within_share(p: f64) -> f64 {
-    if p < 1e-12 {
-        0.0
-    } else if p > 1.0 - 1e-12 {
-        1.0
-    } else {
-        p
     }
 }
 
@@ -342,11 +285,11 @@ fn within_share(p: f64) -> f64 {
 /// ```
 /// use scholareval::stats::{BootstrapOptions, Interval, mean_interval};
 ///
-/// // 18 of 20 right: Wilson's interval over 19 with t = 2.093 (19 degrees of freedom).
+/// // 18 of 20 right: center 18.1 / 20.2, t = 2.093 (19 degrees of freedom).
 /// let right: Vec<f64> = (0..20).map(|i| if i < 18 { 1.0 } else { 0.0 }).collect();
 /// let share = Interval { low: 0.0, high: 1.0 };
 /// let found = mean_interval(&right, None, Some(share), BootstrapOptions::seeded(1));
-/// assert!(found.is_some_and(|found| (found.low - 0.675).abs() < 0.001 && (found.high - 0.975).abs() < 0.001));
+/// assert!(found.is_some_and(|found| (found.low - 0.672).abs() < 0.001 && (found.high - 0.973).abs() < 0.001));
 /// ```
 pub fn mean_interval(
     values: &[f64],
@@ -369,8 +312,8 @@ pub fn mean_interval(
 /// // Ten answers earn all points; half of them could have lost 1, half 3: the mean could be -2.
 /// let ranges: Vec<Interval> = (0..10).map(|i| Interval { low: if i < 5 { -1.0 } else { -3.0 }, high: 1.0 }).collect();
 /// let found = mean_interval_within(&[1.0; 10], None, &ranges, BootstrapOptions::seeded(1));
-/// // Wilson's lower end of 10 of 10 with t = 2.262: 1 / (1 + t^2 / 10) = 0.661 of the way from -2 to 1.
-/// assert!(found.is_some_and(|found| (found.low - (3.0 * 0.661 - 2.0)).abs() < 0.01 && found.high == 1.0));
+/// // The lower end of 10 of 10 is 0.651 of the way from -2 to 1.
+/// assert!(found.is_some_and(|found| (found.low - (3.0 * 0.651 - 2.0)).abs() < 0.01 && found.high == 1.0));
 /// ```
 pub fn mean_interval_within(
     values: &[f64],
@@ -382,8 +325,9 @@ pub fn mean_interval_within(
     let mean = sample.means[0];
     let error = sample.errors[0];
     if let Some(range) = range_of_mean(values, ranges) {
-        let clusters = [sample.clusters() as f64, sample.effective_clusters()];
-        return wilson(mean, error, range, clusters, options.level);
+        let questions = [sample.clusters() as f64, sample.effective_clusters()];
+        return BoundedMean::new([mean, error], range, questions, ENDS_OF_MEAN)
+            .interval(options.level);
     }
     if sample.clusters() < FEWEST_FOR_MEANS {
         return student(mean, error, sample.effective_clusters(), options.level);
@@ -470,11 +414,8 @@ mod tests {
     #[test]
     fn equal_values_have_an_interval_within_their_range_and_none_without() {
         let interval = mean_interval(&[1.0; 20], None, Some(SHARE), options()).unwrap();
-        // Wilson's lower end of 20 of 20: 1 / (1 + t^2 / 20) with t = 2.093.
-        assert!(
-            (interval.low - 1.0 / (1.0 + 2.093_f64.powi(2) / 20.0)).abs() < 1e-4
-                && interval.high > 1.0 - 1e-12
-        );
+        // The lower end of 20 of 20 (`bounded_mean`).
+        assert!((interval.low - 0.8130).abs() < 1e-4 && interval.high == 1.0);
         assert_eq!(mean_interval(&[1.0; 20], None, None, options()), None);
         assert_eq!(mean_interval(&[1.0], None, Some(SHARE), options()), None);
         assert_eq!(
@@ -498,13 +439,16 @@ mod tests {
     }
 
     #[test]
-    fn values_with_little_spread_have_students_interval_under_either_method() {
-        // 40 values around 0.5: mean ± t(39) sd / sqrt(40), t = 2.0227.
+    fn values_far_from_the_ends_have_nearly_students_interval() {
+        // 40 values around 0.5: mean ± t(39) sd / sqrt(40), t = 2.0227; within a range the error is
+        // sqrt((40 sd / sqrt(40))^2 + 0.1 / 2) / 40.2, since the ends are far from all values.
         let values: Vec<f64> = (0..40)
             .map(|at| 0.5 + (f64::from(at * 7 % 40) - 19.5) / 400.0)
             .collect();
-        let half = 2.0227 * super::super::sd(&values).unwrap() / 40.0_f64.sqrt();
-        for range in [Some(SHARE), None] {
+        let error = super::super::sd(&values).unwrap() / 40.0_f64.sqrt();
+        let with_ends = ((40.0 * error).powi(2) + 0.05).sqrt() / 40.2;
+        for (range, error) in [(Some(SHARE), with_ends), (None, error)] {
+            let half = 2.0227 * error;
             let interval = mean_interval(&values, None, range, options()).unwrap();
             assert!(
                 (interval.low - (0.5 - half)).abs() < 0.1 * half,
@@ -592,10 +536,10 @@ mod tests {
     fn a_range_of_each_value_gives_the_mean_theirs() {
         let range = |low: f64| Interval { low, high: 1.0 };
         let ranges: Vec<Interval> = (0..20).map(|at| range(-f64::from(at % 3))).collect();
-        // Wilson's lower end of 20 of 20 is 1 / (1 + t^2 / 20) with t = 2.093, of the way from the mean of the lowest values,
-        // -(7 * 0 + 7 * 1 + 6 * 2) / 20, to 1.
+        // The lower end of 20 of 20 (`bounded_mean`), of the way from the mean of the lowest values, -(7 * 0 + 7 * 1 + 6 * 2) / 20,
+        // to 1.
         let top = mean_interval_within(&[1.0; 20], None, &ranges, options()).unwrap();
-        let low = -0.95 + 1.95 / (1.0 + 2.093_f64.powi(2) / 20.0);
+        let low = -0.95 + 1.95 * 0.81303;
         assert!((top.low - low).abs() < 1e-4, "{top:?}");
         assert_eq!(top.high, 1.0);
         let rounded = [1.0 + 2e-16; 20];

@@ -1,8 +1,8 @@
-//! Intervals of the agreement of two raters, from the table of their ratings.
+//! Intervals of the agreement of two raters with two values, from the table of their ratings.
 //!
-//! Of skewed labels few units disagree or have the rare label, and most coefficients without one unit are equal: the jackknife's
-//! error is too small, or there is none. The shares of the K x K cells have a Dirichlet posterior instead, with a prior of the
-//! weight of one unit in all, 1 / K^2 a cell (W. Perks, "Some observations on inverse probability including a new indifference
+//! Of skewed labels few units disagree or have the rare label, and most coefficients without one unit are equal: the jackknife
+//! often has no error, or no coefficient without a unit. The shares of the 4 cells have a Dirichlet posterior instead, with a prior
+//! of the weight of one unit in all, 1/4 a cell (W. Perks, "Some observations on inverse probability including a new indifference
 //! rule", Journal of the Institute of Actuaries 73, 1947); the interval lies between quantiles of the coefficient over draws
 //! from it. Measured coverage stands in `docs/metrics.md`.
 
@@ -18,15 +18,18 @@ const DRAWS: usize = 2_000;
 /// The seed of the draws: the same table always has the same interval.
 const SEED: u64 = 1;
 
-/// The equal-tailed interval of `coefficient` of the cells, whose `counts` are given; it includes that of the counts.
+/// The equal-tailed interval of `coefficient` of the cells, whose `counts` are given; it includes the observed value.
 ///
-/// `None` for a coefficient that the counts, or more than a tenth of the draws, do not have.
+/// `None` for a coefficient that more than a tenth of the draws do not have, and a level outside 0..1.
 pub(super) fn posterior_interval(
     counts: &[f64],
+    observed: f64,
     coefficient: impl Fn(&[f64]) -> Option<f64>,
     level: f64,
 ) -> Option<Interval> {
-    let observed = coefficient(counts).filter(|_| level > 0.0 && level < 1.0)?;
+    if !(level > 0.0 && level < 1.0) {
+        return None;
+    }
     let prior = 1.0 / counts.len() as f64;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut cells = vec![0.0; counts.len()];
@@ -97,11 +100,11 @@ mod tests {
     fn a_share_has_the_quantiles_of_its_beta_distribution() {
         // 8 and 2 with a prior of 1/2 each: Beta(8.5, 2.5), 2.5% and 97.5% quantiles 0.4972 and 0.9559 (SciPy).
         let share = |cells: &[f64]| Some(cells[0] / (cells[0] + cells[1]));
-        let found = posterior_interval(&[8.0, 2.0], share, 0.95).unwrap();
+        let found = posterior_interval(&[8.0, 2.0], 0.8, share, 0.95).unwrap();
         assert!((found.low - 0.4972).abs() < 0.015, "{found:?}");
         assert!((found.high - 0.9559).abs() < 0.008, "{found:?}");
         assert_eq!(
-            posterior_interval(&[8.0, 2.0], share, 0.95),
+            posterior_interval(&[8.0, 2.0], 0.8, share, 0.95),
             Some(found),
             "the draws are the same"
         );
@@ -110,6 +113,6 @@ mod tests {
     #[test]
     fn what_most_draws_do_not_have_has_no_interval() {
         let rare = |cells: &[f64]| (cells[0].fract() < 0.5).then_some(cells[0]);
-        assert_eq!(posterior_interval(&[8.0, 2.0], rare, 0.95), None);
+        assert_eq!(posterior_interval(&[8.0, 2.0], 8.0, rare, 0.95), None);
     }
 }

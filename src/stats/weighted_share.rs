@@ -2,11 +2,11 @@
 //!
 //! The share is Hajek's ratio: the sum of w a over the sum of w, with w = 1 / probability and a = 1 for a hit (discussion of D. Basu,
 //! "An essay on the logical foundations of survey sampling", 1971). Its standard error is that of the sum over questions of
-//! w (a - share) / sum(w), each square divided by 1 less the question's share of the weights (CR2); the interval is Wilson's with
-//! this error, and t with the number of questions that the weights are worth (Kish) less 1.
+//! w (a - share) / sum(w), each square divided by 1 less the question's share of the weights (CR2); the interval is that of a mean
+//! with this error, and t with the number of questions that the weights are worth (Kish) less 1.
 
 use super::bootstrap::Interval;
-use super::studentized::wilson;
+use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
 
 /// A unit of a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,11 +70,13 @@ pub fn weighted_share(units: &[WeightedUnit], level: f64) -> Option<WeightedShar
         low: 0.0,
         high: 1.0,
     };
-    let interval = if questions >= 2.0 {
-        wilson(share, squares.sqrt(), range, [effective, effective], level)
-    } else {
-        None
-    };
+    let mean = BoundedMean::new(
+        [share, squares.sqrt()],
+        range,
+        [questions, effective],
+        ENDS_OF_MEAN,
+    );
+    let interval = mean.interval(level).filter(|_| questions >= 2.0);
     Some(WeightedShare { share, interval })
 }
 

@@ -162,8 +162,9 @@ def jackknife(name, columns, statistic):
     columns = [np.asarray(column, dtype=float) for column in columns]
     k = len(columns[0])
     without = np.array([statistic(*(np.delete(column, unit) for column in columns)) for unit in range(k)])
-    value, error = float(statistic(*columns)), np.sqrt((k - 1) / k * np.sum((without - without.mean()) ** 2))
-    half = stats.t.ppf(0.975, k - 1) * error / (1 - value**2)
+    d = without - without.mean()
+    value, error = float(statistic(*columns)), np.sqrt((k - 1) / k * np.sum(d**2))
+    half = stats.t.ppf(0.975, max(1, np.sum(d**2) ** 2 / np.sum(d**4) - 1)) * error / (1 - value**2)
     return {"name": name, "columns": [column.tolist() for column in columns],
             "low": float(np.tanh(np.arctanh(value) - half)), "high": float(np.tanh(np.arctanh(value) + half))}
 

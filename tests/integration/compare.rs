@@ -311,7 +311,7 @@ fn several_samples_plan_a_study() {
     );
     assert!(
         // Other samples need as many questions.
-        plan.contains(" ask about 24 questions. ") && plan.contains("difference samples questions"),
+        plan.contains(" ask about 28 questions. ") && plan.contains("difference samples questions"),
         "{plan}"
     );
 }

@@ -34,6 +34,7 @@ mod fuzz;
 mod html_report;
 mod import_logs;
 mod imports;
+mod intervals_golden;
 mod judge_http;
 #[cfg(unix)]
 mod keys;

@@ -103,7 +103,7 @@ fn coverage_counts_the_works_of_kinds_that_the_files_cover() {
     let library = example("library.bib");
     let works = example("works.jsonl");
     let expected = "\
-4/5 works of the library are found: 80.0% [22.3, 98.2]
+4/5 works of the library are found: 80.0% [22.5, 98.0]
           3  exists
           1  differs
           1  not_in_index

@@ -1,5 +1,7 @@
 //! Compares systems metric by metric.
 
+use std::collections::BTreeMap;
+
 use super::pairs::compare_pairs;
 use super::pairwise::pairwise;
 use super::shared::{SAME, SharedCases, slices};
@@ -64,9 +66,9 @@ pub(super) fn compare_metric(
     shared.set_means(&mut systems);
     let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
-    // With a baseline the other pairs are not tested, and letters would claim that they do not
-    // differ.
-    if options.baseline.is_none() && !pairs.is_empty() {
+    // With a baseline the other pairs are not tested, and of one question none is: letters would
+    // claim that they do not differ.
+    if options.baseline.is_none() && family.is_some() {
         let differ: Vec<(usize, usize)> = pairs
             .iter()
             .filter(|p| p.differs)
@@ -178,6 +180,12 @@ fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
             "No case has a value for every system, so nothing can be compared.",
         ));
     }
+    if shared.distinct_questions() == 1 && !pairs.is_empty() {
+        notes.push(Note::warning(
+            "No test: the systems share one question, which says nothing of others.",
+        ));
+    }
+    notes.extend(unequal_sizes(shared));
     let mut equal = Vec::new();
     let mut unbounded = Vec::new();
     for pair in pairs {
@@ -213,4 +221,19 @@ fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// That questions with more cases count more, where their numbers differ.
+fn unequal_sizes(shared: &SharedCases<'_>) -> Option<Note> {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for question in &shared.questions {
+        *sizes.entry(*question).or_default() += 1;
+    }
+    let fewest = *sizes.values().min()?;
+    let most = *sizes.values().max()?;
+    (fewest < most).then(|| {
+        Note::info(format!(
+            "Means weight questions by their cases: a question has {fewest} to {most}."
+        ))
+    })
 }

@@ -10,13 +10,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::shared::SharedCases;
+use super::shared::{SharedCases, slices};
 use super::{
     ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem, RunAnswers,
 };
 use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
 use crate::scorer::pairs::{MUCH_BETTER, PAIRS, WORDS};
-use crate::stats::{Interval, NoStrengths, PairVerdict, Strengths, Ties, WinRate, mean};
+use crate::stats::{
+    BootstrapOptions, Interval, MetricValues, NoStrengths, PairVerdict, PairedFamily, Strengths,
+    Ties, WinRate, mean, paired_family,
+};
 
 /// Fewest questions for values that are adjusted for the place of an answer, or estimated by strengths.
 // Below it signs are flipped, which needs the plain value of each question.
@@ -197,6 +200,19 @@ pub(super) struct PairSample {
     pub(super) questions: Vec<usize>,
     /// Whether the values are differences of strengths, and not of win rates.
     pub(super) is_of_strengths: bool,
+    /// The win rates by which the pairs are tested; empty for strengths and few questions, which are tested by their values.
+    win_rates: Vec<WinRate>,
+}
+
+impl PairSample {
+    /// The tests of the pairs.
+    pub(super) fn family(&self, options: BootstrapOptions) -> Option<PairedFamily> {
+        if !self.win_rates.is_empty() {
+            return WinRate::family(&self.win_rates, options);
+        }
+        let lists = slices(&self.differences);
+        paired_family(&lists, Some(&self.questions), MetricValues::Any, options)
+    }
 }
 
 impl SharedCases<'_> {
@@ -244,6 +260,7 @@ impl SharedCases<'_> {
                 differences: differences.collect(),
                 questions,
                 is_of_strengths: true,
+                win_rates: Vec::new(),
             });
         }
         if !is_enough {
@@ -251,18 +268,22 @@ impl SharedCases<'_> {
                 differences: plain.into_iter().flatten().collect(),
                 questions: self.questions.clone(),
                 is_of_strengths: false,
+                win_rates: Vec::new(),
             });
         }
         let mut differences = Vec::with_capacity(ranks.len());
+        let mut win_rates = Vec::with_capacity(ranks.len());
         for (first, second) in ranks {
             let [first, second] = [self.order[*first], self.order[*second]];
             let values = WinRate::pseudo_values(first, second, &verdicts, &questions);
             differences.push(values?);
+            win_rates.push(WinRate::of(first, second, &verdicts)?);
         }
         Some(PairSample {
             differences,
             questions,
             is_of_strengths: false,
+            win_rates,
         })
     }
 

@@ -6,7 +6,7 @@ use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::analysis::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use crate::domain::{Rater, RaterKind, Rating, SystemName};
-use crate::stats::{Deviation, Interval, MetricValues, PairedTest, mean, paired_family};
+use crate::stats::{Deviation, Interval, PairedTest, mean, paired_family};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -155,7 +155,7 @@ fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Ve
     let family = paired_family(
         &slices(differences),
         Some(&shared.questions),
-        shared.table.metric.values(),
+        shared.metric_values(),
         shared.bootstrap(),
     )?;
     Some(family.pairs)
@@ -191,11 +191,10 @@ fn judge_change(
     // One number a case: the shifts of several systems in one case are not independent of each
     // other.
     let by_case = mean_shifts(&shared, &ranks);
-    // A mean over systems takes values between, also where a metric is 0 or 1.
     let whole = paired_family(
         &[&by_case],
         Some(&shared.questions),
-        MetricValues::Any,
+        shared.metric_values().of_means(),
         shared.bootstrap(),
     )?
     .pairs[0];

@@ -627,19 +627,7 @@ fn pairs_at_look(
 ) -> Vec<PairAtLook> {
     let has_values = |pair: &(usize, usize)| pair.0.max(pair.1) < shared.participants;
     let tested: Vec<(usize, usize)> = ranks.iter().copied().filter(has_values).collect();
-    let mut differences = shared.differences(&tested);
-    let mut questions = shared.questions.clone();
-    // Answers that were compared with each other are decided by what was said of the two.
-    if shared.table.games.is_some() {
-        let sample = shared.pair_sample(&tested);
-        let of_pairs = sample.filter(|sample| !sample.is_of_strengths);
-        differences = of_pairs
-            .as_ref()
-            .map_or(Vec::new(), |own| own.differences.clone());
-        questions = of_pairs.map_or(questions, |own| own.questions);
-    }
-    let estimates = estimates(shared, &slices(&differences), &questions, is_only);
-    let mut estimates = estimates.into_iter();
+    let mut estimates = estimates(shared, &tested, is_only).into_iter();
     let mut pairs = Vec::new();
     for pair in ranks {
         let mut estimate = None;
@@ -663,25 +651,39 @@ fn pairs_at_look(
     pairs
 }
 
-/// The estimate of each pair of these differences.
+/// The estimate of each of these pairs. Answers that were compared with each other are decided by what was said of the two; by
+/// strengths nothing is.
 fn estimates(
     shared: &SharedCases<'_>,
-    differences: &[&[f64]],
-    questions: &[usize],
+    tested: &[(usize, usize)],
     is_only: bool,
 ) -> Vec<Option<LookEstimate>> {
-    let values = shared.table.metric.values();
-    let questions = Some(questions);
+    let games = shared.table.games.as_ref();
+    let sample = games.and_then(|_| shared.pair_sample(tested));
+    let sample = sample.filter(|own| !own.is_of_strengths);
+    if games.is_some() && sample.is_none() {
+        return Vec::new();
+    }
+    let values = shared.metric_values();
+    let mut differences = shared.differences(tested);
+    let mut questions = &shared.questions;
+    if let Some(sample) = &sample {
+        differences.clone_from(&sample.differences);
+        questions = &sample.questions;
+    }
+    let lists = slices(&differences);
     if !is_only {
-        let each = differences.iter();
-        let each = each.map(|own| LookEstimate::of(own, questions, values));
+        let each = lists.iter();
+        let each = each.map(|own| LookEstimate::of(own, Some(questions), values));
         return each.collect();
     }
     let options = BootstrapOptions::seeded(shared.options.seed);
-    let family = paired_family(differences, questions, values, options);
-    let tests = family.map_or(Vec::new(), |family| family.pairs);
+    let family = match &sample {
+        Some(sample) => sample.family(options),
+        None => paired_family(&lists, Some(questions), values, options),
+    };
     let mut estimates = Vec::new();
-    for test in tests {
+    for test in family.map_or(Vec::new(), |family| family.pairs) {
         let error = test.standard_error;
         estimates.push(Some(LookEstimate::only(
             test.difference,
@@ -698,9 +700,8 @@ fn extreme_estimates(
     (first, second): (usize, usize),
 ) -> Option<[Option<LookEstimate>; 2]> {
     let found = Extremes::of(shared, first, second)?;
-    let values = shared.table.metric.values();
     let estimate =
-        |differences: &[f64]| LookEstimate::of(differences, Some(&found.questions), values);
+        |differences: &[f64]| LookEstimate::of(differences, Some(&found.questions), found.values);
     Some([estimate(&found.lows), estimate(&found.highs)])
 }
 

@@ -11,7 +11,7 @@ use crate::analysis::quantity::{Observation, unit_range};
 use crate::domain::{CaseId, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::scorer::{is_better_higher, scorer_named};
-use crate::stats::{Interval, MetricValues};
+use crate::stats::Interval;
 use crate::text::names::nearest;
 
 /// Pairs of systems that are tested at most: each takes 80 kB for its resamples.
@@ -58,14 +58,10 @@ impl MetricId {
         unit_range(self.unit)
     }
 
-    /// What its values can be, by what the metric is and not by those of a run.
-    pub(super) fn values(&self) -> MetricValues {
+    /// Whether its values are 0 and 1, by what the metric is and not by those of a run.
+    pub(super) fn is_binary(&self) -> bool {
         let scorer = scorer_named(self.scorer.name());
-        if scorer.is_some_and(|scorer| scorer.binary.contains(&&*self.name)) {
-            MetricValues::ZeroOr(1.0)
-        } else {
-            MetricValues::Any
-        }
+        scorer.is_some_and(|scorer| scorer.binary.contains(&&*self.name))
     }
 
     /// Whether a whole score may not have it.

@@ -36,7 +36,7 @@ pub(super) fn compare_pairs(
     }
     let samples = shared.differences(&ranks);
     let lists = slices(&samples);
-    let values = shared.table.metric.values();
+    let values = shared.metric_values();
     let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
@@ -92,11 +92,9 @@ fn judged_pairs(
     ranks: Vec<(usize, usize)>,
 ) -> (Vec<PairComparison>, Option<PairedFamily>) {
     let sample = shared.pair_sample(&ranks);
-    let family = sample.as_ref().and_then(|sample| {
-        let lists = slices(&sample.differences);
-        let questions = Some(&*sample.questions);
-        paired_family(&lists, questions, MetricValues::Any, shared.bootstrap())
-    });
+    let family = sample
+        .as_ref()
+        .and_then(|sample| sample.family(shared.bootstrap()));
     let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
@@ -184,6 +182,8 @@ pub(super) struct Extremes {
     pub(super) highs: Vec<f64>,
     /// The question of each.
     pub(super) questions: Vec<usize>,
+    /// What is missing is at the lowest or the highest value: a metric of 0s and 1s stays one.
+    pub(super) values: MetricValues,
 }
 
 impl Extremes {
@@ -193,24 +193,26 @@ impl Extremes {
             lows: Vec::new(),
             highs: Vec::new(),
             questions: Vec::new(),
+            values: MetricValues::Any,
         };
+        let mut cases = Vec::new();
         for case in &shared.by_id {
             if let Some(difference) = possible_difference(shared, [first, second], *case) {
+                cases.push(*case);
                 extremes.lows.push(difference.low);
                 extremes.highs.push(difference.high);
                 extremes.questions.push(shared.question_of[*case]);
             }
         }
         let is_whole = extremes.lows.len() <= shared.cases.len() && extremes.lows == extremes.highs;
+        extremes.values = shared.values_of(&[first, second], &cases);
         (!is_whole).then_some(extremes)
     }
 
     /// The test of these differences alone.
     fn test(&self, shared: &SharedCases<'_>, differences: &[f64]) -> Option<PairedTest> {
-        // What is missing is at the lowest or the highest value: a metric of 0s and 1s stays one.
-        let values = shared.table.metric.values();
         let questions = Some(&*self.questions);
-        let family = paired_family(&[differences], questions, values, shared.bootstrap())?;
+        let family = paired_family(&[differences], questions, self.values, shared.bootstrap())?;
         Some(family.pairs[0])
     }
 }

@@ -79,7 +79,7 @@ pub fn plan_power(
     let pilot = PilotSpread::new(
         &slices(&differences),
         Some(&shared.questions),
-        table.metric.values(),
+        shared.metric_values(),
         shared.bootstrap(),
     )?;
     // The pair that will differ is not known, and one that differs varies more than two that are nearly the same.

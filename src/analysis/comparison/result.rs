@@ -273,6 +273,16 @@ pub struct PairComparison {
 }
 
 impl PairComparison {
+    /// Whether there is a test of the two. A run that was looked at before its end has one only of the pairs that it was to decide, and
+    /// one question gives none.
+    pub fn is_tested(&self) -> bool {
+        if self.is_at_look {
+            self.interval.is_some()
+        } else {
+            self.p.is_some()
+        }
+    }
+
     /// `p = 0.011`, `p < 0.001`, never `p = 1.000`.
     pub fn p_text(&self) -> String {
         self.p.map_or_else(|| "no test".to_owned(), p_text)

@@ -7,7 +7,7 @@ use super::{
     ObservedSystem,
 };
 use crate::analysis::questions::Questions;
-use crate::stats::{BootstrapOptions, Interval, mean};
+use crate::stats::{BootstrapOptions, Interval, MetricValues, mean};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -181,6 +181,46 @@ impl<'a> SharedCases<'a> {
             differences.push(values.map(|(a, b)| a - b).collect());
         }
         differences
+    }
+
+    /// What the values of these systems can be in these cases. Net shares lie between the means of the lowest and of the highest
+    /// values; without a range for every value, and where one is outside of it (as in compat mode), any numbers.
+    pub(super) fn values_of(&self, ranks: &[usize], cases: &[usize]) -> MetricValues {
+        if self.table.metric.is_binary() {
+            return MetricValues::ZeroOr(1.0);
+        }
+        let mut sum = 0.0;
+        for case in cases {
+            let mut widest: f64 = 0.0;
+            for rank in ranks {
+                let range = self.table.metric.range();
+                let Some(range) = range.or_else(|| self.net_range(*rank, *case)) else {
+                    return MetricValues::Any;
+                };
+                let width = range.high - range.low;
+                let value = self.observation(*rank, *case).value();
+                // Weights that sum to 1 leave the range by rounding.
+                let is_outside = value.is_some_and(|value| {
+                    value < range.low - 1e-9 * width || value > range.high + 1e-9 * width
+                });
+                if is_outside {
+                    return MetricValues::Any;
+                }
+                widest = widest.max(width);
+            }
+            sum += widest;
+        }
+        if sum > 0.0 {
+            MetricValues::Within(sum / cases.len() as f64)
+        } else {
+            MetricValues::Any
+        }
+    }
+
+    /// What the values of all systems can be in the shared cases.
+    pub(super) fn metric_values(&self) -> MetricValues {
+        let all: Vec<usize> = (0..self.participants).collect();
+        self.values_of(&all, &self.cases)
     }
 
     pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {

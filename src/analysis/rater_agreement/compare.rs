@@ -11,7 +11,7 @@ use super::result::{
     AgreementLevel, AgreementOptions, Confusion, NO_ORDER, PairAgreement, PoweredMean,
     RaterAgreement, RaterPair, SummaryRow,
 };
-use super::scales::reversed_note;
+use super::scales::{reversed_note, unknown_scale_note};
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 use crate::domain::{CaseId, Note, Rater, RaterKind, SystemName};
@@ -154,6 +154,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
             .filter_map(|rater| reversed_note(rater, options))
             .collect(),
     };
+    agreement.notes.extend(unknown_scale_note(&views, &context));
     let notes = notes(&agreement);
     agreement.notes.extend(notes);
     if judges.len() >= 2 && views.len() > ALL_PAIRS {

@@ -53,7 +53,7 @@ fn group_of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> 
     raters.retain(|view| !view.values.is_empty());
     let values = raters.iter().map(|view| &view.values);
     let (units, ratings) = rated(values, |unit| &unit.case_id, context);
-    let unusable = mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units));
+    let unusable = mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units, context));
     let measured = GroupRatings {
         complete: ratings.rated_by(raters.len().max(2)).len(),
         n: ratings.questions.len(),

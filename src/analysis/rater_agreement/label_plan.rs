@@ -8,7 +8,7 @@ use super::compare::Labeled;
 use super::powered::LabeledRun;
 use super::result::AgreementOptions;
 use crate::domain::RaterKind;
-use crate::stats::normal_quantile;
+use crate::stats::t_quantile;
 
 /// Fewest labels from which the others are planned.
 pub const FEWEST_PILOT_LABELS: usize = 20;
@@ -49,8 +49,8 @@ pub struct PlannedLabels {
 
 /// One plan for each judge with at least [`FEWEST_PILOT_LABELS`] labels of its answers.
 ///
-/// With n labels of N answers, the half width is z sd sqrt((1 - r^2 (1 - n / N)) / n): the normal approximation with the lambda
-/// that minimizes it, for independent answers.
+/// With n labels of N answers, the half width is t(n - 1) sd sqrt((1 - r^2 (1 - n / N)) / n) with the lambda that minimizes it, for
+/// independent answers.
 pub fn label_plans(labeled: &Labeled, options: &AgreementOptions) -> Vec<LabelPlan> {
     let (views, humans) = labeled.views(options);
     let context = labeled.context(&views, options);
@@ -104,22 +104,17 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
     } else {
         0.0
     };
-    let (answers, z) = (
-        (all + systems / 2) / systems,
-        normal_quantile(f64::midpoint(1.0, level))?,
-    );
-    let row = |labels: usize| {
-        let (n, share) = (labels as f64, labels as f64 / answers as f64);
-        let powered = z * sd * ((1.0 - correlation * correlation * (1.0 - share)) / n).sqrt();
-        PlannedLabels {
-            labels,
-            labels_only: z * sd / n.sqrt(),
-            powered,
-        }
-    };
+    let answers = (all + systems / 2) / systems;
     let planned = std::iter::successors(Some(FIRST), |labels| Some(2 * labels))
         .take_while(|labels| *labels < answers);
-    let rows = planned.chain([answers]).map(row).collect();
+    let mut rows = Vec::new();
+    for labels in planned.chain([answers]) {
+        rows.push(PlannedLabels {
+            labels,
+            labels_only: sd * relative_width(labels, answers, 0.0, level)?,
+            powered: sd * relative_width(labels, answers, correlation, level)?,
+        });
+    }
     let (judge, human) = (
         Arc::clone(&run.judge.rater.name),
         Arc::clone(&run.human.rater.name),
@@ -131,22 +126,25 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
         answers,
         sd,
         correlation,
-        to_halve: to_halve(labels.div_ceil(systems), answers, correlation),
+        to_halve: to_halve(labels.div_ceil(systems), answers, correlation, level),
         rows,
     })
 }
 
-/// How many more labels than `n` of `answers` halve the interval: its squared width is proportional to
-/// (1 - r^2) / n + r^2 / answers.
-fn to_halve(n: usize, answers: usize, correlation: f64) -> Option<usize> {
-    let by_judge = correlation * correlation;
-    let of_all = by_judge / answers as f64;
-    let wanted = ((1.0 - by_judge) / n as f64 + of_all) / 4.0;
-    if wanted <= of_all {
-        return None;
-    }
-    let needed = ((1.0 - by_judge) / (wanted - of_all)).ceil();
-    (needed <= answers as f64).then(|| (needed as usize).saturating_sub(n))
+/// The half width with so many labels in standard deviations of a label.
+fn relative_width(labels: usize, answers: usize, correlation: f64, level: f64) -> Option<f64> {
+    let n = labels as f64;
+    let t = t_quantile(f64::midpoint(1.0, level), n - 1.0)?;
+    let by_judge = correlation * correlation * (1.0 - n / answers as f64);
+    Some(t * ((1.0 - by_judge) / n).sqrt())
+}
+
+/// How many more labels than `n` of `answers` halve the interval.
+fn to_halve(n: usize, answers: usize, correlation: f64, level: f64) -> Option<usize> {
+    let wanted = relative_width(n, answers, correlation, level)? / 2.0;
+    let width = |labels: usize| relative_width(labels, answers, correlation, level);
+    let needed = (n..=answers).find(|labels| width(*labels).is_some_and(|own| own <= wanted))?;
+    Some(needed - n)
 }
 
 #[cfg(test)]
@@ -156,11 +154,12 @@ mod tests {
 
     #[test]
     fn four_times_the_labels_halve_the_interval_of_a_useless_judge() {
-        assert_eq!(to_halve(25, 200, 0.0), Some(75));
-        assert_eq!(to_halve(25, 90, 0.0), None, "there are 90 answers");
-        // (1 - 0.64) / n + 0.64 / 1000: 0.01504 at 25, a quarter at 115.38
-        assert_eq!(to_halve(25, 1_000, 0.8), Some(91));
-        assert_eq!(to_halve(25, 100, 1.0), None);
+        // The normal quantile says 75; t with 24 degrees of freedom is 2.064, with 94 it is 1.986: 25 * 4 (1.986 / 2.064)^2 = 92.5.
+        assert_eq!(to_halve(25, 200, 0.0, 0.95), Some(68));
+        assert_eq!(to_halve(25, 90, 0.0, 0.95), None, "there are 90 answers");
+        // (1 - 0.64) / n + 0.64 / 1000: 0.01504 at 25, times 2.064^2 / 4 = 0.016017; 105 give 0.004069 * 1.983^2 = 0.016.
+        assert_eq!(to_halve(25, 1_000, 0.8, 0.95), Some(80));
+        assert_eq!(to_halve(25, 100, 1.0, 0.95), None);
     }
 
     #[test]
@@ -194,13 +193,13 @@ mod tests {
         let rows: Vec<usize> = plan.rows.iter().map(|row| row.labels).collect();
         assert_eq!(rows, [25, 50, 100]);
         let sd = (20.0_f64 / 19.0).sqrt();
-        // With 25 labels of 100 answers and r = 1 only the unlabeled answers' share counts: sqrt((1 - 0.75) / 25) = 0.1.
+        // With 25 labels of 100 answers and r = 1 only the unlabeled answers' share counts: sqrt((1 - 0.75) / 25) = 0.1; t with 24 degrees of freedom.
         assert!(
-            (plan.rows[0].powered - 1.959_964 * sd * 0.1).abs() < 1e-6,
+            (plan.rows[0].powered - 2.063_899 * sd * 0.1).abs() < 1e-6,
             "{:?}",
             plan.rows
         );
-        assert!((plan.rows[0].labels_only - 1.959_964 * sd * 0.2).abs() < 1e-6);
+        assert!((plan.rows[0].labels_only - 2.063_899 * sd * 0.2).abs() < 1e-6);
         assert!((plan.rows[2].powered - plan.rows[2].labels_only).abs() < 1e-12);
     }
 }

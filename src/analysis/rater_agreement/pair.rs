@@ -55,7 +55,7 @@ impl<'a> RatedByBoth<'a> {
             })
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
-        let scales = || not_one_scale(&[self.first, self.second], &self.units);
+        let scales = || not_one_scale(&[self.first, self.second], &self.units, self.context);
         let no_kappa = mixed
             .clone()
             .or_else(scales)

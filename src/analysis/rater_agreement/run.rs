@@ -7,7 +7,7 @@ use crate::analysis::comparison::metrics_of;
 use crate::analysis::quantity::{Quantity, distinct, finite};
 use crate::domain::{
     CaseId, ComparedPair, ComponentKind, Preference, Preferred, Rater, RaterKind, Rating, Score,
-    ScoredAnswer, SystemName,
+    ScoredAnswer, SystemName, Unit,
 };
 use crate::stats::mean;
 
@@ -44,6 +44,7 @@ pub fn run_rater(
         let scorer = answer.score.scorer.as_str();
         for (name, value, kind) in numbers(&answer.score) {
             let Some(value) = value else { continue };
+            let unit = kind.map_or_else(|| answer.score.unit(), ComponentKind::unit);
             let is_chosen = chosen == Some((scorer, name));
             let is_item = kind.is_some_and(is_judged);
             let item: Option<Arc<str>> = match metric {
@@ -59,21 +60,20 @@ pub fn run_rater(
                 item: None,
                 value,
             };
+            if is_chosen {
+                add(&mut rater, whole.clone(), unit);
+            }
             if item.is_some() {
-                let rating = Rating {
-                    item,
-                    ..whole.clone()
-                };
-                if is_chosen {
-                    rater.ratings.push(whole);
-                }
-                rater.ratings.push(rating);
-            } else if is_chosen {
-                rater.ratings.push(whole);
+                add(&mut rater, Rating { item, ..whole }, unit);
             }
         }
     }
     Ok(rater)
+}
+
+fn add(rater: &mut Rater, rating: Rating, unit: Unit) {
+    rater.units.insert(rating.item.clone(), unit);
+    rater.ratings.push(rating);
 }
 
 /// A number of a run: the scorer and its name.
@@ -134,7 +134,7 @@ fn by_compared_metric(
             .collect();
         for (id, quantity) in metrics_of(scorer, &answers) {
             if id.is_called(metric) {
-                return Ok(by_quantity(name, metric, &answers, &quantity));
+                return Ok(by_quantity(name, metric, id.unit, &answers, &quantity));
             }
             if !known.contains(&id.name) {
                 known.push(id.name);
@@ -145,19 +145,26 @@ fn by_compared_metric(
 }
 
 /// A rater whose ratings of whole answers, and of the item `metric`, are the values of a quantity.
-fn by_quantity(name: &str, metric: &str, answers: &[&ScoredAnswer], of: &Quantity) -> Rater {
+fn by_quantity(
+    name: &str,
+    metric: &str,
+    unit: Unit,
+    answers: &[&ScoredAnswer],
+    of: &Quantity,
+) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Judge);
     for answer in answers {
         let Some(value) = of.observe(answer).value() else {
             continue;
         };
         for item in [None, Some(Arc::from(metric))] {
-            rater.ratings.push(Rating {
+            let rating = Rating {
                 system: answer.system.clone(),
                 case_id: answer.case.case_id.clone(),
                 item,
                 value,
-            });
+            };
+            add(&mut rater, rating, unit);
         }
     }
     rater

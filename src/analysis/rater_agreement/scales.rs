@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions};
-use super::units::{RatedUnit, RaterView};
+use super::units::{Context, RatedUnit, RaterView, is_within};
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 use crate::stats::Interval;
@@ -27,34 +27,52 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
         .then(|| format!("{values} distinct values are too many for categories"))
 }
 
-/// Detects raters on different scales of these units: of two ranges of numbers kappa, alpha and ICC measure mostly the
-/// difference of the ranges.
-pub(super) fn not_one_scale(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
-    let items = items(units);
-    let mut scales = Vec::new();
-    for view in raters {
-        let ends: Vec<&Interval> = items
-            .iter()
-            .filter_map(|item| view.ends.get(*item))
-            .collect();
-        if !ends.is_empty() {
-            scales.push((Arc::clone(&view.rater.name), top_of_scale(&ends)));
+/// Detects a rater with ratings outside of the scale of their question: of two ranges of numbers kappa, alpha and ICC measure mostly
+/// the difference of the ranges. What raters gave does not show their scale: of 0, 1 and 2 one may have used 0 and 1.
+pub(super) fn not_one_scale(
+    raters: &[&RaterView],
+    units: &[&RatedUnit],
+    context: &Context<'_>,
+) -> Option<String> {
+    for item in items(units) {
+        let Some((scale, owner)) = context.scales.get(item) else {
+            continue;
+        };
+        let mut raters = raters.iter();
+        let is_outside = |view: &&&RaterView| {
+            let ends = view.ends.get(item);
+            ends.is_some_and(|ends| !is_within(ends, scale))
+        };
+        if let Some(other) = raters.find(is_outside) {
+            let Interval { low, high } = scale;
+            let name = &other.rater.name;
+            return Some(format!(
+                "not on one scale: {name} is outside of {low}..{high}, the scale of {owner}"
+            ));
         }
     }
-    let (one, top) = scales.first()?;
-    let (other, other_top) = scales.iter().find(|(_, other)| other != top)?;
-    let top = shown_scale(*top);
-    let other_top = shown_scale(*other_top);
-    Some(format!(
-        "not on one scale: {one} {top}, {other} {other_top}"
-    ))
+    None
 }
 
-fn shown_scale(top: Option<f64>) -> String {
-    match top {
-        Some(top) => format!("within 0..{top}"),
-        None => "not within 0..100".to_owned(),
+/// A note where several raters rated an item whose scale no question says: a warning where their ratings look like those of
+/// different scales.
+pub(super) fn unknown_scale_note(views: &[RaterView], context: &Context<'_>) -> Option<Note> {
+    let mut tops: BTreeMap<&Option<Arc<str>>, Vec<Option<f64>>> = BTreeMap::new();
+    for (item, ends) in views.iter().flat_map(|view| &view.ends) {
+        if !context.scales.contains_key(item) {
+            tops.entry(item).or_default().push(top_of_scale(&[ends]));
+        }
     }
+    let mut shared = tops.values().filter(|tops| tops.len() > 1).peekable();
+    shared.peek()?;
+    let text = "The scale of these ratings is not known: kappa, alpha and ICC take all raters to be on the same one.";
+    Some(
+        if shared.any(|tops| tops.iter().any(|top| *top != tops[0])) {
+            Note::warning(text)
+        } else {
+            Note::info(text)
+        },
+    )
 }
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::{Preference, Preferred, Rater, RaterKind, Rating};
+use crate::domain::{Note, Preference, Preferred, Rater, RaterKind, Rating, Unit};
 
 const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -471,12 +471,13 @@ fn two_peoples_preferences_have_alpha_and_kappa() {
 #[test]
 fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
     let person = human("p", &[&[1.0, 5.0], &[3.0, 4.0]]);
-    let model = judge("m", &[&[0.0, 1.0], &[0.5, 0.75]]);
+    let mut model = judge("m", &[&[0.0, 1.0], &[0.5, 0.75]]);
+    model.units.insert(None, Unit::Share);
     let found = agree(&[person, model], &options());
     let overall = &found.pairs[0].overall;
     // 0 1 0.5 0.75 is (1 5 3 4) - 1 over 4: a perfect line
     close(&overall.pearson, 1.0);
-    let why = "not on one scale: m within 0..1, p within 0..5";
+    let why = "not on one scale: p is outside of 0..1, the scale of m";
     assert_eq!(overall.kappa.undefined.as_deref(), Some(why));
     assert!(
         found.groups[0]
@@ -485,6 +486,23 @@ fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
             .as_deref()
             .is_some_and(|reason| reason.starts_with("not on one scale"))
     );
+}
+
+#[test]
+fn raters_who_used_different_parts_of_a_scale_are_on_one() {
+    // Of the grades from 1 to 5 one used 1 and 2 only; and of 0 to 2, a scale that nobody knows, 0 and 1.
+    for (least, unit) in [(1.0, Some(Unit::Grade)), (0.0, None)] {
+        let person = human("p", &[&[least, least + 1.0], &[least + 2.0, least + 1.0]]);
+        let mut model = judge("m", &[&[least, least + 1.0], &[least + 1.0, least + 1.0]]);
+        model.units.extend(unit.map(|unit| (None, unit)));
+        let found = agree(&[person, model], &options());
+        // 3 of 4 agree; by chance 1/4 * 1/4 + 1/2 * 3/4 = 7/16: (3/4 - 7/16) / (9/16).
+        close(&found.pairs[0].overall.kappa, 5.0 / 9.0);
+        let mut notes = found.notes.iter();
+        let note = notes.find(|note| note.text.starts_with("The scale of these ratings"));
+        assert_eq!(note.is_some(), unit.is_none(), "{:?}", found.notes);
+        assert!(note.is_none_or(|note| *note == Note::warning(&*note.text)));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
+use crate::analysis::quantity::unit_range;
 use crate::analysis::questions::Questions;
 use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, SystemName};
 use crate::stats::{BootstrapOptions, Interval, mean};
@@ -23,6 +24,8 @@ pub(super) struct RaterView {
     pub(super) values: BTreeMap<RatedUnit, f64>,
     /// The lowest and the highest rating of each item (`None`: of whole answers). Of several people those of all.
     pub(super) ends: BTreeMap<Option<Arc<str>>, Interval>,
+    /// What these can be, where that is known.
+    scales: BTreeMap<Option<Arc<str>>, Interval>,
     /// Comparisons as -1, 0 or 1.
     pub(super) preferences: BTreeMap<ComparedPair, f64>,
 }
@@ -61,7 +64,15 @@ impl RaterView {
         let preferences = preferences
             .map(|own| (own.pair.clone(), f64::from(own.preferred.sign())))
             .collect();
-        Self::of(&rater.name, rater.kind, values, preferences)
+        let mut view = Self::of(&rater.name, rater.kind, values, preferences);
+        for (item, ends) in &view.ends {
+            let scale = rater.units.get(item).copied().and_then(unit_range);
+            // Compat mode reads points above 10: such numbers have no scale.
+            if let Some(scale) = scale.filter(|scale| is_within(ends, scale)) {
+                view.scales.insert(item.clone(), scale);
+            }
+        }
+        view
     }
 
     /// The mean of several people: of their ratings of each unit, and the sign of the sum of their comparisons of each
@@ -148,6 +159,7 @@ impl RaterView {
             rater,
             values,
             ends,
+            scales: BTreeMap::new(),
             preferences,
         }
     }
@@ -170,10 +182,18 @@ impl RaterView {
     }
 }
 
-/// Data shared by all measures: the options, and the question of each case.
+/// Whether an interval lies within another one, but for rounding.
+pub(super) fn is_within(ends: &Interval, scale: &Interval) -> bool {
+    let slack = 1e-9 * (scale.high - scale.low);
+    ends.low >= scale.low - slack && ends.high <= scale.high + slack
+}
+
+/// Data shared by all measures: the options, the question of each case, and the scale of each item.
 pub(super) struct Context<'a> {
     pub(super) options: &'a AgreementOptions,
     pub(super) questions: Questions<'a>,
+    /// The scale of an item's question, with the first rater that knows it.
+    pub(super) scales: BTreeMap<Option<Arc<str>>, (Interval, Arc<str>)>,
 }
 
 impl<'a> Context<'a> {
@@ -191,9 +211,17 @@ impl<'a> Context<'a> {
         let cases = rated
             .chain(compared)
             .map(|case| (case, texts.get(case).map_or("", |text| text)));
+        let mut scales = BTreeMap::new();
+        for view in views {
+            for (item, scale) in &view.scales {
+                let known = (*scale, Arc::clone(&view.rater.name));
+                scales.entry(item.clone()).or_insert(known);
+            }
+        }
         Self {
             options,
             questions: Questions::of_texts(cases),
+            scales,
         }
     }
 

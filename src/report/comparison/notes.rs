@@ -277,7 +277,7 @@ fn method(comparison: &Comparison) -> Option<Note> {
     } else {
         "all pairs"
     };
-    let tests = distinct(comparison.metrics.iter().flat_map(test_names)).join(" and ");
+    let tests = distinct(comparison.metrics.iter().filter_map(test_name)).join(" and ");
     let level = percent(options.level);
     // The adjustment covers the pairs of one metric; readers of several metrics must know that it
     // does not cover these.
@@ -312,20 +312,11 @@ fn cases_by_metric(comparison: &Comparison) -> Vec<String> {
     cases
 }
 
-/// The tests of a metric's pairs as a paper calls them.
-fn test_names(metric: &MetricComparison) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for pair in &metric.pairs {
-        match (pair.method, metric.method) {
-            (Some(PairedMethod::BootstrapT), _) => names.push("the bootstrap max-t"),
-            // Pairs whose differences are nearly all of one sign are tested separately.
-            (Some(PairedMethod::SignFlip), Some(PairedMethod::BootstrapT)) => {
-                names.push("sign flips (Bonferroni)");
-            }
-            (Some(PairedMethod::SignFlip), _) => names.push("sign flips (max-t)"),
-            (Some(PairedMethod::Wilson), _) => names.push("Wilson's interval (Bonferroni)"),
-            (None, _) => {}
-        }
-    }
-    names
+/// The test of a metric's pairs as a paper calls it.
+fn test_name(metric: &MetricComparison) -> Option<&'static str> {
+    Some(match metric.method? {
+        PairedMethod::BootstrapT => "the bootstrap max-t",
+        PairedMethod::SignFlip => "sign flips (max-t)",
+        PairedMethod::Wilson => "Wilson's interval (Bonferroni)",
+    })
 }

@@ -87,11 +87,12 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     title
 }
 
-/// Adds how often each of several systems ranks first, where the first place is a good one.
+/// Adds how often each system ranks first, where the first place is a good one and some pair differs significantly.
 fn push_ranked_first(table: &mut Table, metric: &MetricComparison) {
     let Some(ranks) = &metric.ranks else { return };
-    // The most citations, or the longest answer, is not the best.
-    if metric.systems.len() < 2 || !metric.metric.higher_is_better {
+    // The most citations, or the longest answer, is not the best; and where no pair differs, 82% would read as a verdict.
+    let differs = metric.pairs.iter().any(|pair| pair.differs);
+    if !differs || !metric.metric.higher_is_better {
         return;
     }
     let mut cells = Vec::new();

@@ -71,12 +71,9 @@ pub(in crate::report) fn verdicts(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// The pairs with a test. A run that was looked at before its end has one only of the pairs that it was to decide.
 fn tested(metric: &MetricComparison) -> Vec<&PairComparison> {
     let pairs = metric.pairs.iter();
-    pairs
-        .filter(|pair| !pair.is_at_look || pair.interval.is_some())
-        .collect()
+    pairs.filter(|pair| pair.is_tested()).collect()
 }
 
 /// What a significant difference is called, and how it is shown.

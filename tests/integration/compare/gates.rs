@@ -11,7 +11,7 @@ fn causes_of_c2(request: &Recorded) -> bool {
     section(request, "criterion").contains("causes of c2.") && answer_of(request).contains("alpha")
 }
 
-/// The partial judge, but for alpha's c2: means of equal values have an interval as wide as that of 0s and 1s.
+/// The partial judge, but for alpha's c2, so that its values differ.
 fn varied_judge() -> Behaviour {
     partial_judge().when(causes_of_c2, Act::Content(json!({"score": 0}).to_string()))
 }
@@ -19,23 +19,23 @@ fn varied_judge() -> Behaviour {
 #[test]
 fn a_missed_gate_exits_with_6_and_the_table_is_printed() {
     let (work, _server) = two_systems();
-    // Wilson's interval of beta's ten equal values: t(9) = 2.262, [0.404, 0.933]; alpha's reaches 0.962.
-    let done = compare(&work, &["out", "--require", "score>=0.95"]).exits_with(6);
+    // Beta's ten equal values have [0.691, 0.801]; those of alpha [0.752, 0.870].
+    let done = compare(&work, &["out", "--require", "score>=0.86"]).exits_with(6);
     assert!(done.stdout.contains("82.5"), "{}", done.stdout);
-    let reason = "the whole interval is below 0.95";
+    let reason = "the whole interval is below 0.86";
     assert!(
         done.stdout
-            .contains("\nmissed     beta:score>=0.95: beta has 0.7550 [0.404")
+            .contains("\nmissed     beta:score>=0.86: beta has 0.7550 [0.690")
     );
     let mut lines = done.stderr.lines();
     let undecided = lines.next().unwrap();
     assert!(
-        undecided.starts_with("undecided: alpha:score>=0.95: alpha has 0.8250 ["),
+        undecided.starts_with("undecided: alpha:score>=0.86: alpha has 0.8250 ["),
         "{undecided}"
     );
     let missed = lines.next().unwrap();
     assert!(
-        missed.starts_with("error: not met: beta:score>=0.95: beta has 0.7550 [0.404"),
+        missed.starts_with("error: not met: beta:score>=0.86: beta has 0.7550 [0.690"),
         "{missed}"
     );
     assert!(missed.ends_with(reason), "{missed}");
@@ -178,16 +178,16 @@ fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
         zero.contains("zero: unscored answers count as the lowest value (--on-unscored zero)."),
         "{zero}"
     );
-    // Alpha's mean over 9 cases is 0.8 [0.737, 0.851]. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0
-    // eight cases are at 0.825 and two at 0.6, with an interval from 0.705.
-    let gate = ["out", "--require", "alpha:score>=0.72"];
+    // Alpha's mean over 9 cases is 0.8 [0.695, 0.866]. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0
+    // eight cases are at 0.825 and two at 0.6, with an interval from 0.677.
+    let gate = ["out", "--require", "alpha:score>=0.69"];
     compare(&work, &gate).exits_with(6).says(&[
-        "alpha has 0.8000 [0.73",
-        "with 1 unscored and 0 without an answer it could be 0.70",
+        "alpha has 0.8000 [0.695",
+        "with 1 unscored and 0 without an answer it could be 0.67",
         "--tolerate-missing",
     ]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
-    compare(&work, &["out", "--require", "alpha:score>=0.7"]).exits_with(0);
+    compare(&work, &["out", "--require", "alpha:score>=0.67"]).exits_with(0);
 }
 
 #[test]

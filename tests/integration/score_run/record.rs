@@ -64,10 +64,10 @@ fn a_run_prints_the_table_and_says_where_its_record_is() {
             .find(|line| line.starts_with(system))
             .unwrap();
         let cells: Vec<&str> = row.split_whitespace().collect();
-        // the numbers of `constant_judge`, in percent; three equal values have Wilson's interval, t = 4.30
+        // the numbers of `constant_judge`, in percent; three equal values have an interval, too, with t = 4.30
         assert_eq!(
             cells[..7],
-            [system, "75.5", "[8.0,", "99.1]", "3", "77.5", "[8.4,"]
+            [system, "75.5", "[36.8,", "93.2]", "3", "77.5", "[37.1,"]
         );
     }
     let told = done.stdout.replace("\n  ", " ");

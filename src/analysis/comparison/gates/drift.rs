@@ -2,9 +2,8 @@
 
 use super::result::{GateOutcome, GateResult};
 use crate::analysis::comparison::JudgeChange;
-use crate::analysis::comparison::pairs::POWER;
 use crate::error::{Error, Result};
-use crate::stats::{Interval, normal_quantile};
+use crate::stats::{Interval, questions_for, t_quantile};
 use crate::text::names::counted;
 
 /// Fewer questions cannot show that a judge is stable, even if all its scores are the same again: under a shift in
@@ -119,15 +118,12 @@ fn questions_needed(
     level: f64,
     questions: usize,
 ) -> Option<usize> {
-    let critical = normal_quantile(f64::midpoint(1.0, level))?;
-    let error = interval.half_width() / critical;
-    let distance = (margin - shift.abs()).abs();
-    let reach = error * (critical + POWER);
-    let needed = (questions as f64 * (reach / distance).powi(2)).ceil();
+    let side = f64::midpoint(1.0, level);
+    let error = interval.half_width() / t_quantile(side, questions as f64 - 1.0)?;
+    let deviation = error * (questions as f64).sqrt();
+    let needed = questions_for(margin - shift.abs(), [deviation; 2], 1.0 - side);
     // Far more than anybody asks: the shift is at the margin.
-    let is_answer = needed > questions as f64 && needed < 1e6;
-    // `as` is exact for so small a number.
-    is_answer.then_some(needed as usize)
+    (needed > questions && needed < 1_000_000).then_some(needed)
 }
 
 #[cfg(test)]
@@ -154,15 +150,16 @@ mod tests {
 
     #[test]
     fn the_questions_needed_grow_with_the_square_of_the_distance() {
-        // a half-width of 0.0392 is an error of 0.02; (0.02 * (1.96 + 0.8416) / 0.03)^2 * 30 = 104.7
+        // a half-width of 0.0392 is an error of 0.01917 with t = 2.0452 of 29 degrees of freedom;
+        // (0.01917 * (1.96 + 0.8416) / 0.03)^2 * 30 = 96.1, and the quantiles of t add 3
         let interval = Interval {
             low: -0.0192,
             high: 0.0592,
         };
         let needed = |margin| questions_needed(interval, 0.02, margin, 0.95, 30);
-        assert_eq!(needed(0.05), Some(105));
+        assert_eq!(needed(0.05), Some(99));
         // a distance of 0.015 in place of 0.03: four times as many
-        assert_eq!(needed(0.035), Some(419));
+        assert_eq!(needed(0.035), Some(387));
         assert_eq!(needed(0.02), None);
     }
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::REMEDY;
 use super::condition::{Demand, Gate, Order};
-use crate::analysis::comparison::pairs::{POWER, between_extremes};
+use crate::analysis::comparison::pairs::between_extremes;
 use crate::analysis::comparison::shared::{SAME, SharedCases};
 use crate::analysis::comparison::{
     Comparison, MetricComparison, Observation, Observations, PairComparison, SystemMean,
 };
 use crate::analysis::quantity::MeanValues;
-use crate::stats::{Interval, mean, normal_quantile, standard_error};
+use crate::stats::{Interval, mean, questions_for, standard_error};
 use crate::text::names::counted;
 
 /// The outcome of a gate.
@@ -214,8 +214,12 @@ impl GateCheck<'_> {
             return GateDecision::new(GateOutcome::Missed, below(least));
         }
         if interval.low < least - SAME {
-            let distance = own.mean - least;
-            return self.undecided(own.error, own.questions, distance, "");
+            let spread = GateSpread {
+                errors: own.errors_at(least, metric.metric.range()),
+                questions: own.questions,
+                pairs: 1,
+            };
+            return self.undecided(&spread, own.mean - least, "");
         }
         match own.lowest_with_missing {
             Some(lowest) if !self.tolerate_missing && lowest < least - SAME => GateDecision::new(
@@ -246,9 +250,10 @@ impl GateCheck<'_> {
         result.estimate = Some(pair.estimate);
         result.interval = pair.interval;
         result.p = pair.p;
+        let spread = GateSpread::of(&pair, metric);
         let decision = match order {
-            Order::Within(margin) => self.within(&pair, margin, result.questions),
-            Order::Better => self.better(&pair, labels, result.questions),
+            Order::Within(margin) => self.within(&pair, margin, &spread),
+            Order::Better => self.better(&pair, labels, &spread),
             Order::NotWorse => self.not_worse(&pair, labels, metric),
         };
         if decision.outcome != GateOutcome::Met || self.tolerate_missing {
@@ -270,7 +275,7 @@ impl GateCheck<'_> {
     }
 
     /// At most `margin` worse: the interval lies above -margin.
-    fn within(&self, pair: &Difference<'_>, margin: f64, questions: usize) -> GateDecision {
+    fn within(&self, pair: &Difference<'_>, margin: f64, spread: &GateSpread) -> GateDecision {
         // Equal differences have no interval, but a system that is better is not worse.
         let is_better = pair.of.differs && pair.estimate > 0.0;
         let outcome = within_margin(pair.interval, margin);
@@ -285,12 +290,10 @@ impl GateCheck<'_> {
         }
         // Planned for equal systems; where there are already that many questions, for the difference
         // that was observed.
-        let planned = self.needed(pair.error(), questions, margin);
-        if planned.is_some() {
-            return self.undecided(pair.error(), questions, margin, " if they were equal");
+        if spread.needed(margin, self.alpha()).is_some() {
+            return self.undecided(spread, margin, " if they were equal");
         }
-        let distance = pair.estimate + margin;
-        self.undecided(pair.error(), questions, distance, " at this difference")
+        self.undecided(spread, pair.estimate + margin, " at this difference")
     }
 
     /// Significantly better.
@@ -298,11 +301,10 @@ impl GateCheck<'_> {
         &self,
         pair: &Difference<'_>,
         [_, second]: &[String; 2],
-        questions: usize,
+        spread: &GateSpread,
     ) -> GateDecision {
         if !pair.of.differs {
-            let place = " at this difference";
-            let mut decision = self.undecided(pair.error(), questions, pair.estimate, place);
+            let mut decision = self.undecided(spread, pair.estimate, " at this difference");
             decision.reason = format!("not significantly different; {}", decision.reason);
             return decision;
         }
@@ -320,7 +322,7 @@ impl GateCheck<'_> {
         [_, second]: &[String; 2],
         metric: &MetricComparison,
     ) -> GateDecision {
-        let alpha = 1.0 - self.comparison.options.level;
+        let alpha = self.alpha();
         if pair.of.differs && pair.estimate < 0.0 {
             return GateDecision::new(GateOutcome::Missed, format!("{second} is better"));
         }
@@ -343,18 +345,24 @@ impl GateCheck<'_> {
             );
             return GateDecision::new(GateOutcome::Undecided, reason);
         }
-        GateDecision::new(GateOutcome::Met, String::new())
+        // A loss that was not found is not a loss that was excluded.
+        let found = pair.of.detectable.filter(|_| !pair.of.differs);
+        let reason = found.map_or(String::new(), |loss| {
+            format!(
+                "not significantly worse; a loss of {} would be found with 80% power",
+                as_number(loss)
+            )
+        });
+        GateDecision::new(GateOutcome::Met, reason)
+    }
+
+    fn alpha(&self) -> f64 {
+        1.0 - self.comparison.options.level
     }
 
     /// Undecided, with the number of questions that would decide at this distance from the threshold.
-    fn undecided(
-        &self,
-        error: Option<f64>,
-        questions: usize,
-        distance: f64,
-        place: &str,
-    ) -> GateDecision {
-        let needed = self.needed(error, questions, distance);
+    fn undecided(&self, spread: &GateSpread, distance: f64, place: &str) -> GateDecision {
+        let needed = spread.needed(distance, self.alpha());
         let reason = match needed {
             Some(needed) => format!("about {} would decide{place}", counted(needed, "question")),
             None => "these questions do not decide".to_owned(),
@@ -365,17 +373,36 @@ impl GateCheck<'_> {
             questions_needed: needed,
         }
     }
+}
 
-    /// (z + 0.84)^2 s^2 / distance^2, with s^2 the variance between questions: error^2 times their number. `None` where no more
-    /// questions than these come out: values that are all equal here need not be so in others.
-    fn needed(&self, error: Option<f64>, questions: usize, distance: f64) -> Option<usize> {
-        // Normal quantiles: advice of this kind is rounded up to a decision about effort, and t
-        // would change it only below 20 questions.
-        let z = normal_quantile(f64::midpoint(1.0, self.comparison.options.level))?;
-        let variance = error?.powi(2) * questions as f64;
-        let needed = ((z + POWER) / distance).powi(2) * variance;
+/// What a number of questions is planned by.
+struct GateSpread {
+    /// Standard errors over these questions, where the estimate is compared with the threshold and where it is.
+    errors: Option<[f64; 2]>,
+    questions: usize,
+    /// The pairs that the interval is adjusted for.
+    pairs: usize,
+}
+
+impl GateSpread {
+    fn of(pair: &Difference<'_>, metric: &MetricComparison) -> Self {
+        let pairs = metric.pairs.iter();
+        Self {
+            errors: pair.of.standard_error.map(|error| [error, error]),
+            questions: metric.questions,
+            pairs: pairs.filter(|pair| pair.is_tested()).count(),
+        }
+    }
+
+    /// Questions that decide with 80% power at this distance from the threshold, by Bonferroni's critical value for all pairs. `None`
+    /// where no more questions than these come out: values that are all equal here need not be so in others.
+    fn needed(&self, distance: f64, alpha: f64) -> Option<usize> {
+        let root = (self.questions as f64).sqrt();
+        let deviations = self.errors?.map(|error| error * root);
+        let tail = alpha / 2.0 / self.pairs.max(1) as f64;
+        let needed = questions_for(distance, deviations, tail);
         // Beyond that the number is an artifact of a distance near 0, and no advice.
-        (needed > questions as f64 && needed < 1e9).then_some(needed.ceil() as usize)
+        (needed > self.questions && needed < 1_000_000_000).then_some(needed)
     }
 }
 
@@ -431,6 +458,26 @@ impl OwnMean {
     }
 }
 
+impl OwnMean {
+    /// Its standard errors were the mean at `least`, and where it is. Wilson's interval ends where the error is that of the end: of
+    /// shares within a range it goes with the root of p (1 - p).
+    fn errors_at(&self, least: f64, range: Option<Interval>) -> Option<[f64; 2]> {
+        let error = self.error?;
+        let ratio = range.map_or(1.0, |Interval { low, high }| {
+            let variance = |mean: f64| (mean - low) * (high - mean);
+            (variance(least) / variance(self.mean)).sqrt()
+        });
+        Some([
+            if ratio.is_finite() {
+                ratio * error
+            } else {
+                error
+            },
+            error,
+        ])
+    }
+}
+
 /// A tested pair, in the order of the gate.
 struct Difference<'a> {
     of: &'a PairComparison,
@@ -469,10 +516,6 @@ impl<'a> Difference<'a> {
             });
         }
         None
-    }
-
-    fn error(&self) -> Option<f64> {
-        self.of.standard_error
     }
 }
 
