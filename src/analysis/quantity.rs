@@ -22,8 +22,21 @@ pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
-/// Columns of `summary.csv` that are not metrics.
-const COUNTS: [&str; 5] = ["system", "rank", "answers", "missing", "unscored"];
+/// Columns of `summary.csv` that are not metrics, and the sums of other judges, which runs are compared by.
+const TAKEN: [&str; 9] = [
+    "system",
+    "rank",
+    "answers",
+    "missing",
+    "unscored",
+    "score",
+    "ann_score",
+    "lexical_score",
+    "lexical_ann_score",
+];
+
+/// What `summary.csv` calls the columns of a metric, behind its name.
+const COLUMNS: [&str; 5] = ["", "_low", "_high", "_n", "_unscored"];
 
 /// How a component without a value counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -139,9 +152,9 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         for tag in distinct(tags) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
-            while COUNTS.contains(&&*metric)
+            while TAKEN.contains(&&*metric)
                 || REPORT_METRICS.contains(&&*metric)
-                || all.iter().any(|(own, _)| own.name == metric)
+                || all.iter().any(|(own, _)| is_column_of(&own.name, &metric))
             {
                 metric = format!("tag {metric}");
             }
@@ -160,6 +173,12 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
     }
     all
+}
+
+/// Whether a metric of this name would have the name of a column of another one.
+fn is_column_of(metric: &str, name: &str) -> bool {
+    let rest = name.strip_prefix(metric);
+    rest.is_some_and(|rest| COLUMNS.contains(&rest))
 }
 
 fn column(name: &str, unit: Unit) -> MetricColumn {

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use crate::domain::{
     Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault,
     SystemName, TestCase,
@@ -25,7 +26,9 @@ use crate::text::thinking::thinking_bytes;
 use super::fields::{FieldReading, Record, value_at};
 use super::files::{FileKind, SystemFile, system_files};
 use super::inspect_log::read_input;
-use super::predictions::{nan_warning, read_predictions, with_questions};
+use super::predictions::{
+    empty_golds, empty_golds_note, nan_warning, read_predictions, with_questions,
+};
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
 };
@@ -105,6 +108,15 @@ pub struct AnswerOptions {
     pub systems: Vec<String>,
 }
 
+/// What notes about all files are made of.
+#[derive(Debug, Default)]
+struct FileFacts {
+    /// Fields of `--fields` that the file does not have.
+    absent: Vec<String>,
+    /// Empty cells of a CSV file in the place of gold answers.
+    empty_golds: usize,
+}
+
 impl SystemAnswers {
     /// A system without answers.
     pub fn new(system: SystemName, path: &Path, blake3: Fingerprint) -> Self {
@@ -128,16 +140,21 @@ impl AnswerOptions {
     ///
     /// # Errors
     /// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
-    /// output; [`Error::Settings`] for unknown systems; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
+    /// output; [`Error::Settings`] for unknown systems and for fields that no file has; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
     /// be read.
     pub fn load(&self, paths: &[PathBuf]) -> Result<(Vec<SystemAnswers>, Vec<String>)> {
         let (files, mut notes) = system_files(paths, &self.systems)?;
         // Files are read in parallel, but collected in their order: every fault of every file is
         // reported at once, and always in the same order.
-        let systems = all(files
+        let read = all(files
             .par_iter()
             .map(|file| self.load_file(file))
             .collect::<Vec<_>>())?;
+        let (systems, facts): (Vec<SystemAnswers>, Vec<FileFacts>) = read.into_iter().unzip();
+        self.require_fields(&facts)?;
+        notes.extend(empty_golds_note(
+            facts.iter().map(|file| file.empty_golds).sum(),
+        ));
         let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
         for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
             // One note for all files with the same guess; a directory of twenty systems has one
@@ -160,8 +177,21 @@ impl AnswerOptions {
         Ok((systems, notes))
     }
 
+    /// # Errors
+    /// When no file has one of the given fields.
+    fn require_fields(&self, files: &[FileFacts]) -> Result<()> {
+        for (part, field) in &self.fields {
+            if !files.is_empty() && files.iter().all(|file| file.absent.contains(field)) {
+                let field = field.escape_debug();
+                let what = format!("--fields {part}={field}: no file has the field {field}");
+                return Err(Error::Settings(what));
+            }
+        }
+        Ok(())
+    }
+
     /// The answers of one file.
-    fn load_file(&self, (system, path): &SystemFile) -> Result<SystemAnswers> {
+    fn load_file(&self, (system, path): &SystemFile) -> Result<(SystemAnswers, FileFacts)> {
         let (text, blake3, log) = read_input(path, self.partial_logs)?;
         // A pipe cannot be read again. The file may begin with a byte order mark.
         // A table or a log is parsed from a text made of it, whose offsets say nothing about the file.
@@ -171,10 +201,10 @@ impl AnswerOptions {
             .ok()
             .filter(|file| is_left && file.is_file());
         let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-        let mut read = self.parse(&text, system.clone(), path, before)?;
+        let (mut read, facts) = self.parse(&text, system.clone(), path, before)?;
         read.blake3 = blake3;
         read.warnings.extend(log.and_then(|log| log.warning(path)));
-        Ok(read)
+        Ok((read, facts))
     }
 
     /// Whether reasoning is kept.
@@ -189,7 +219,7 @@ impl AnswerOptions {
         system: SystemName,
         path: &Path,
         before: Option<u64>,
-    ) -> Result<SystemAnswers> {
+    ) -> Result<(SystemAnswers, FileFacts)> {
         let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
         let text = rows_as_jsonl(text, path)?;
         let (json, nan_line) = without_bare_nan(&text);
@@ -223,10 +253,12 @@ impl AnswerOptions {
             by_case: HashMap::new(),
         };
         let mut ignored = Vec::new();
+        let mut empty = 0;
         let added = if collecting.read.by_question {
             collecting.read.warnings.extend(nan_warning(path, nan_line));
             let predicted = predicted_answers(&lines, &system, path);
             let predicted = predicted.map_err(|error| reading.explain(error))?;
+            empty = empty_golds(&lines);
             all(predicted.into_iter().map(|mut answer| {
                 self.read_report(&mut answer);
                 collecting.add(answer, None)
@@ -235,7 +267,9 @@ impl AnswerOptions {
             FileKind::Answers.check(&lines, path)?;
             // One by one: the text of each is left in the file before the next is read.
             all(lines.iter().zip(&elements).map(|(line, element)| {
-                let answer = self.read_answer(line, &system, &mut ignored)?;
+                let mut answer = self.read_answer(line, &system, &mut ignored)?;
+                keep_question(&mut answer, reading.question(element))
+                    .map_err(|what| line.fault(what).of_case(answer.case_id.as_str()))?;
                 collecting.add(answer, places.of(element))
             }))
         };
@@ -246,11 +280,16 @@ impl AnswerOptions {
             let fault = InputFault::new(path, "no answers in the file");
             read.warnings.push(fault);
         }
-        Ok(SystemAnswers {
+        let facts = FileFacts {
+            absent: reading.absent.clone(),
+            empty_golds: empty,
+        };
+        let read = SystemAnswers {
             renamed: reading.renamed(),
             guesses: reading.guesses,
             ..read
-        })
+        };
+        Ok((read, facts))
     }
 }
 
@@ -382,8 +421,9 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
         answer.answer_text = answer.answer_text[thinking..].into();
         // `references_from` counts from the start of the text as given, reasoning included.
         answer.own_bytes = answer.own_bytes.map(|own| own - thinking);
+        let own_text = answer.own_text_shared();
         if let Some(prediction) = &mut answer.prediction {
-            Arc::make_mut(prediction).output = Some(Arc::clone(&answer.answer_text));
+            Arc::make_mut(prediction).output = Some(own_text);
         }
     }
     let empty = if thinking > 0 {
@@ -479,6 +519,7 @@ pub fn parse_answers(
         ..AnswerOptions::default()
     }
     .parse(text, system, path, None)
+    .map(|(read, _)| read)
 }
 
 #[derive(Deserialize)]
@@ -500,7 +541,7 @@ impl AnswerOptions {
             case_id: Id(case_id),
             answer_text,
             references_from,
-        } = line.parse(EXAMPLE)?;
+        } = line.read(EXAMPLE)?;
         let fault = |what: String| line.fault(what).of_case(&case_id);
         if case_id.is_empty() {
             return Err(fault("case_id is empty".to_owned()));
@@ -509,7 +550,9 @@ impl AnswerOptions {
         answer.line = line.number;
         match answer_text {
             Value::String(text) => answer.answer_text = text.into(),
-            response @ Value::Object(_) => set_report(&mut answer, Report::of_response(&response)),
+            response @ Value::Object(_) if !has_two_values(&response) => {
+                set_report(&mut answer, Report::of_response(&response))
+            }
             Value::Null if self.mode == Mode::Default => answer.is_missing = true,
             other => {
                 return Err(fault(format!(
@@ -553,6 +596,24 @@ impl AnswerOptions {
             };
             set_report(answer, Report::in_completion(&text[start..]));
         }
+    }
+}
+
+/// Makes an answer a prediction of its question, if it has one.
+///
+/// # Errors
+/// When it has two.
+fn keep_question(answer: &mut Answer, question: Option<Value>) -> Result<(), String> {
+    match question {
+        Some(question) if has_two_values(&question) => {
+            Err(format!("the question has {TWO_VALUES_NAME}"))
+        }
+        Some(Value::String(question)) if !question.trim().is_empty() => {
+            let case = TestCase::without_rubric(answer.case_id.clone(), question.trim());
+            answer.prediction = Some(Arc::new(prediction_of(answer, &case)));
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -684,6 +745,7 @@ mod tests {
             options
                 .parse(&line(text), "gpt".into(), Path::new("gpt.jsonl"), None)
                 .unwrap()
+                .0
         };
         let completion = of(format!("<think>{{}}</think>Here: {report}"), Mode::Default);
         for read in [&object, &completion] {

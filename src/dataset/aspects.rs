@@ -72,8 +72,8 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
 fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
     // The descriptions come from five numbered fields, which the type has as one list; each is
     // checked by name so that the message says which one.
-    let mut aspect: Aspect = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
-    let fields: Map<String, Value> = line.parse("aspect")?;
+    let mut aspect: Aspect = line.read("aspect").map_err(|fault| fault.hint(EXPECTED))?;
+    let fields: Map<String, Value> = line.read("aspect")?;
     let text = |field: &str| {
         let what = match fields.get(field) {
             Some(Value::String(text)) if !text.trim().is_empty() => return Ok(text.clone()),

@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::fields::steps_of;
 use super::reader::{Id, JsonLine, expected, typed};
+use crate::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use crate::domain::{CaseCriterion, Mode, RubricProfile, TestCase};
 use crate::error::InputFault;
 use crate::text::names::list;
@@ -70,11 +72,9 @@ impl<'a> CriteriaReader<'a> {
     /// # Errors
     /// When its fields are not those of the profile.
     pub(super) fn read(&mut self, line: &JsonLine<'a>) -> Result<(), InputFault> {
-        let fields: Fields = line.parse("{case_id, question, criteria: [{text, weight}]}")?;
+        let fields: Fields = line.read("{case_id, question, criteria: [{text, weight}]}")?;
         let name = &self.profile.case.id;
-        let id = fields
-            .get(name)
-            .ok_or_else(|| line.fault(format!("{name} is missing")))?;
+        let id = field_at(&fields, name).ok_or_else(|| line.fault(format!("{name} is missing")))?;
         let Id(id) =
             Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
         if id.is_empty() {
@@ -111,7 +111,7 @@ impl<'a> CriteriaReader<'a> {
             criteria.append(&mut read);
         }
         if !self.is_rows {
-            let tags = tags(fields.get(&self.profile.case.tags), false)?;
+            let tags = tags(field_at(fields, &self.profile.case.tags), false)?;
             add_tags_of_case(&mut criteria, tags);
         }
         // Judges that compare with a reference article are shown it.
@@ -174,7 +174,8 @@ impl<'a> CriteriaReader<'a> {
     /// The lists of criteria of a case: one, or one for each group with its name.
     fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
         let key = &self.profile.case.criteria;
-        match fields.get(key) {
+        match field_at(fields, key) {
+            Some(own) if has_two_values(own) => Err(format!("{key} has {TWO_VALUES_NAME}")),
             Some(Value::Object(groups)) if groups.is_empty() => Err(is_empty(key)),
             Some(Value::Object(groups)) => {
                 let mut lists = Vec::new();
@@ -218,7 +219,7 @@ impl<'a> CriteriaReader<'a> {
     fn check_groups(&self, fields: &Fields, lists: &[CriteriaList<'_>]) -> Result<(), String> {
         let groups = lists.iter().filter(|list| list.group.is_some()).count();
         let weights = &self.profile.case.group_weights;
-        if groups < 2 || fields.contains_key(weights) && !weights.is_empty() {
+        if groups < 2 || field_at(fields, weights).is_some() && !weights.is_empty() {
             return Ok(());
         }
         let criteria = &self.profile.case.criteria;
@@ -237,7 +238,7 @@ impl<'a> CriteriaReader<'a> {
     /// The weight of a group of criteria; 1 if it is the only one and has none.
     fn group_weight(&self, fields: &Fields, name: &str) -> Result<f64, String> {
         let weights = &self.profile.case.group_weights;
-        let Some(all) = fields.get(weights).filter(|_| !weights.is_empty()) else {
+        let Some(all) = field_at(fields, weights).filter(|_| !weights.is_empty()) else {
             return Ok(1.0);
         };
         // Negative shares would turn the criteria of a group into penalties and the divisor with
@@ -305,18 +306,29 @@ impl<'a> CriteriaReader<'a> {
             }
             other => return Err(expected("an object or a text", other)),
         };
-        if self.profile.report && !fields.get(&names.id).is_some_and(Value::is_string) {
+        for name in [
+            &names.id,
+            &names.weight,
+            &names.tags,
+            &names.examples,
+            &names.explanation,
+        ] {
+            if field_at(fields, name).is_some_and(has_two_values) {
+                return Err(format!("{name} has {TWO_VALUES_NAME}"));
+            }
+        }
+        if self.profile.report && !field_at(fields, &names.id).is_some_and(Value::is_string) {
             return Err(format!("{} is not a text", names.id));
         }
         let needs_weight = self.profile.report || names.weight_required;
-        if needs_weight && fields.get(&names.weight).is_none_or(Value::is_null) {
+        if needs_weight && field_at(fields, &names.weight).is_none_or(Value::is_null) {
             return Err(format!("{} is missing", names.weight));
         }
         let text = self.text(fields)?;
         let weight = self.weight(fields)?;
         let id = self.id(fields)?;
-        let tags = tags(fields.get(&names.tags), self.is_rows)?;
-        let examples = match fields.get(&names.examples) {
+        let tags = tags(field_at(fields, &names.tags), self.is_rows)?;
+        let examples = match field_at(fields, &names.examples) {
             Some(examples) => {
                 typed(examples.clone()).map_err(|what| format!("{}: {what}", names.examples))?
             }
@@ -336,13 +348,13 @@ impl<'a> CriteriaReader<'a> {
     fn text(&self, fields: &Fields) -> Result<String, String> {
         let names = &self.profile.criterion;
         let key = text_field(fields, self.profile);
-        let text = match fields.get(key) {
+        let text = match field_at(fields, key) {
             Some(Value::String(text)) if self.profile.report || !text.trim().is_empty() => text,
             Some(Value::String(_)) => return Err(format!("{key} is empty")),
             Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", names.text)),
         };
-        match fields.get(&names.explanation).and_then(Value::as_str) {
+        match field_at(fields, &names.explanation).and_then(Value::as_str) {
             Some(explanation) if !explanation.trim().is_empty() => {
                 Ok(format!("{text} ({explanation})"))
             }
@@ -355,7 +367,7 @@ impl<'a> CriteriaReader<'a> {
     fn weight(&self, fields: &Fields) -> Result<f64, String> {
         let names = &self.profile.criterion;
         let name = &names.weight;
-        let Some(value) = fields.get(name) else {
+        let Some(value) = field_at(fields, name) else {
             return match self.other_number(fields) {
                 Some(other) => Err(format!(
                     "no {name}, but {other} is a number; call it {name} if it is one, or remove it"
@@ -382,7 +394,7 @@ impl<'a> CriteriaReader<'a> {
         if self.is_rows && *name == self.profile.case.id {
             return Ok(None);
         }
-        let Some(id) = fields.get(name) else {
+        let Some(id) = field_at(fields, name) else {
             return Ok(None);
         };
         let Id(id) = typed::<Id>(id.clone())?;
@@ -390,8 +402,9 @@ impl<'a> CriteriaReader<'a> {
         Ok(is_given.then_some(id))
     }
 
-    /// A field without a known name that holds a number: perhaps the weight under another name.
-    fn other_number<'f>(&self, fields: &'f Fields) -> Option<&'f str> {
+    /// A field without a known name that holds a number: perhaps the weight under another name, or its own within another
+    /// field.
+    fn other_number(&self, fields: &Fields) -> Option<String> {
         let case = &self.profile.case;
         let own = &self.profile.criterion;
         let text = text_field(fields, self.profile);
@@ -401,11 +414,41 @@ impl<'a> CriteriaReader<'a> {
             // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
             // to see in the output.
             if !is_known && is_number(value) {
-                return Some(name);
+                return Some(name.clone());
+            }
+            if let Some(path) = number_within(value, &own.weight) {
+                return Some(format!("{name}.{path}"));
             }
         }
         None
     }
+}
+
+/// The path of a number of this name in an object within others.
+fn number_within(value: &Value, name: &str) -> Option<String> {
+    let fields = value.as_object()?;
+    if fields.get(name).is_some_and(is_number) {
+        return Some(name.to_owned());
+    }
+    fields
+        .iter()
+        .find_map(|(field, value)| Some(format!("{field}.{}", number_within(value, name)?)))
+}
+
+/// The value of a field: the one of this name, else one within others by a path, as for `--fields`.
+pub(super) fn field_at<'v>(fields: &'v Fields, name: &str) -> Option<&'v Value> {
+    fields.get(name).or_else(|| {
+        let steps = steps_of(name);
+        let (first, within) = steps.split_first()?;
+        let mut value = fields.get(first)?;
+        for step in within {
+            value = match value {
+                Value::Array(list) => list.get(step.parse::<usize>().ok()?)?,
+                other => other.get(step)?,
+            };
+        }
+        Some(value)
+    })
 }
 
 /// Whether the value is a number, also one that is written as a text.
@@ -460,7 +503,7 @@ fn names_of(fields: &Fields) -> String {
 
 /// A text, or the messages of a conversation.
 fn question(fields: &Fields, key: &str) -> Result<String, String> {
-    match fields.get(key) {
+    match field_at(fields, key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Array(messages)) if !messages.is_empty() => {
             conversation(messages).ok_or_else(|| format!("{key}: a message has no content"))
@@ -511,7 +554,7 @@ fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
 /// The field with the text of a criterion; a table calls it `criterion`.
 pub(super) fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
     let own = profile.criterion.text.as_str();
-    if fields.contains_key(own) {
+    if field_at(fields, own).is_some() {
         own
     } else {
         "criterion"

@@ -102,7 +102,9 @@ impl Conversion {
     pub(super) fn of(&self, system: &SystemAnswers) -> Self {
         Self {
             // An empty heading `References:` below every answer would be judged as part of it.
-            block: self.block.filter(|_| !system.without_id),
+            block: self
+                .block
+                .filter(|_| system.by_question && !system.without_id),
             ..*self
         }
     }

@@ -3,12 +3,15 @@
 //! The first case decides the profile, unless it is named; [`CriteriaReader`] reads the cases; then the criteria of each
 //! case are checked together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, text_field};
+use serde_json::Value;
+
+use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, field_at, text_field};
+use super::fields::steps_of;
 use super::inspect_log::read_input;
-use super::profiles::{SCHOLARQA_CS2, rubric_profile, shipped_profiles};
+use super::profiles::{SCHOLARQA_CS2, named_fields, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
 use crate::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
@@ -60,6 +63,10 @@ pub fn load_tests(
             return Ok((tests, profile));
         }
         return Err(first.fault(&profile, path).into());
+    }
+    let named = named_fields(rubric)?;
+    if !named.is_empty() {
+        no_faults(NamedFields::of(&elements, &profile, is_rows).faults(&named, path))?;
     }
     let mut reader = CriteriaReader::new(&profile, is_rows, mode);
     let mut faults = Vec::new();
@@ -124,7 +131,7 @@ impl FirstCase {
     }
 
     fn has(&self, field: &str) -> bool {
-        self.fields.contains_key(field)
+        field_at(&self.fields, field).is_some()
     }
 
     /// The profile of this name; without a name, that of ScholarQA-CS2 for cases with ingredients.
@@ -172,6 +179,101 @@ impl FirstCase {
             }
         }
         None
+    }
+}
+
+/// The cases and criteria of a file, in which the fields of a profile are looked for.
+struct NamedFields {
+    cases: Vec<Fields>,
+    criteria: Vec<Fields>,
+    /// Whether each case is a row with a criterion.
+    is_rows: bool,
+}
+
+impl NamedFields {
+    fn of(elements: &[JsonLine<'_>], profile: &RubricProfile, is_rows: bool) -> Self {
+        let lines = elements.iter();
+        let cases: Vec<Fields> = lines
+            .filter_map(|line| serde_json::from_str(line.text).ok())
+            .collect();
+        let mut criteria = Vec::new();
+        for case in &cases {
+            match field_at(case, &profile.case.criteria) {
+                Some(Value::Object(groups)) => {
+                    criteria.extend(groups.values().filter_map(Value::as_array).flatten())
+                }
+                Some(Value::Array(list)) => criteria.extend(list),
+                _ => {}
+            }
+        }
+        let criteria = criteria
+            .into_iter()
+            .filter_map(|one| one.as_object().cloned());
+        Self {
+            criteria: if is_rows {
+                cases.clone()
+            } else {
+                criteria.collect()
+            },
+            cases,
+            is_rows,
+        }
+    }
+
+    /// A fault for each named field that is nowhere: an unknown weight would count every criterion alike, faults as merits.
+    fn faults(&self, named: &[(String, String)], path: &Path) -> Vec<InputFault> {
+        let mut faults = Vec::new();
+        for (key, field) in named {
+            let (all, what) = if key.starts_with("case.") {
+                (&self.cases, "case")
+            } else {
+                (&self.criteria, "criterion")
+            };
+            // A table has no list of criteria, and may call their text `criterion`.
+            let other = match &**key {
+                "case.criteria" if self.is_rows => continue,
+                "criterion.text" => "criterion",
+                _ => field,
+            };
+            let has_field = |own: &Fields| {
+                [field, other]
+                    .iter()
+                    .any(|name| field_at(own, name).is_some())
+            };
+            if !all.iter().any(has_field) {
+                let found = existing_part(all, field);
+                let what = format!(
+                    "{key} is the field {}, which no {what} has; {found}",
+                    field.escape_debug()
+                );
+                let hint = "correct the key in profile.toml, or take it out";
+                faults.push(InputFault::new(path, what).hint(hint));
+            }
+        }
+        faults
+    }
+}
+
+/// The longest part of the path of a field that any of these has, with the names there: `meta has points, source`.
+fn existing_part(all: &[Fields], field: &str) -> String {
+    let steps = steps_of(field);
+    for length in (1..steps.len()).rev() {
+        let part = steps[..length].join(".");
+        let values: Vec<&Value> = all.iter().filter_map(|own| field_at(own, &part)).collect();
+        if !values.is_empty() {
+            let within = values.into_iter().filter_map(Value::as_object);
+            return format!("{} has {}", part.escape_debug(), names_in(within));
+        }
+    }
+    format!("found {}", names_in(all.iter()))
+}
+
+fn names_in<'a>(all: impl Iterator<Item = &'a Fields>) -> String {
+    let names: BTreeSet<&str> = all.flat_map(|own| own.keys().map(String::as_str)).collect();
+    if names.is_empty() {
+        "no fields".to_owned()
+    } else {
+        list(names, 8)
     }
 }
 
@@ -413,6 +515,109 @@ mod tests {
         let error = error.to_string();
         assert!(
             error.contains("(case 7): rubrics[1]: points is missing"),
+            "{error}"
+        );
+    }
+
+    /// What is wrong with these cases under a profile of the user's with these keys.
+    fn profile_fault(keys: &str, name: &str, cases: &str) -> Option<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let profile = format!(
+            "name = \"mine\"\nabout = \"a\"\n{keys}\n[reply]\nlevels = [{{ level = 1, credit = 1, means = \"\" }}, \
+             {{ level = 0, credit = 0, means = \"\" }}]\n"
+        );
+        std::fs::write(dir.path().join("profile.toml"), profile).unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, cases).unwrap();
+        let read = load_tests(&path, Mode::Default, dir.path().to_str(), false);
+        read.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_field_that_a_profile_names_and_no_row_has_is_an_error_with_the_part_that_exists() {
+        let cases = r#"{"case_id": 7, "question": "q", "meta": {"topic": "t"}, "criteria": [
+            {"text": "a", "scoring": {"points": -5}}, {"text": "b", "scoring": {"points": 3}}]}"#;
+        let keys = [
+            (
+                "[criterion]\nweight = \"scoring.weight\"",
+                "criterion.weight is the field scoring.weight, which no criterion \
+             has; scoring has points; correct the key in profile.toml",
+            ),
+            (
+                "[criterion]\ntags = \"axis\"",
+                "criterion.tags is the field axis, which no criterion has; found scoring, text;",
+            ),
+            ("[criterion]\nid = \"key\"", "criterion.id is the field key"),
+            (
+                "[criterion]\nexplanation = \"why\"",
+                "criterion.explanation is the field why",
+            ),
+            (
+                "[criterion]\ntext = \"what\"",
+                "criterion.text is the field what",
+            ),
+            (
+                "[criterion]\nweight = \"weight\"",
+                "criterion.weight is the field weight",
+            ),
+            (
+                "[case]\ntags = \"meta.field\"",
+                "case.tags is the field meta.field, which no case has; meta has topic;",
+            ),
+            (
+                "[case]\ngroup_weights = \"shares\"",
+                "case.group_weights is the field shares",
+            ),
+            (
+                "[case]\nreference = \"article\"",
+                "case.reference is the field article",
+            ),
+        ];
+        for (keys, expected) in keys {
+            let fault = profile_fault(keys, "cases.json", cases).unwrap();
+            assert!(fault.contains(expected), "{fault}");
+        }
+        let keys = "[case]\ntags = \"meta.topic\"\n[criterion]\nweight = \"scoring.points\"";
+        assert_eq!(profile_fault(keys, "cases.json", cases), None);
+        let table = "case_id,question,criterion,points\n7,q,a,-5\n";
+        let weight = |field: &str| format!("[criterion]\ntext = \"what\"\nweight = \"{field}\"");
+        assert_eq!(profile_fault(&weight("points"), "t.csv", table), None);
+        let fault = profile_fault(&weight("score"), "t.csv", table).unwrap();
+        assert!(
+            fault.contains("criterion.weight is the field score"),
+            "{fault}"
+        );
+        // The built-in profiles name fields that files need not have, but a nested weight is no weight of 1.
+        let fault = weights(
+            "cases.jsonl",
+            &cases.replace("points", "weight").replace('\n', " "),
+        );
+        let fault = fault.unwrap_err().to_string();
+        assert!(
+            fault.contains("no weight, but scoring.weight is a number"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn a_weight_that_stands_twice_is_an_error_unless_both_are_equal() {
+        let case = |criterion: &str| {
+            format!(
+                r#"{{"case_id": 7, "question": "q", "criteria": [{{"text": "a", {criterion}}}]}}"#
+            )
+        };
+        let equal = case(r#""weight": 2, "note": 1, "weight": 2.0, "note": 2"#);
+        assert_eq!(weights("list.jsonl", &equal).unwrap(), [2.0]);
+        let two = case(r#""weight": 2, "weight": -2"#);
+        let error = weights("list.jsonl", &two).unwrap_err().to_string();
+        assert!(
+            error.contains("list.jsonl:1 (case 7): criteria[0]: weight has two different values"),
+            "{error}"
+        );
+        let lists = r#"{"case_id": 7, "question": "q", "criteria": ["a"], "criteria": ["b"]}"#;
+        let error = weights("list.jsonl", lists).unwrap_err().to_string();
+        assert!(
+            error.contains("criteria has two different values"),
             "{error}"
         );
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::domain::repeated_keys::settled;
 use crate::error::{Error, InputFault};
 use crate::text::names::list;
 
@@ -121,10 +122,14 @@ fn harness_fields(elements: &[JsonLine<'_>], id_field: &str) -> Vec<(&'static st
 pub(super) struct FieldReading {
     /// Fields that have another name than their reader expects, after the expected name.
     renamed: Vec<(&'static str, String)>,
+    /// The field with the question of answers with an id.
+    question: Option<String>,
     /// The guesses, as `--fields` would give them; empty without any.
     pub(super) guesses: String,
     /// Whether these are answers without an id, which are joined to test cases by question.
     pub(super) without_id: bool,
+    /// Fields of `--fields` that the file does not have.
+    pub(super) absent: Vec<String>,
 }
 
 impl FieldReading {
@@ -139,7 +144,13 @@ impl FieldReading {
         id_field: &str,
         path: &Path,
     ) -> Result<Self, InputFault> {
-        let given = with_harness_fields(given, elements, id_field);
+        // One command reads several systems' files: a field that this one does not have says nothing about it.
+        let known = fields_of(elements, given);
+        let (present, absent): (Vec<_>, Vec<_>) = given
+            .iter()
+            .cloned()
+            .partition(|(_, field)| known.contains_key(field));
+        let given = with_harness_fields(&present, elements, id_field);
         let fields = fields_of(elements, &given);
         // A file of test cases in the place of answers gets its own message, which is better than
         // one about missing fields.
@@ -159,6 +170,7 @@ impl FieldReading {
         let mut finder = Finder {
             fields: &fields,
             given: &given,
+            absent: &absent,
             is_prediction,
             path,
             guessed: Vec::new(),
@@ -175,12 +187,14 @@ impl FieldReading {
             None
         };
         let mut found: Vec<(&'static str, String)> = Vec::new();
+        let mut known_question = None;
         match (text, id, question) {
             // From here on there are two forms only, answers and predictions; whatever the file
             // called its fields, later code knows no third one.
             (Some(text), Some(id), None) if !is_prediction => {
                 found.push(("answer_text", text));
                 found.push(("case_id", id));
+                known_question = finder.known_question();
             }
             (Some(text), id, Some(question)) => {
                 found.push(("output", text));
@@ -202,8 +216,10 @@ impl FieldReading {
         });
         Ok(Self {
             renamed: found,
+            question: known_question,
             guesses: finder.guessed.join(","),
             without_id,
+            absent: absent.into_iter().map(|(_, field)| field).collect(),
         })
     }
 
@@ -226,12 +242,21 @@ impl FieldReading {
         renamed.map_or("answer_text", |(_, field)| field)
     }
 
+    /// The question of an answer with an id.
+    pub(super) fn question(&self, line: &JsonLine<'_>) -> Option<Value> {
+        let field = self.question.as_deref()?;
+        let text = settled(line.text);
+        let record: Record<'_> = serde_json::from_str(&text).ok()?;
+        serde_json::from_str(value_at(&record, field)?.get()).ok()
+    }
+
     /// The JSON of an element with the expected names.
     pub(super) fn json<'a>(&self, line: &JsonLine<'a>) -> Cow<'a, str> {
+        let text = settled(line.text);
         let record = if self.renamed.is_empty() {
             None
         } else {
-            serde_json::from_str::<Record<'_>>(line.text).ok()
+            serde_json::from_str::<Record<'_>>(&text).ok()
         };
         let Some(mut record) = record else {
             return line.text.into();
@@ -284,7 +309,7 @@ pub(super) fn value_at<'a>(record: &Record<'a>, field: &str) -> Option<&'a RawVa
 }
 
 /// The names and positions of a path with dots, or of a JSON Pointer.
-fn steps_of(field: &str) -> Vec<String> {
+pub(super) fn steps_of(field: &str) -> Vec<String> {
     match field.strip_prefix('/') {
         Some(pointer) => pointer.split('/').map(unescaped).collect(),
         None => field.split('.').map(str::to_owned).collect(),
@@ -431,7 +456,9 @@ fn is_report(object: &Value) -> bool {
 struct Finder<'a> {
     /// With the length of the longest text in each.
     fields: &'a BTreeMap<String, usize>,
+    /// Of `--fields`, those in the file, and those that it does not have.
     given: &'a [(String, String)],
+    absent: &'a [(String, String)],
     is_prediction: bool,
     path: &'a Path,
     /// The guesses so far, as `--fields` would give them.
@@ -468,10 +495,20 @@ impl Finder<'_> {
         }
     }
 
+    /// The question of answers with an id, which they need not have: the first field that may be one and holds a text.
+    fn known_question(&self) -> Option<String> {
+        let (documented, guesses) = names("question", self.given, false);
+        let mut possible = documented.into_iter().chain(guesses.iter().copied());
+        let field = possible.find(|field| self.fields.get(*field).is_some_and(|bytes| *bytes > 0));
+        field.map(str::to_owned)
+    }
+
     /// The names that a part may have here.
     fn all_names(&self, part: &str) -> Vec<&str> {
         let (names, guesses) = names(part, self.given, self.is_prediction);
-        [&names, guesses].concat()
+        let absent = self.absent.iter().filter(|(name, _)| name == part);
+        let absent = absent.map(|(_, field)| field.as_str()).collect();
+        [absent, names, guesses.to_vec()].concat()
     }
 }
 
@@ -956,5 +993,69 @@ mod tests {
             "a.csv:3 (case 1): duplicate case_id, first on line 2; keep one of the two lines; answer_text is the field \
              answer; case_id is the field id"
         );
+    }
+
+    #[test]
+    fn answers_with_an_id_keep_their_question() {
+        let given = |text: &str, fields: &[(&str, &str)]| {
+            let fields = fields.iter();
+            let options = AnswerOptions {
+                fields: fields
+                    .map(|(part, field)| ((*part).to_owned(), (*field).to_owned()))
+                    .collect(),
+                ..AnswerOptions::default()
+            };
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            std::fs::write(&path, text).unwrap();
+            options
+                .load(&[path])
+                .map(|(mut systems, _)| systems.remove(0))
+        };
+        let question = |text: &str, fields: &[(&str, &str)]| {
+            let read = given(text, fields).unwrap();
+            let answer = &read.answers[0];
+            assert_eq!((read.by_question, answer.case_id.as_str()), (false, "1"));
+            (answer.question().to_owned(), read.renamed)
+        };
+        let row = r#"{"case_id": 1, "answer_text": "A", "question": "P?", "asked": "Q?", "prompt": ["x"]}"#;
+        assert_eq!(question(row, &[]), ("P?".to_owned(), String::new()));
+        assert_eq!(question(row, &[("question", "asked")]).0, "Q?");
+        let guessed = r#"{"id": 1, "answer": "A", "prompt": "P?"}"#;
+        assert_eq!(
+            question(guessed, &[]),
+            ("P?".to_owned(), "answer_text=answer,case_id=id".to_owned())
+        );
+        let error = given(row, &[("question", "aksed")])
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "--fields question=aksed: no file has the field aksed"
+        );
+        let twice = r#"{"id": 1, "answer": "A", "answer": "B"}"#;
+        let error = given(twice, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains(
+                "answer_text: expected a string or a report of sections, found two different"
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn fields_for_some_files_leave_the_guesses_for_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        write("a.jsonl", r#"{"case_id": "1", "final": "A", "draft": "x"}"#);
+        write("b.jsonl", r#"{"case_id": "1", "response": "B"}"#);
+        let options = AnswerOptions {
+            fields: vec![("answer_text".to_owned(), "final".to_owned())],
+            ..AnswerOptions::default()
+        };
+        let (systems, notes) = options.load(&[dir.path().to_path_buf()]).unwrap();
+        let texts = systems.iter().map(|read| &*read.answers[0].answer_text);
+        assert_eq!(texts.collect::<Vec<_>>(), ["A", "B"]);
+        assert_eq!(notes, ["guessed --fields answer_text=response for b"]);
     }
 }

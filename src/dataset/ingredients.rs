@@ -101,7 +101,7 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
         agreement,
         spreadsheet,
         ingredients,
-    } = line.parse(EXAMPLE)?;
+    } = line.read(EXAMPLE)?;
     let Ingredients {
         most_important,
         nice_to_have,

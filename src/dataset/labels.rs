@@ -166,7 +166,7 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<LabelRow<'a>>> {
     let elements = elements(&json, path)?;
     all(elements.iter().map(|line| {
         let mut fields: Map<String, Value> =
-            line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
+            line.read("object").map_err(|fault| fault.hint(EXPECTED))?;
         for (name, value) in &mut fields {
             let cell = value.as_str().filter(|_| is_csv);
             if is_nan(value) || cell.is_some_and(|cell| cell.trim().is_empty()) {

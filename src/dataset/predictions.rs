@@ -13,10 +13,11 @@ use serde_json::Value;
 use crate::domain::{Fingerprint, Gold, Prediction, Source, SourceWork};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
+use crate::text::names::counted;
 
 use super::files::FileKind;
 use super::reader::{
-    Id, JsonLine, all, elements, expected, is_nan, rows_as_jsonl, typed, without_bare_nan,
+    Id, JsonLine, all, elements, expected, is_csv, is_nan, rows_as_jsonl, typed, without_bare_nan,
 };
 
 const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
@@ -88,6 +89,23 @@ pub(super) fn nan_warning(path: &Path, line: Option<usize>) -> Option<InputFault
     line.map(|line| fault.at_line(line))
 }
 
+/// How many rows of a CSV file have an empty cell in the place of their gold answer: it is none, as null is none in JSON.
+pub(super) fn empty_golds(lines: &[JsonLine<'_>]) -> usize {
+    #[derive(Deserialize)]
+    struct Cell {
+        answer: Option<String>,
+    }
+    let rows = lines.iter().filter(|line| is_csv(line.path));
+    let cells = rows.filter_map(|line| serde_json::from_str::<Cell>(line.text).ok()?.answer);
+    cells.filter(|cell| cell.trim().is_empty()).count()
+}
+
+/// The note about so many [`empty_golds`]; `None` without any.
+pub(super) fn empty_golds_note(count: usize) -> Option<String> {
+    let cells = counted(count, "empty cell");
+    (count > 0).then(|| format!("{cells} of answer in CSV: no gold answer there"))
+}
+
 /// Parses the elements; a prediction without a question gets an empty `input`.
 ///
 /// # Errors
@@ -102,7 +120,7 @@ pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result
     }
     all(elements
         .iter()
-        .map(|line| Ok(line.parse::<PredictionLine>(EXAMPLE)?.prediction(line))))
+        .map(|line| Ok(line.read::<PredictionLine>(EXAMPLE)?.prediction(line))))
 }
 
 /// The fault of a prediction without a question.
@@ -153,6 +171,8 @@ impl PredictionLine {
             let texts = pair.short_answers.into_iter();
             short_answers.push(texts.filter_map(|text| text.given).collect());
         }
+        let is_csv = is_csv(line.path);
+        let answer = given(self.answer).filter(|text| !is_csv || !text.trim().is_empty());
         let long_answers = self.annotations.unwrap_or_default().into_iter();
         let id_mapping = self
             .id_mapping
@@ -176,7 +196,7 @@ impl PredictionLine {
             final_passages: self.final_passages.and_then(Passages::text),
             id_mapping,
             gold: Gold {
-                answer: given(self.answer),
+                answer,
                 gold_ctxs,
                 gold_texts: documents
                     .into_iter()

@@ -51,6 +51,26 @@ pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
     })
 }
 
+/// The fields that a profile of the user's names, by key: `case.id`. A shipped profile names fields that files need not have.
+///
+/// # Errors
+/// As [`rubric_profile`].
+pub(super) fn named_fields(rubric: Option<&str>) -> Result<Vec<(String, String)>> {
+    let (name, source, path) = profile_source(rubric.unwrap_or(DEFAULT_PROFILE))?;
+    if path == name {
+        return Ok(Vec::new());
+    }
+    let profile: Value = parse_toml(&source, Path::new(&path), "")?;
+    let mut named = Vec::new();
+    for part in ["case", "criterion"] {
+        for (key, field) in profile[part].as_object().into_iter().flatten() {
+            let field = field.as_str().filter(|field| !field.is_empty());
+            named.extend(field.map(|field| (format!("{part}.{key}"), field.to_owned())));
+        }
+    }
+    Ok(named)
+}
+
 /// Name, text and path of a profile; a shipped one has its name for a path.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME, has_two_values, settled};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{newlines, not_utf8, read_bytes};
 use crate::text::names::list;
@@ -19,8 +20,11 @@ use crate::text::names::list;
 /// Lines per parallel task.
 const TASK_LINES: usize = 256;
 
-/// Replacement for a bare `NaN` in [`without_bare_nan`]: the number -0.0, equally long, so that columns stay.
-const NAN_STANDS_AS: &str = "-0 ";
+/// Replacement for a bare word in [`without_bare_nan`]: the number -0.0, and spaces so that columns stay.
+const NAN_STANDS_AS: &str = "-0";
+
+/// What Python writes for floats that JSON does not have.
+const NAN_WORDS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// One JSON value of a file: a line of JSONL, or an element of a list.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +43,27 @@ impl<'a> JsonLine<'a> {
     /// A fault of this line.
     pub fn fault(&self, what: impl Into<String>) -> InputFault {
         InputFault::new(self.path, what).at_line(self.number)
+    }
+
+    /// Parses a value that a user wrote: [`parse`](Self::parse), with whole numbers of any size in ids.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); also when a key that is read occurs twice in its object with different values.
+    pub fn read<T: DeserializeOwned>(&self, example: &str) -> Result<T, InputFault> {
+        let text = &*settled(self.text);
+        let value = JsonLine { text, ..*self }.parse(example)?;
+        // A type whose fields may all be missing takes the object that stands for two values; it takes no flag.
+        if text.contains(TWO_VALUES) {
+            let text = &text.replace(TWO_VALUES, "true");
+            let is_read = |fault: InputFault| {
+                let field = fault.what.split(": ").next().unwrap_or_default();
+                self.fault(format!("{field} has {TWO_VALUES_NAME}"))
+            };
+            JsonLine { text, ..*self }
+                .parse::<T>(example)
+                .map_err(is_read)?;
+        }
+        Ok(value)
     }
 
     /// Parses the value. `example` shows a valid one in messages.
@@ -64,7 +89,15 @@ impl<'a> JsonLine<'a> {
                 .map(|error| error.path().to_string())
                 .unwrap_or_default();
             let fields: Map<String, Value> = serde_json::from_str(self.text).unwrap_or_default();
+            let pointer = field.replace('[', ".").replace(']', "").replace('.', "/");
+            let read = Value::Object(fields.clone());
             let what = match data_fault(&field, &error) {
+                _ if read
+                    .pointer(&format!("/{pointer}"))
+                    .is_some_and(has_two_values) =>
+                {
+                    format!("{field} has {TWO_VALUES_NAME}")
+                }
                 what if what.ends_with(" is missing") && field == "." && !fields.is_empty() => {
                     format!(
                         "{what}; found {}",
@@ -141,6 +174,7 @@ pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 pub(super) fn expected(what: &str, found: &Value) -> String {
     const CHARS: usize = 30;
     let found = match found {
+        Value::Object(_) if has_two_values(found) => TWO_VALUES_NAME.to_owned(),
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         other if is_nan(other) => "NaN".to_owned(),
@@ -304,7 +338,8 @@ fn csv_reader(text: &str, separator: u8) -> csv::Reader<&[u8]> {
 /// fields.
 ///
 /// # Errors
-/// Rows of another length than the header, equal names, and quotes that are not closed or not doubled.
+/// Rows of another length than the header, equal names, and quotes that are not closed or not doubled, such as those behind
+/// a backslash: the parser would take them for the end of a cell and go on with the rest of it.
 pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault> {
     let (separator, separator_name) = separator(text);
     let mut reader = csv_reader(text, separator);
@@ -320,11 +355,16 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
         let (row, line) = row_and_line(text, &record, end);
         // An unclosed quote makes the parser swallow the following rows into one cell, without an
         // error.
-        if row.matches('"').count() % 2 == 1 {
-            let fault = InputFault::new(path, "odd number of quotes in the row").at_line(line);
-            return Err(
-                fault.hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\"")
-            );
+        let quotes = if row.matches('"').count() % 2 == 1 {
+            Some("odd number of quotes in the row")
+        } else {
+            has_text_behind_quotes(row, separator)
+                .then_some("a quote in a quoted cell is not doubled")
+        };
+        if let Some(what) = quotes {
+            return Err(InputFault::new(path, what)
+                .at_line(line)
+                .hint("close each quoted cell, and double the quotes in it: \"a 5\"\" pipe\""));
         }
         if names.is_empty() {
             names = record.iter().map(|name| name.trim().to_owned()).collect();
@@ -378,6 +418,27 @@ fn row_and_line<'a>(text: &'a str, record: &csv::StringRecord, end: usize) -> (&
     (row, line + newlines(&row.as_bytes()[..before]))
 }
 
+/// Whether the quotes that close a cell have more of it behind them.
+fn has_text_behind_quotes(row: &str, separator: u8) -> bool {
+    let ends = |byte: Option<&u8>| byte.is_none_or(|byte| [separator, b'\r', b'\n'].contains(byte));
+    let bytes = row.as_bytes();
+    let (mut at, mut is_start, mut in_quotes) = (0, true, false);
+    while let Some(&byte) = bytes.get(at) {
+        if in_quotes && byte == b'"' {
+            match bytes.get(at + 1) {
+                Some(b'"') => at += 1,
+                next if ends(next) => in_quotes = false,
+                _ => return true,
+            }
+        } else if !in_quotes {
+            in_quotes = is_start && byte == b'"';
+            is_start = ends(Some(&byte));
+        }
+        at += 1;
+    }
+    false
+}
+
 /// The first column, from 1, that is called as an earlier one.
 fn repeated_name(names: &[String]) -> Option<(usize, &str)> {
     for (index, name) in names.iter().enumerate() {
@@ -428,17 +489,17 @@ fn lines<'a>(text: &'a str, path: &'a Path) -> Vec<JsonLine<'a>> {
         .collect()
 }
 
-/// Whether the value replaces a bare `NaN`.
+/// Whether the value replaces a bare `NaN` or infinity.
 pub(super) fn is_nan(value: &Value) -> bool {
     value
         .as_f64()
         .is_some_and(|number| number == 0.0 && number.is_sign_negative())
 }
 
-/// Replaces every bare `NaN` (written by Python) outside strings by a number that [`is_nan`] recognizes; length and
-/// lines stay. Also returns the line of the first one.
+/// Replaces every bare `NaN`, `Infinity` and `-Infinity` (written by Python) outside strings by a number that [`is_nan`]
+/// recognizes; length and lines stay. Also returns the line of the first one.
 pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
-    if !text.contains("NaN") {
+    if !text.contains("NaN") && !text.contains("Infinity") {
         return (text.into(), None);
     }
     let bytes = text.as_bytes();
@@ -448,12 +509,15 @@ pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
         match bytes[at] {
             b'\\' if in_string => at += 1,
             b'"' => in_string = !in_string,
-            b'N' if !in_string && text[at..].starts_with("NaN") => {
-                first = first.or_else(|| Some(1 + newlines(&bytes[..at])));
-                out.push_str(&text[copied..at]);
-                out.push_str(NAN_STANDS_AS);
-                at += 2;
-                copied = at + 1;
+            b'N' | b'I' | b'-' if !in_string => {
+                let word = NAN_WORDS.iter().find(|word| text[at..].starts_with(**word));
+                if let Some(word) = word {
+                    first = first.or_else(|| Some(1 + newlines(&bytes[..at])));
+                    out.push_str(&text[copied..at]);
+                    out.push_str(&format!("{NAN_STANDS_AS:0$}", word.len()));
+                    at += word.len() - 1;
+                    copied = at + 1;
+                }
             }
             _ => {}
         }
@@ -662,5 +726,57 @@ mod tests {
             fault.starts_with("p.json:2: invalid JSON at column 636: recursion limit exceeded"),
             "{fault}"
         );
+    }
+
+    #[test]
+    fn infinities_are_read_as_nan_is() {
+        let (text, line) = without_bare_nan("[\"-Infinity\", -1,\n -Infinity, {\"t\": Infinity}]");
+        assert_eq!(line, Some(2));
+        let values: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert!(is_nan(&values[2]) && is_nan(&values[3]["t"]) && !is_nan(&values[1]));
+        assert_eq!(values[0], "-Infinity");
+    }
+
+    #[test]
+    fn a_key_with_two_values_is_a_fault_where_it_is_read() {
+        let of = |text: &'static str| {
+            let path = Path::new("f");
+            let line = JsonLine {
+                path,
+                number: 3,
+                index: 0,
+                text,
+            };
+            line.read::<Item>("x").map_err(|fault| fault.to_string())
+        };
+        let item = Item {
+            id: 1,
+            name: "a".to_owned(),
+        };
+        let unread = r#"{"id": 1, "more": 1, "name": "a", "more": 2, "name": "a"}"#;
+        assert_eq!(of(unread), Ok(item));
+        let fault = of(r#"{"id": 1, "name": "a", "name": "b"}"#).unwrap_err();
+        assert!(
+            fault.starts_with("f:3 (case 1): name has two different values"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn quotes_behind_backslashes_are_a_fault_with_their_line() {
+        let read = |text| csv_as_jsonl(text, Path::new("t.csv")).map_err(|fault| fault.to_string());
+        let fault = read("a,b\n1,2\n\"x \\\"y\\\" z\",3\n").unwrap_err();
+        assert!(
+            fault.starts_with("t.csv:3: a quote in a quoted cell is not doubled; close each"),
+            "{fault}"
+        );
+        // A backslash at the end of a cell, and one before doubled quotes, are characters.
+        assert_eq!(
+            read("a,b\n\"C:\\\",\"say \\\"\"hi\"\"\"\r\n")
+                .unwrap()
+                .trim(),
+            r#"{"a":"C:\\","b":"say \\\"hi\""}"#
+        );
+        assert!(read("a;b\n\"1\";\"2\"").is_ok() && read("a,b\n5 \"x\" y,2").is_ok());
     }
 }

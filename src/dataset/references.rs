@@ -11,8 +11,10 @@ use crate::files::read_text;
 use crate::text::names::{counted, list, start_of};
 
 use super::SystemAnswers;
-use super::predictions::{nan_warning, no_question, read_predictions};
-use super::reader::{all, elements, rows_as_jsonl, without_bare_nan};
+use super::predictions::{
+    empty_golds, empty_golds_note, nan_warning, no_question, read_predictions,
+};
+use super::reader::{all, elements, is_csv, rows_as_jsonl, without_bare_nan};
 
 /// References, in file order.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct References {
     pub blake3: Fingerprint,
     /// Warnings.
     pub warnings: Vec<InputFault>,
+    /// A note on empty cells, which are no references.
+    pub(super) note: Option<String>,
     /// By trimmed question.
     golds: HashMap<String, (usize, Gold)>,
     /// Question (empty if missing) and answer of each element.
@@ -42,7 +46,14 @@ pub fn load_references(path: &Path) -> Result<References> {
     let (text, blake3) = read_text(path)?;
     let text = rows_as_jsonl(&text, path)?;
     let (json, nan_line) = without_bare_nan(&text);
-    let items = read_predictions(&elements(&json, path)?, path)?;
+    let elements = elements(&json, path)?;
+    let mut items = read_predictions(&elements, path)?;
+    if is_csv(path) {
+        for item in &mut items {
+            item.output.take_if(|cell| cell.trim().is_empty());
+        }
+    }
+    let note = empty_golds_note(empty_golds(&elements));
     let warnings = nan_warning(path, nan_line).into_iter().collect();
     let answers = items
         .iter()
@@ -52,6 +63,7 @@ pub fn load_references(path: &Path) -> Result<References> {
         path: path.to_path_buf(),
         blake3,
         warnings,
+        note: note.map(|note| InputFault::new(path, note).to_string()),
         golds: golds_by_question(items, path)?,
         answers,
     })
@@ -393,5 +405,42 @@ mod tests {
         assert!(error.ends_with(
             "r.jsonl:1 (case x): neither input nor query; give each element the question as input"
         ));
+    }
+
+    #[test]
+    fn an_empty_cell_of_a_table_is_no_gold_and_an_empty_text_in_json_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.csv");
+        std::fs::write(&path, "input,answer,output\nq,a,\nr,,R\ns, ,\n").unwrap();
+        let references = load_references(&path).unwrap();
+        assert_eq!(references.gold_count(), 1);
+        assert!(
+            references
+                .note
+                .as_ref()
+                .unwrap()
+                .ends_with("r.csv: 2 empty cells of answer in CSV: no gold answer there")
+        );
+        let answers = references
+            .answers
+            .iter()
+            .map(|(_, answer)| answer.as_deref());
+        assert_eq!(answers.collect::<Vec<_>>(), [None, Some("R"), None]);
+        let json = load("{\"input\": \"q\", \"answer\": \"\"}").unwrap();
+        assert_eq!((json.gold_count(), json.note), (1, None));
+        let path = dir.path().join("s.csv");
+        std::fs::write(&path, "input,output,answer\nq,o,\nr,o,a\n").unwrap();
+        let (systems, notes) = crate::dataset::AnswerOptions::default()
+            .load(&[path])
+            .unwrap();
+        let golds = systems[0]
+            .answers
+            .iter()
+            .map(|own| own.prediction.as_ref().unwrap().gold.answer.as_deref());
+        assert_eq!(golds.collect::<Vec<_>>(), [None, Some("a")]);
+        assert_eq!(
+            notes,
+            ["1 empty cell of answer in CSV: no gold answer there"]
+        );
     }
 }

@@ -92,7 +92,7 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
         index: 0,
         text: &text,
     };
-    let sources: Map<String, Value> = whole.parse("").map_err(|fault| fault.hint(HINT))?;
+    let sources: Map<String, Value> = whole.read("").map_err(|fault| fault.hint(HINT))?;
     let mut names = HashSet::new();
     let systems = all(sources.into_iter().map(|(source, answers)| {
         let fault = |what: &str| InputFault::new(path, format!("{source:?}: {what}"));

@@ -108,6 +108,8 @@ pub fn scorable(
         .iter()
         .flat_map(|references| references.warnings.clone())
         .collect();
+    made.notes
+        .extend(references.and_then(|references| references.note.clone()));
     warnings.extend(references.and_then(References::nothing));
     let how = Conversion {
         block: options.block,
@@ -226,13 +228,11 @@ fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joi
         .iter()
         .map(|case| (&case.case_id, case))
         .collect();
-    for answer in system
-        .answers
-        .iter_mut()
-        .filter(|answer| are_joined || answer.left_in.is_none())
-    {
+    for answer in &mut system.answers {
         if let Some(case) = known.get(&answer.case_id) {
-            answer.prediction = Some(Arc::new(prediction_of(answer, case)));
+            let is_made_now = are_joined || answer.left_in.is_none();
+            // The question of the test case, also where the answer has one.
+            answer.prediction = is_made_now.then(|| Arc::new(prediction_of(answer, case)));
         }
     }
 }

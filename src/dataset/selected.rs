@@ -64,7 +64,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     let mut draws = Vec::new();
     let mut repeated = Vec::new();
     all(elements(&json, path)?.iter().map(|line| {
-        let row: SelectedRow = line.parse("object").map_err(|fault| fault.hint(ROW))?;
+        let row: SelectedRow = line.read("object").map_err(|fault| fault.hint(ROW))?;
         let [system, case_id] = [&row.system.0, &row.case_id.0].map(|cell| {
             let text = if is_csv { unguarded(cell) } else { cell };
             text.to_owned()

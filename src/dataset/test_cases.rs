@@ -61,7 +61,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
     let mut warnings = Vec::new();
     let mut first_lines: HashMap<String, usize> = HashMap::new();
     let cases = all(elements.iter().map(|line| {
-        let case: CaseLine = line.parse(EXAMPLE)?;
+        let case: CaseLine = line.read(EXAMPLE)?;
         let mut faults = Vec::new();
         let Id(case_id) = &case.case_id;
         let fault = |what: String| line.fault(what).of_case(case_id);

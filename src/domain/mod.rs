@@ -22,6 +22,7 @@ mod note;
 pub(crate) mod python_json;
 mod rater;
 mod reference;
+pub(crate) mod repeated_keys;
 mod report;
 mod report_language;
 mod role;

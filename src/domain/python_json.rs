@@ -1,11 +1,15 @@
 //! Parses JSON as Python's `json.loads` does.
 //!
 //! Replies are parsed as in the reference, in both modes: RFC 8259 plus `NaN`, `Infinity` and `-Infinity`, numbers of
-//! any size, lone surrogates in escapes, and the last of equal keys. `serde_json` parses; a number beyond its range is
-//! a string that begins with NUL, which [`number`] reads.
+//! any size, lone surrogates in escapes, and the last of equal keys, where default mode has [no value](parse_distinct) if
+//! they differ. `serde_json` parses; a number beyond its range is a string that begins with NUL, which [`number`] reads.
+
+use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
+
+use super::repeated_keys::{TWO_VALUES_NAME, has_two_values, settled_with};
 
 /// CPython's `sys.int_info.default_max_str_digits` (since 3.11).
 pub(crate) const MAX_INT_DIGITS: usize = 4300;
@@ -24,9 +28,18 @@ pub(crate) enum PythonJsonFault {
 
 /// Parses `text` as one JSON value, surrounded by white space only.
 pub(crate) fn parse(text: &str) -> Result<Value, PythonJsonFault> {
-    serde_json::from_str(text)
+    parse_prepared(text, |text| text.into())
+}
+
+/// [`parse`], but a key that occurs twice in an object with different values has one that no reader takes.
+pub(crate) fn parse_distinct(text: &str) -> Result<Value, PythonJsonFault> {
+    parse_prepared(text, |text| settled_with(text, "\\u0000"))
+}
+
+fn parse_prepared(text: &str, prepare: fn(&str) -> Cow<'_, str>) -> Result<Value, PythonJsonFault> {
+    serde_json::from_str(&prepare(text))
         // Rewritten only where the plain parser fails: nearly all replies are standard JSON.
-        .or_else(|_| serde_json::from_str(&standard(text)))
+        .or_else(|_| serde_json::from_str(&prepare(&standard(text))))
         .map_err(|error| {
             let message = error.to_string();
             // The crate's error kinds do not distinguish these from other syntax errors.
@@ -75,6 +88,7 @@ pub(crate) fn kind(value: &Value) -> &'static str {
         _ if number(value).is_some() => "a number",
         Value::Number(_) | Value::String(_) => "a string",
         Value::Array(_) => "a list",
+        Value::Object(_) if has_two_values(value) => TWO_VALUES_NAME,
         Value::Object(_) => "an object",
     }
 }
@@ -157,6 +171,19 @@ mod tests {
             (Some(7.0), Some(7.0), Some(0.0))
         );
         assert_eq!(number_in("\"7\""), None);
+    }
+
+    #[test]
+    fn a_key_with_two_values_has_none_where_keys_must_be_distinct() {
+        let text = r#"{"a": 1, "b": NaN, "a": 2, "c": 12345678901234567890123}"#;
+        assert_eq!(parse(text).unwrap()["a"], 2);
+        let distinct = parse_distinct(text).unwrap();
+        assert_eq!(kind(&distinct["a"]), "two different values");
+        assert!(number(&distinct["b"]).unwrap().is_nan());
+        assert_eq!(
+            number(&distinct["c"]),
+            Some(12_345_678_901_234_567_890_123.0)
+        );
     }
 
     #[test]

@@ -8,13 +8,16 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::scifact::DocId;
 use crate::dataset::{no_faults, parse_jsonl};
+use crate::domain::repeated_keys::is_long_number;
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_bytes;
 use crate::text::names::counted;
 
-/// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
+/// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number, and a number
+/// beyond 64 bits is a text of its digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(untagged, expecting = "expected an id, a whole number or a string")]
 pub enum EntryId {
@@ -25,6 +28,14 @@ pub enum EntryId {
 }
 
 impl EntryId {
+    /// Whether this is a number of an abstract, and not one in quotes.
+    pub(super) fn is_number(&self) -> bool {
+        match self {
+            Self::Number(_) => true,
+            Self::Text(text) => is_long_number(text),
+        }
+    }
+
     /// The number that a text would be without its quotes.
     fn in_quotes(&self) -> Option<i64> {
         match self {
@@ -43,24 +54,21 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// A value for each abstract: an object whose keys are numbers as Python's `int` reads them, `011` for 11, too.
+/// A value for each abstract: an object whose keys are numbers.
 #[derive(Debug)]
-pub struct ByDocument<V>(pub(super) BTreeMap<i64, V>);
+pub struct ByDocument<V>(pub(super) BTreeMap<DocId, V>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for ByDocument<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let by_text = BTreeMap::<String, V>::deserialize(deserializer)?;
-        let mut by_number = BTreeMap::new();
+        let mut by_document = BTreeMap::new();
         for (key, value) in by_text {
-            // Keys of JSON objects are texts; the reference applies `int` to each.
-            let number: i64 = key.trim().parse().map_err(|_| {
+            let doc_id = DocId::of_text(&key).ok_or_else(|| {
                 D::Error::custom(format!("expected the number of an abstract, found {key:?}"))
             })?;
-            if by_number.insert(number, value).is_some() {
-                return Err(D::Error::custom(format!("abstract {number} occurs twice")));
-            }
+            by_document.insert(doc_id, value);
         }
-        Ok(Self(by_number))
+        Ok(Self(by_document))
     }
 }
 
@@ -176,7 +184,7 @@ impl<T: FromLine> ClaimFile<T> {
     /// file.
     pub fn parse(bytes: &[u8], path: &Path, mode: Mode) -> Result<Self> {
         let lines = parse_jsonl(bytes, path, |line| {
-            let read: T::Line = line.parse(T::EXAMPLE)?;
+            let read: T::Line = line.read(T::EXAMPLE)?;
             let (id, value) = T::from_line(read, mode);
             let value = value.map_err(|faults| {
                 let mut placed = Vec::new();

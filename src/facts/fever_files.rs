@@ -34,7 +34,15 @@ pub enum Join {
 }
 
 /// Annotation id, evidence id, page, line.
-type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<Whole>);
+type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<GoldLine>);
+
+/// The line of a gold sentence.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a whole number")]
+enum GoldLine {
+    Number(Whole),
+    Text(String),
+}
 
 /// Predictions with the gold of their claims.
 #[derive(Debug, Default)]
@@ -56,6 +64,8 @@ pub struct Predicted {
     pub prediction: FeverPrediction,
     /// The gold data, if the line has its own.
     pub gold: Option<FeverGold>,
+    /// The first predicted sentence whose line is written as a text.
+    pub text_line: Option<usize>,
 }
 
 /// A line of a gold file. `id` is optional: 0 and the empty string count as missing.
@@ -86,6 +96,7 @@ enum RawLine {
     Number(i64),
     Flag(bool),
     Fraction(Whole),
+    Text(String),
 }
 
 // The released test files have such placeholders: ids could not be compared.
@@ -108,7 +119,15 @@ fn gold(
     for group in groups {
         let mut own = Vec::new();
         for (_, _, page, line) in group {
-            let line = line.map(|Whole(line)| line);
+            let line = match (line, mode) {
+                (None, _) => None,
+                (Some(GoldLine::Number(Whole(line))), _) => Some(line),
+                (Some(GoldLine::Text(line)), Mode::Default) => {
+                    Some(line_in_text("evidence", &line)?)
+                }
+                // In the reference a text equals no line.
+                (Some(GoldLine::Text(_)), Mode::Compat) => None,
+            };
             own.push(Sentence { page, line });
         }
         sentences.push(own);
@@ -161,6 +180,11 @@ impl FromLine for Predicted {
         let label = line.predicted_label.to_uppercase();
         let read = check_label("predicted_label", &label, mode).and_then(|()| {
             let mut evidence = Vec::new();
+            let mut lines = line.predicted_evidence.iter();
+            let text_line = lines.position(|(_, line)| matches!(line, RawLine::Text(_)));
+            if let (Some(at), Mode::Compat) = (text_line, mode) {
+                return Err(vec![malformed(at)]);
+            }
             for (page, sentence) in line.predicted_evidence {
                 evidence.push(Sentence {
                     page: Some(page),
@@ -170,6 +194,7 @@ impl FromLine for Predicted {
             Ok(Self {
                 prediction: FeverPrediction { label, evidence },
                 gold: gold(line.label, line.evidence, mode)?,
+                text_line,
             })
         });
         (line.id.unwrap_or(NO_ID), read)
@@ -350,6 +375,10 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<CheckedSub
     let mut faults: Vec<InputFault> = without_id
         .map(|line| file.fault(line, "id is missing"))
         .collect();
+    for line in &file.lines {
+        let text_line = line.value.text_line.map(malformed);
+        faults.extend(text_line.map(|(what, hint)| file.fault(line, what).hint(hint)));
+    }
     faults.extend(file.repeated());
     if file.lines.is_empty() {
         let hint = format!("write one {} per claim", Predicted::EXAMPLE);
@@ -401,6 +430,7 @@ fn line_number(line: RawLine, mode: Mode) -> Result<i64, Vec<LineFault>> {
         (RawLine::Number(line), _) => Ok(line),
         (RawLine::Fraction(Whole(line)), Mode::Default) => Ok(line),
         (RawLine::Flag(flag), Mode::Compat) => Ok(i64::from(flag)),
+        (RawLine::Text(line), _) => line_in_text("predicted_evidence", &line),
         (RawLine::Fraction(Whole(line)), Mode::Compat) => {
             let what = format!(
                 "predicted_evidence: the reference raises an exception at the line {line}.0"
@@ -412,4 +442,19 @@ fn line_number(line: RawLine, mode: Mode) -> Result<i64, Vec<LineFault>> {
             Err(vec![(what, "write a whole number".to_owned())])
         }
     }
+}
+
+/// The number that a text is.
+fn line_in_text(field: &str, line: &str) -> Result<i64, Vec<LineFault>> {
+    line.trim().parse().map_err(|_| {
+        let what = format!("{field}: expected [page, line], found the line {line:?}");
+        vec![(what, "write a whole number".to_owned())]
+    })
+}
+
+/// The fault of a predicted line that is a text, for the reference and the shared task.
+fn malformed(at: usize) -> LineFault {
+    let what =
+        format!("predicted_evidence[{at}][1]: expected [page, line], a string and a whole number");
+    (what, "write it without quotes".to_owned())
 }

@@ -34,22 +34,103 @@
 //! # }
 //! ```
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::claims::{ClaimFile, LineFault};
 use super::leaderboard::CountedPart;
 use crate::domain::Mode;
+use crate::domain::repeated_keys::is_long_number;
 use crate::error::{Error, InputFault, Result};
 use crate::stats::Prf;
 use crate::text::names::suggest;
 
-/// The S2ORC identifier of an abstract.
-pub type DocId = i64;
+/// The S2ORC identifier of an abstract, a number, as its file writes it: `03` is another abstract than `3`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct DocId(Arc<str>);
+
+impl DocId {
+    /// The identifier that a text is; `None` if it is not a whole number.
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        let digits = text.trim();
+        let digits = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| Self(text.into()))
+    }
+
+    /// The number that Python's `int` reads.
+    fn number(&self) -> (bool, &str) {
+        let text = self.0.trim();
+        let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
+        (text.starts_with('-') && !digits.is_empty(), digits)
+    }
+}
+
+impl From<i64> for DocId {
+    fn from(number: i64) -> Self {
+        Self(number.to_string().into())
+    }
+}
+
+impl TryFrom<Value> for DocId {
+    type Error = String;
+
+    fn try_from(value: Value) -> std::result::Result<Self, String> {
+        match &value {
+            Value::Number(number) if number.is_i64() => Ok(Self(number.to_string().into())),
+            // A number that was too long for one.
+            Value::String(text) if is_long_number(text) => Ok(Self(text.as_str().into())),
+            _ => Err(format!("expected the number of an abstract, found {value}")),
+        }
+    }
+}
+
+impl Ord for DocId {
+    /// In the order of the numbers.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.0.len(), &self.0).cmp(&(other.0.len(), &other.0))
+    }
+}
+
+impl PartialOrd for DocId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for DocId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The value of an abstract; with `by_number`, `03` and `3` are the same one.
+pub(super) fn of_document<'a, V>(
+    values: &'a BTreeMap<DocId, V>,
+    doc_id: &DocId,
+    by_number: bool,
+) -> Option<&'a V> {
+    if !by_number {
+        return values.get(doc_id);
+    }
+    let mut all = values.iter();
+    all.find(|(own, _)| own.number() == doc_id.number())
+        .map(|(_, value)| value)
+}
+
+/// An abstract that occurs twice if identifiers are compared as numbers.
+fn repeated_number<V>(values: &BTreeMap<DocId, V>) -> Option<&DocId> {
+    let mut seen = HashSet::new();
+    values.keys().find(|doc_id| !seen.insert(doc_id.number()))
+}
 
 /// Relation of an abstract to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -77,7 +158,7 @@ impl EvidenceLabel {
     }
 
     /// Parses a label. FEVER's `SUPPORTS` and `REFUTES` are aliases, which compat does not accept.
-    pub(super) fn read(doc_id: DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
+    pub(super) fn read(doc_id: &DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
         let found = match (name, mode) {
             // Many systems are trained on FEVER and write its labels.
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
@@ -145,6 +226,12 @@ pub enum SentenceCap {
 }
 
 impl SentenceCap {
+    /// Whether the reference with this cap compares abstracts by Python's `int` of their identifiers: the leaderboard's
+    /// compares texts.
+    pub(super) fn compares_numbers(self, mode: Mode) -> bool {
+        mode == Mode::Compat && self == Self::Three
+    }
+
     /// Maximum number of sentences for this abstract, at least 3.
     pub fn sentences(self, gold: &Evidence) -> usize {
         let lengths = gold
@@ -218,7 +305,9 @@ pub fn count_claim(
     claim: &GoldClaim,
     prediction: Option<&ClaimPrediction>,
     cap: SentenceCap,
+    mode: Mode,
 ) -> Counts {
+    let by_number = cap.compares_numbers(mode);
     let relevant = claim.evidence.len();
     // Counted by rationale, as in the reference: a sentence of two rationales counts twice, and
     // recall can stay below 1.
@@ -244,7 +333,7 @@ pub fn count_claim(
         // Also those of an abstract without gold evidence: a system that predicts everything must
         // lose precision.
         predicted += found.sentences.len();
-        let Some(gold) = claim.evidence.get(doc_id) else {
+        let Some(gold) = of_document(&claim.evidence, doc_id, by_number) else {
             continue;
         };
         // The label does not matter for *selection*, only for the counts in the next block.
@@ -312,7 +401,7 @@ pub fn score(
         let predicted = predictions.by_claim();
         let counts = claims.lines.par_iter().map(|claim| {
             let line = predicted.get(&claim.id);
-            count_claim(&claim.value, line.map(|line| &line.value), cap)
+            count_claim(&claim.value, line.map(|line| &line.value), cap, mode)
         });
         return Ok(counts.collect());
     }
@@ -336,11 +425,17 @@ pub fn score(
             let what = "an abstract has the label NOT_ENOUGH_INFO";
             return Err(refused(predictions.fault(line, what)));
         }
-        if has_shared_sentence(&claim.value, &line.value) {
+        let by_number = cap.compares_numbers(mode);
+        if by_number && let Some(doc_id) = repeated_number(&line.value.evidence) {
+            return Err(refused(
+                predictions.fault(line, format!("abstract {doc_id} occurs twice")),
+            ));
+        }
+        if has_shared_sentence(&claim.value, &line.value, by_number) {
             let what = "a predicted sentence is in two gold rationales of its abstract";
             return Err(refused(predictions.fault(line, what)));
         }
-        counts.push(count_claim(&claim.value, Some(&line.value), cap));
+        counts.push(count_claim(&claim.value, Some(&line.value), cap, mode));
     }
     Ok(counts)
 }
@@ -352,9 +447,9 @@ pub(super) fn refused(fault: InputFault) -> Error {
         .into()
 }
 
-fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction) -> bool {
+fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction, by_number: bool) -> bool {
     for (doc_id, predicted) in &prediction.evidence {
-        let Some(gold) = claim.evidence.get(doc_id) else {
+        let Some(gold) = of_document(&claim.evidence, doc_id, by_number) else {
             continue;
         };
         for sentence in &predicted.sentences {
@@ -375,7 +470,9 @@ pub(super) fn explain(
     claim: &GoldClaim,
     prediction: Option<&ClaimPrediction>,
     cap: SentenceCap,
+    mode: Mode,
 ) -> Vec<CountedPart> {
+    let by_number = cap.compares_numbers(mode);
     let mut findings = Vec::new();
     if prediction.is_none() {
         findings.push(CountedPart::new("prediction", "none"));
@@ -383,7 +480,7 @@ pub(super) fn explain(
     let nothing = ClaimPrediction::default();
     let predicted = &prediction.unwrap_or(&nothing).evidence;
     for (doc_id, found) in predicted {
-        let gold = claim.evidence.get(doc_id);
+        let gold = of_document(&claim.evidence, doc_id, by_number);
         findings.push(CountedPart::new(
             format!("abstract {doc_id}"),
             explain_abstract(gold, found, cap),
@@ -399,7 +496,7 @@ pub(super) fn explain(
     for (doc_id, gold) in claim
         .evidence
         .iter()
-        .filter(|(doc_id, _)| !predicted.contains_key(doc_id))
+        .filter(|(doc_id, _)| of_document(predicted, doc_id, by_number).is_none())
     {
         let missed = format!(
             "missed; gold {}, rationales {}",
@@ -417,7 +514,7 @@ pub(super) fn explain(
         sentences,
         selection,
         label,
-    ] = count_claim(claim, prediction, cap);
+    ] = count_claim(claim, prediction, cap, mode);
     let abstracts = format!(
         "{relevant} relevant, {retrieved} predicted, {label_only} label-only, {rationalized} rationalized"
     );

@@ -202,7 +202,7 @@ impl ScifactFiles {
             "they do not count as hits",
             |claims, file| {
                 let counts = score_retrieval(claims, file, self.mode())?;
-                let is_text = |id: &&super::EntryId| matches!(id, super::EntryId::Text(_));
+                let is_text = |id: &&super::EntryId| !id.is_number();
                 let quoted = file
                     .lines
                     .iter()
@@ -323,7 +323,12 @@ impl ScifactOptions {
                     .iter()
                     .find(|line| line.id == claim.id)
                     .map(|line| &line.value);
-                let findings = explain(&claim.value, prediction, self.sentence_cap);
+                let findings = explain(
+                    &claim.value,
+                    prediction,
+                    self.sentence_cap,
+                    self.files.mode(),
+                );
                 Explanation {
                     system,
                     claim: format!("{}: {}", claim.id, claim.value.text),
@@ -343,12 +348,13 @@ impl ScifactLabels {
         let files = self.files.load::<PredictedLabels>()?;
         let corpus = self.corpus.as_deref().map(Corpus::load).transpose()?;
         if let Some(corpus) = &corpus {
-            let cited =
-                |labels: &PredictedLabels| labels.0.keys().map(|id| (*id, Vec::new())).collect();
+            let cited = |labels: &PredictedLabels| {
+                labels.0.keys().map(|id| (id.clone(), Vec::new())).collect()
+            };
             let faults = files.1.iter().flat_map(|file| corpus.faults(file, cited));
             no_faults(faults.collect())?;
         }
-        let keep = |doc_id: DocId| match (self.filter, &corpus) {
+        let keep = |doc_id: &DocId| match (self.filter, &corpus) {
             (Some(which), Some(corpus)) => {
                 corpus.is_structured(doc_id) == Some(which == Structure::Structured)
             }

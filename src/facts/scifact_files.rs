@@ -45,7 +45,7 @@ impl FromLine for GoldClaim {
             faults.push(("evidence is missing".to_owned(), hint.to_owned()));
         }
         for (doc_id, rationales) in line.evidence.into_iter().flat_map(|evidence| evidence.0) {
-            match one_label(doc_id, &rationales, mode) {
+            match one_label(&doc_id, &rationales, mode) {
                 Ok(label) => {
                     let rationales = rationales
                         .into_iter()
@@ -73,7 +73,7 @@ impl FromLine for GoldClaim {
 
 /// The label shared by all rationales of an abstract.
 fn one_label(
-    doc_id: DocId,
+    doc_id: &DocId,
     rationales: &[RawEvidence],
     mode: Mode,
 ) -> Result<EvidenceLabel, LineFault> {
@@ -103,7 +103,7 @@ impl FromLine for ClaimPrediction {
     fn from_line(line: Self::Line, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
         for (doc_id, RawEvidence { sentences, label }) in line.evidence.0 {
-            match EvidenceLabel::read(doc_id, &label, mode) {
+            match EvidenceLabel::read(&doc_id, &label, mode) {
                 // It says that the abstract is no evidence, so that it is not among the predicted
                 // ones; counted, since the leaderboard refuses it.
                 Ok(EvidenceLabel::NotEnoughInfo) => prediction.undecided += 1,
@@ -149,7 +149,7 @@ impl Corpus {
     /// Every fault of the file, or why it cannot be read.
     pub fn load(path: &Path) -> Result<Self> {
         let abstracts = read_jsonl(path, |line| {
-            let read: RawAbstract = line.parse("{\"doc_id\": 11, \"abstract\": [\"..\"]}")?;
+            let read: RawAbstract = line.read("{\"doc_id\": 11, \"abstract\": [\"..\"]}")?;
             Ok((read.doc_id, (read.sentences.len(), read.structured)))
         })?;
         Ok(Self {
@@ -158,9 +158,9 @@ impl Corpus {
     }
 
     /// Whether the abstract has headed sections; `None` if it is not in the corpus.
-    pub fn is_structured(&self, doc_id: DocId) -> Option<bool> {
+    pub fn is_structured(&self, doc_id: &DocId) -> Option<bool> {
         self.abstracts
-            .get(&doc_id)
+            .get(doc_id)
             .map(|(_, structured)| *structured)
     }
 
@@ -242,7 +242,7 @@ pub fn check_submission(
         let cited = |line: &ClaimPrediction| {
             line.evidence
                 .iter()
-                .map(|(doc_id, predicted)| (*doc_id, predicted.sentences.clone()))
+                .map(|(doc_id, predicted)| (doc_id.clone(), predicted.sentences.clone()))
                 .collect()
         };
         faults.extend(Corpus::load(corpus)?.faults(&predictions, cited));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claims::{ByAbstract, ByDocument, ClaimFile, ClaimLine, EntryId, FromLine, LineFault};
-use super::scifact::{DocId, EvidenceLabel, GoldClaim, is_whole, refused};
+use super::scifact::{DocId, EvidenceLabel, GoldClaim, is_whole, of_document, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 use crate::stats::{Prf, ratio};
@@ -52,7 +52,8 @@ impl FromLine for PredictedLabels {
 
     fn from_line(line: Self::Line, mode: Mode) -> (EntryId, Result<Self, Vec<LineFault>>) {
         let read = |(doc_id, raw): (DocId, RawLabel)| {
-            Ok((doc_id, EvidenceLabel::read(doc_id, &raw.label, mode)?))
+            let label = EvidenceLabel::read(&doc_id, &raw.label, mode)?;
+            Ok((doc_id, label))
         };
         let labels: Result<_, LineFault> = line.evidence.0.into_iter().map(read).collect();
         (line.id, labels.map(Self).map_err(|fault| vec![fault]))
@@ -100,7 +101,7 @@ pub fn score_retrieval(
         let pairs = paired(claims, predictions, mode)?;
         return Ok(pairs
             .into_iter()
-            .map(|(claim, line)| hits(claim, line))
+            .map(|(claim, line)| hits(claim, line, mode))
             .collect());
     }
     if predictions.lines.is_empty() {
@@ -116,21 +117,25 @@ pub fn score_retrieval(
             let what = "there is no such claim in the gold";
             return Err(refused(predictions.fault(line, what)));
         };
-        found.push(hits(&claim.value, Some(&line.value)));
+        found.push(hits(&claim.value, Some(&line.value), mode));
     }
     Ok(found)
 }
 
-fn hits(claim: &GoldClaim, line: Option<&Retrieved>) -> [f64; 3] {
+fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
     // Also where the claim has no relevant abstract: nothing was submitted for it, not an empty
     // list.
     let Some(Retrieved(ids)) = line else {
         return [0.0, 0.0, 1.0];
     };
-    let found = claim
-        .evidence
-        .keys()
-        .filter(|doc_id| ids.contains(&EntryId::Number(**doc_id)))
+    let numbers = ids.iter().filter(|id| id.is_number());
+    let retrieved: BTreeMap<DocId, ()> = numbers
+        .filter_map(|id| Some((DocId::of_text(&id.to_string())?, ())))
+        .collect();
+    let by_number = mode == Mode::Compat;
+    let relevant_ids = claim.evidence.keys();
+    let found = relevant_ids
+        .filter(|doc_id| of_document(&retrieved, doc_id, by_number).is_some())
         .count();
     let relevant = claim.evidence.len();
     // A claim without evidence is hit by any line, as in the reference.
@@ -168,9 +173,7 @@ fn sentence_counts(claim: &GoldClaim, line: Option<&Rationales>, mode: Mode) -> 
         .sum();
     let (mut correct, mut retrieved) = (0, 0);
     for (doc_id, sentences) in line.into_iter().flat_map(|line| &line.0) {
-        let rationales = claim
-            .evidence
-            .get(doc_id)
+        let rationales = of_document(&claim.evidence, doc_id, mode == Mode::Compat)
             .map_or(&[][..], |gold| &gold.rationales);
         let is_correct = |sentence: &&u32| {
             let mut within = rationales
@@ -208,7 +211,7 @@ pub type LabelCounts = [f64; 11];
 pub fn score_labels(
     claims: &ClaimFile<GoldClaim>,
     predictions: &ClaimFile<PredictedLabels>,
-    keep: impl Fn(DocId) -> bool,
+    keep: impl Fn(&DocId) -> bool,
     mode: Mode,
 ) -> Result<Vec<LabelCounts>> {
     let pairs = paired(claims, predictions, mode)?;
@@ -219,7 +222,7 @@ pub fn score_labels(
         .into_iter()
         .filter_map(|(claim, line)| Some((claim, line?)));
     let counts: Vec<LabelCounts> = lines
-        .map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input))
+        .map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input, mode))
         .collect();
     if mode == Mode::Compat
         && counts
@@ -244,13 +247,15 @@ fn claim_label(claim: &GoldClaim) -> Option<EvidenceLabel> {
 fn label_counts(
     claim: &GoldClaim,
     line: &PredictedLabels,
-    keep: impl Fn(DocId) -> bool,
+    keep: impl Fn(&DocId) -> bool,
     has_gold_input: bool,
+    mode: Mode,
 ) -> LabelCounts {
     let mut counts = [0.0; 11];
     for (doc_id, predicted) in &line.0 {
-        let own = claim.evidence.get(doc_id).map(|gold| gold.label);
-        if keep(*doc_id) {
+        let gold = of_document(&claim.evidence, doc_id, mode == Mode::Compat);
+        let own = gold.map(|gold| gold.label);
+        if keep(doc_id) {
             counts[3 * (own.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
                 + *predicted as usize] += 1.0;
         }

@@ -96,6 +96,7 @@ impl fmt::Display for JudgeKind {
 mod tests {
     use super::*;
     use crate::question::{ASPECT, ATTRIBUTION, CITATIONS};
+    use serde_json::json;
 
     #[test]
     fn options_and_files_use_the_same_names() {
@@ -130,5 +131,32 @@ mod tests {
             Some(512)
         );
         assert_eq!(JudgeKind::Chat.default_max_tokens(&CITATIONS), None);
+    }
+
+    /// A usage whose counts no number can sum, as each protocol's service writes it.
+    #[test]
+    fn usage_saturates_in_every_protocol() {
+        let most = u64::MAX;
+        let chat = json!({"choices": [{"message": {"content": "a"}, "text": "a", "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": most, "completion_tokens": most}});
+        let anthropic = json!({"content": [{"type": "text", "text": "a"}], "stop_reason": "end_turn",
+            "usage": {"input_tokens": most, "cache_read_input_tokens": most, "cache_creation_input_tokens": 2,
+                "output_tokens": most}});
+        let gemini = json!({"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": most, "candidatesTokenCount": most, "thoughtsTokenCount": most}});
+        for kind in JudgeKind::value_variants() {
+            let body = match kind {
+                JudgeKind::Anthropic => &anthropic,
+                JudgeKind::Gemini => &gemini,
+                _ => &chat,
+            };
+            let usage = kind.protocol().read(body.clone(), 1).unwrap().usage;
+            // What a count can be at most: a budget of that many tokens is spent.
+            assert_eq!(
+                [usage.prompt_tokens, usage.completion_tokens],
+                [1_000_000_000; 2],
+                "{kind:?}"
+            );
+        }
     }
 }

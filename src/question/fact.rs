@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::reading::outermost_object;
 use crate::domain::python_json::{self, PythonJsonFault, is_truthy};
-use crate::domain::{CitedStatement, JudgeReply, PageVerdict, after_thinking, text_of};
+use crate::domain::{CitedStatement, JudgeReply, Mode, PageVerdict, after_thinking, text_of};
 use crate::text::markdown_links::without_addresses;
 
 /// How often the extraction reads one reply. Each time it changes the text again, so that a later time may succeed.
@@ -292,7 +292,7 @@ fn python_text(value: &Value) -> String {
 /// The list under a key of the object that our own prompts ask for; `None` for other replies. With these prompts, compat mode
 /// follows the steps of the scripts, too.
 pub(super) fn list_of_ours(reply: &str, key: &str) -> Option<Vec<Value>> {
-    let object = outermost_object(reply).ok()?;
+    let object = outermost_object(reply, Mode::Compat).ok()?;
     object.get(key)?.as_array().cloned()
 }
 
@@ -306,7 +306,7 @@ pub(super) fn list_in(reply: &JudgeReply) -> Option<Vec<Value>> {
     if reply.is_cut() || !list.starts_with('[') {
         return None;
     }
-    match python_json::parse(list) {
+    match python_json::parse_distinct(list) {
         Ok(Value::Array(list)) => Some(list),
         _ => None,
     }

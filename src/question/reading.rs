@@ -99,18 +99,22 @@ pub fn object(reply: &JudgeReply) -> Result<Value, Unreadable> {
     if reply.is_cut() {
         return Err(Unreadable::cut(reply));
     }
-    outermost_object(&reply.content).map_err(Unreadable::new)
+    outermost_object(&reply.content, Mode::Default).map_err(Unreadable::new)
 }
 
-/// [`object`] of a text.
-pub(super) fn outermost_object(content: &str) -> Result<Value, String> {
+/// [`object`] of a text. In default mode a key with two different values has none that can be read.
+pub(super) fn outermost_object(content: &str, mode: Mode) -> Result<Value, String> {
+    let parse = match mode {
+        Mode::Default => python_json::parse_distinct,
+        Mode::Compat => python_json::parse,
+    };
     // The whole text first: a brace or a tag of thinking inside a string of the object is then no
     // end of it.
-    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
+    if let Ok(object @ Value::Object(_)) = parse(content.trim()) {
         return Ok(object);
     }
     let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
-    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+    parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
 }
 
 /// The number under `score`; infinite beyond the range of floats, which no range allows.

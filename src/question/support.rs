@@ -13,6 +13,7 @@ use super::merging::{Sample, merge_readable, values_needed};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
+use crate::domain::repeated_keys::has_two_values;
 use crate::domain::{
     GradeMerge, JudgeReply, Judgment, Mode, PageVerdict, Reading, ReportLanguage, StatementSupport,
     UnscoredKind, UnscoredReason, Verdict,
@@ -118,6 +119,9 @@ impl Question for PageSupport {
             Some(list) => list,
             None => {
                 let object = reading::object(reply)?;
+                if object.get("has_content").is_some_and(has_two_values) {
+                    return Err(Unreadable::new("has_content is two different values"));
+                }
                 if object.get("has_content") == Some(&Value::Bool(false)) {
                     let all = vec![StatementSupport::of(PageVerdict::NoContent); count];
                     return Ok(Reading::new(Verdict::Support(all.into())));
@@ -266,7 +270,7 @@ fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unre
 
 /// A reply to our own prompts as the list that the reference asks for.
 fn in_form_of_reference(reply: &str, list: &[Value], count: usize) -> String {
-    let object = reading::outermost_object(reply).unwrap_or_default();
+    let object = reading::outermost_object(reply, Mode::Compat).unwrap_or_default();
     let mut verdicts: Vec<Value> = Vec::new();
     if object.get("has_content") == Some(&Value::Bool(false)) {
         for number in 1..=count {

@@ -73,7 +73,9 @@ fn entry(answer: &ScoredAnswer) -> Value {
     scores.insert(name.to_owned(), json!(score.value));
     scores.insert(ann_name.to_owned(), json!(score.ann_score));
     for component in &score.components {
-        scores.insert(component.name.to_string(), json!(component.value));
+        // The sums keep their names, whatever a criterion is called.
+        let entry = scores.entry(&*component.name);
+        entry.or_insert_with(|| json!(component.value));
     }
     json!({
         "scores": scores,

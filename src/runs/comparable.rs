@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::analysis::OnUnscored;
-use crate::domain::{CaseId, Digest, Prediction, SystemName};
+use crate::domain::{CaseId, Digest, Gold, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{Manifest, RecordedRun, setting_differences};
 use crate::text::names::counted;
@@ -132,7 +132,7 @@ pub(super) fn keep_common_systems(runs: &mut [RecordedRun], hint: &str) -> Resul
     Ok(others)
 }
 
-/// What makes an answer the same in two runs: the hash of its text, and its sources.
+/// What makes an answer the same in two runs: the hash of its text, and its sources and gold answers.
 type AnswerIdentity = (Digest<16>, Option<Arc<Prediction>>);
 
 /// The recorded answers of a run by system and case.
@@ -141,7 +141,11 @@ fn recorded_answers(run: &RecordedRun) -> BTreeMap<(SystemName, CaseId), AnswerI
     for item in &run.items {
         let answer = &item.answer;
         let key = (answer.system.clone(), answer.case_id.clone());
-        answers.insert(key, (answer.text_hash(), answer.prediction.clone()));
+        // A prediction with neither holds the answer's question only.
+        let prediction = answer.prediction.clone();
+        let prediction =
+            prediction.filter(|own| !own.sources.is_empty() || own.gold != Gold::default());
+        answers.insert(key, (answer.text_hash(), prediction));
     }
     answers
 }

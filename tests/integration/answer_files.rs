@@ -273,12 +273,12 @@ fn a_file_scores_the_same_in_every_format_and_under_any_field_names() {
     work.run(&files).exits_with(3).says(&[
         "own.jsonl: no field for answer_text, nor for case_id or question: the file has q, text;",
     ]);
+    // The fields of one file leave the guesses for the others.
     let done = work
         .run(&[&files[..], &["--fields", "answer_text=text,case_id=q"]].concat())
-        .exits_with(3);
-    let none =
-        "csv.csv: no field for answer_text, nor for case_id or question: the file has answer, id;";
-    assert!(done.stderr.contains(none), "{}", done.stderr);
+        .exits_with(0);
+    let guessed = "guessed --fields answer_text=answer,case_id=id for csv";
+    assert!(done.stderr.contains(guessed), "{}", done.stderr);
     for (file, fields) in [
         ("csv.csv", ""),
         ("asked.json", ""),
@@ -603,4 +603,62 @@ fn a_path_that_is_not_utf8_and_a_config_without_end_are_errors() {
     work.run(&[&score[..], &["--config", "/dev/zero"]].concat())
         .exits_with(3)
         .says(&["/dev/zero: longer than 16 MiB"]);
+}
+
+#[test]
+fn a_tag_does_not_take_the_name_of_a_score() {
+    let work = Workspace::new(&[], 1);
+    let case = json!({"case_id": "1", "question": "Why?", "criteria": [
+        {"text": "moon pulls water", "tags": ["score", "lexical_score_low"]}]});
+    work.write("cases.jsonl", &case.to_string());
+    work.write(
+        "bot.jsonl",
+        r#"{"case_id": "1", "answer_text": "The moon."}"#,
+    );
+    let score = [
+        "score",
+        "bot.jsonl",
+        "--tests",
+        "cases.jsonl",
+        "--out",
+        "out",
+    ];
+    work.run(&score).exits_with(0);
+    let summary = work.read("out/summary.csv");
+    let columns: Vec<&str> = summary.lines().next().unwrap().split(',').collect();
+    // With another judge `score` is the rubric's, which runs are compared by.
+    assert!(
+        !columns.contains(&"score") && columns.contains(&"tag score"),
+        "{columns:?}"
+    );
+    let lows = columns.iter().filter(|name| **name == "lexical_score_low");
+    assert_eq!(lows.count(), 1, "{columns:?}");
+}
+
+#[test]
+fn pairs_are_asked_about_the_questions_of_answers_with_ids() {
+    let work = Workspace::new(&[], 1);
+    for system in ["a", "b"] {
+        let line =
+            json!({"case_id": "t1", "question": "Why do tides rise?", "answer_text": system});
+        work.write(&format!("{system}.jsonl"), &line.to_string());
+    }
+    let pairs = [
+        "pairs", "a.jsonl", "b.jsonl", "--judge", "lexical", "--out", "out",
+    ];
+    work.run(&pairs).exits_with(0);
+    let lines = work.lines("out/inputs.jsonl");
+    let case = lines.iter().find(|line| line["type"] == "case").unwrap();
+    assert_eq!(
+        (&case["case_id"], &case["initial_prompt"]),
+        (&json!("t1"), &json!("Why do tides rise?"))
+    );
+    let plain = lines.iter().filter(|line| line["type"] == "answer");
+    let texts: Vec<&str> = plain
+        .map(|line| line["answer_text"].as_str().unwrap())
+        .collect();
+    assert!(
+        texts.contains(&"a"),
+        "no list of sources below it: {texts:?}"
+    );
 }

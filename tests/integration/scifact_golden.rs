@@ -9,7 +9,7 @@ use scholareval::Result;
 use scholareval::domain::Mode;
 use scholareval::facts::claims::{ClaimFile, ClaimLine, EntryId};
 use scholareval::facts::scifact::{
-    Evidence, GoldClaim, MEASURES, SentenceCap, measures, score, sums,
+    DocId, Evidence, GoldClaim, MEASURES, SentenceCap, measures, score, sums,
 };
 use scholareval::facts::scifact_modules::{
     LabelCounts, label_measures, rationale_measures, retrieval_measures, score_labels,
@@ -242,16 +242,16 @@ fn run_script(row: &Value, mode: Mode) -> Result<Vec<f64>> {
         )?))
         .to_vec()),
         script => {
-            let structured: Vec<i64> = row["structured_docs"]
+            let structured: Vec<DocId> = row["structured_docs"]
                 .as_array()
                 .into_iter()
                 .flatten()
-                .map(|doc| doc.as_i64().unwrap())
+                .map(|doc| doc.as_i64().unwrap().into())
                 .collect();
-            let keep = |doc| {
+            let keep = |doc: &DocId| {
                 row["filter"]
                     .as_str()
-                    .is_none_or(|f| (f == "structured") == structured.contains(&doc))
+                    .is_none_or(|f| (f == "structured") == structured.contains(doc))
             };
             let sums: LabelCounts =
                 sums(&score_labels(&claims, &parse(&bytes, mode)?, keep, mode)?);

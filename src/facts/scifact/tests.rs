@@ -3,9 +3,11 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::super::claims::EntryId;
-use super::super::scifact_modules::{PredictedLabels, Rationales, score_labels, score_rationales};
+use super::super::scifact_modules::{
+    PredictedLabels, Rationales, score_labels, score_rationales, score_retrieval,
+};
 use super::*;
-use crate::facts::claims::ClaimLine;
+use crate::facts::claims::{ClaimLine, FromLine};
 
 fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
     let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine {
@@ -19,14 +21,14 @@ fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
     }
 }
 
-fn claim(evidence: &[(DocId, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
-    let gold = |(doc_id, label, rationales): &(DocId, EvidenceLabel, &[&[u32]])| {
+fn claim(evidence: &[(i64, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
+    let gold = |(doc_id, label, rationales): &(i64, EvidenceLabel, &[&[u32]])| {
         let rationales = rationales
             .iter()
             .map(|sentences| sentences.to_vec())
             .collect();
         (
-            *doc_id,
+            DocId::from(*doc_id),
             Evidence {
                 label: *label,
                 rationales,
@@ -39,10 +41,10 @@ fn claim(evidence: &[(DocId, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
     }
 }
 
-fn prediction(evidence: &[(DocId, EvidenceLabel, &[u32])]) -> ClaimPrediction {
-    let found = |(doc_id, label, sentences): &(DocId, EvidenceLabel, &[u32])| {
+fn prediction(evidence: &[(i64, EvidenceLabel, &[u32])]) -> ClaimPrediction {
+    let found = |(doc_id, label, sentences): &(i64, EvidenceLabel, &[u32])| {
         (
-            *doc_id,
+            DocId::from(*doc_id),
             PredictedAbstract {
                 label: *label,
                 sentences: sentences.to_vec(),
@@ -165,7 +167,7 @@ fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
     let other = file(vec![(1, prediction(&[(7, EvidenceLabel::Support, &[0])]))]);
     assert!(!is_refused(&claims, &other, SentenceCap::Three));
     // The rationale script takes the first rationale with the sentence: [0, 1] is not whole, so only 2 counts.
-    let lines = file(vec![(1, Rationales([(7, vec![1, 2])].into()))]);
+    let lines = file(vec![(1, Rationales([(7.into(), vec![1, 2])].into()))]);
     assert_eq!(
         score_rationales(&claims, &lines, Mode::Default).unwrap(),
         [[2.0, 2.0, 4.0]]
@@ -205,7 +207,7 @@ fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
         (11, EvidenceLabel::Support, &[1, 11, 13, 11]),
         (16, EvidenceLabel::Contradict, &[18]),
     ]);
-    let findings = explain(&gold, Some(&predicted), SentenceCap::Three);
+    let findings = explain(&gold, Some(&predicted), SentenceCap::Three, Mode::Default);
     let expected = [
         (
             "abstract 11",
@@ -246,7 +248,7 @@ fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
         1,
         PredictedLabels(
             [7, 8, 9]
-                .map(|doc_id| (doc_id, EvidenceLabel::Support))
+                .map(|doc_id| (DocId::from(doc_id), EvidenceLabel::Support))
                 .into(),
         ),
     )]);
@@ -296,17 +298,58 @@ fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
 }
 
 #[test]
-fn a_key_with_leading_zeros_is_the_number_and_one_number_occurs_once() {
-    let path = Path::new("p.jsonl");
-    let text = r#"{"id": 1, "evidence": {"0011": {"label": "SUPPORT", "sentences": [0]}}}"#;
-    for mode in [Mode::Default, Mode::Compat] {
-        let file = ClaimFile::<ClaimPrediction>::parse(text.as_bytes(), path, mode).unwrap();
-        let documents: Vec<DocId> = file.lines[0].value.evidence.keys().copied().collect();
-        assert_eq!(documents, [11]);
+fn an_abstract_with_leading_zeros_is_another_one_but_for_the_scripts_of_the_paper() {
+    fn read<T: FromLine>(text: &str, mode: Mode) -> ClaimFile<T> {
+        ClaimFile::parse(text.as_bytes(), Path::new("f"), mode).unwrap()
     }
-    let twice = r#"{"id": 1, "evidence": {"11": {"label": "SUPPORT", "sentences": []}, "011": {"label": "SUPPORT", "sentences": []}}}"#;
-    let fault = faults::<ClaimPrediction>(twice);
-    assert!(fault.contains("abstract 11 occurs twice"), "{fault}");
+    let gold = r#"{"id": 1, "evidence": {"3": [{"label": "SUPPORT", "sentences": [0]}]}}"#;
+    let predicted = r#"{"id": 1, "evidence": {"03": {"label": "SUPPORT", "sentences": [0]}}}"#;
+    let label_only = |cap, mode| {
+        let counts = score(&read(gold, mode), &read(predicted, mode), cap, mode).unwrap();
+        counts[0][2]
+    };
+    let [paper, leaderboard] = CAPS;
+    assert_eq!(CAPS.map(|cap| label_only(cap, Mode::Default)), [0.0, 0.0]);
+    assert_eq!(label_only(leaderboard, Mode::Compat), 0.0);
+    assert_eq!(label_only(paper, Mode::Compat), 1.0);
+    // The modules' scripts are the paper's.
+    let rationales = r#"{"claim_id": 1, "evidence": {"03": [0]}}"#;
+    let correct =
+        |mode| score_rationales(&read(gold, mode), &read(rationales, mode), mode).unwrap()[0];
+    assert_eq!(correct(Mode::Default), [0.0, 1.0, 1.0]);
+    assert_eq!(correct(Mode::Compat), [1.0, 1.0, 1.0]);
+    let twice = read(
+        r#"{"id": 1, "evidence": {"3": {"label": "SUPPORT", "sentences": []}, "03": {"label": "SUPPORT", "sentences": []}}}"#,
+        Mode::Compat,
+    );
+    assert!(is_refused(&read(gold, Mode::Compat), &twice, paper));
+    assert!(!is_refused(&read(gold, Mode::Compat), &twice, leaderboard));
+}
+
+#[test]
+fn ids_beyond_64_bits_are_their_digits() {
+    let line = |id: &str, abstract_id: &str| {
+        format!(
+            r#"{{"id": {id}, "evidence": {{"{abstract_id}": [{{"label": "SUPPORT", "sentences": [0]}}]}}}}"#
+        )
+    };
+    let [first, second] = ["12345678901234567890123", "12345678901234567890124"];
+    let text = format!("{}\n{}", line(first, first), line(second, second));
+    let gold = ClaimFile::<GoldClaim>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
+    assert_eq!(gold.lines[1].id.to_string(), second);
+    let documents = gold.lines[0].value.evidence.keys();
+    assert_eq!(
+        documents.map(ToString::to_string).collect::<Vec<_>>(),
+        [first]
+    );
+    let retrieved = format!(r#"{{"claim_id": {first}, "doc_ids": [{first}, 7]}}"#);
+    let retrieved = ClaimFile::parse(retrieved.as_bytes(), "r".as_ref(), Mode::Default).unwrap();
+    let found = score_retrieval(&gold, &retrieved, Mode::Default).unwrap();
+    assert_eq!(found, [[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]);
+}
+
+#[test]
+fn keys_of_abstracts_are_numbers() {
     let word = r#"{"id": 1, "evidence": {"x": {"label": "SUPPORT", "sentences": []}}}"#;
     let fault = faults::<ClaimPrediction>(word);
     assert!(
@@ -338,7 +381,7 @@ prop_compose! {
     fn any_claim()(evidence in prop::collection::btree_map(0..4_i64, (any_label(), prop::collection::vec(
         prop::collection::btree_set(0..8_u32, 1..4), 1..3)), 0..3)) -> GoldClaim {
         let gold = |(doc_id, (label, sets)): (i64, (EvidenceLabel, Vec<std::collections::BTreeSet<u32>>))| {
-            (doc_id, Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
+            (doc_id.into(), Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
         };
         GoldClaim { text: String::new(), evidence: evidence.into_iter().map(gold).collect() }
     }
@@ -347,7 +390,7 @@ prop_compose! {
 prop_compose! {
     fn any_prediction()(of in prop::collection::btree_map(
         0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> ClaimPrediction {
-        let found = |(doc_id, (label, sentences))| (doc_id, PredictedAbstract { label, sentences });
+        let found = |(doc_id, (label, sentences)): (i64, _)| (doc_id.into(), PredictedAbstract { label, sentences });
         ClaimPrediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
     }
 }
@@ -400,12 +443,12 @@ proptest! {
         let by_claim = claims.by_claim();
         for line in &predictions.lines {
             let claim = &by_claim[&line.id].value;
-            let findings = explain(claim, Some(&line.value), SentenceCap::Three);
+            let findings = explain(claim, Some(&line.value), SentenceCap::Three, Mode::Default);
             let count = |item: &str, words: &[&str]| {
                 let of_item = findings.iter().filter(|found| found.item.starts_with(item));
                 of_item.filter(|found| words.iter().any(|word| found.finding.contains(word))).count() as f64
             };
-            let scored = count_claim(claim, Some(&line.value), SentenceCap::Three);
+            let scored = count_claim(claim, Some(&line.value), SentenceCap::Three, Mode::Default);
             prop_assert_eq!(count("abstract ", &[" is right"]), scored[2]);
             prop_assert_eq!(count("abstract ", &["; rationalized"]), scored[3]);
             prop_assert_eq!(count("sentence ", &["counts for selection"]) + scored[7], scored[6]);

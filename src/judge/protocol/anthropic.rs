@@ -9,6 +9,7 @@
 
 use serde_json::{Value, json};
 
+use super::completion::tokens;
 use super::{BodyFault, Members, ParameterForm, Protocol, ServiceAddress, WireRequest, completion};
 use crate::domain::{JudgeReply, ModelEnd};
 use crate::judge::forms::Effort;
@@ -216,16 +217,12 @@ fn completion(mut message: Value) -> Value {
     let content = input.map_or_else(|| json!(text), Value::from);
     let choice = json!({"message": {"content": content, "reasoning_content": reasoning}, "finish_reason": reason});
     let usage = members.get("usage").cloned().unwrap_or_default();
-    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-    let (read, written) = (
-        count("cache_read_input_tokens"),
-        count("cache_creation_input_tokens"),
-    );
+    let (read, written) = ("cache_read_input_tokens", "cache_creation_input_tokens");
     let usage = json!({
         // `input_tokens` leaves out cached tokens here; other protocols count them, too.
-        "prompt_tokens": count("input_tokens") + read + written,
-        "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
-        "completion_tokens": count("output_tokens"),
+        "prompt_tokens": tokens(&usage, &["input_tokens", read, written]),
+        "prompt_tokens_details": {"cached_tokens": usage[read], "cache_write_tokens": usage[written]},
+        "completion_tokens": usage["output_tokens"],
     });
     members.insert("choices".to_owned(), json!([choice]));
     members.insert("usage".to_owned(), usage);

@@ -178,6 +178,12 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
+/// The sum of counts of tokens by their names in a service's usage, as [`count`] reads each.
+pub(super) fn tokens(usage: &Value, names: &[&str]) -> u64 {
+    let counts = names.iter().map(|name| count(&usage[*name]));
+    counts.fold(0, u64::saturating_add)
+}
+
 fn usage_of(body: &Value) -> Usage {
     let (usage, timings) = (&body["usage"], &body["timings"]);
     let cached = [

@@ -20,7 +20,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::completion::{self, MENDED};
+use super::completion::{self, MENDED, tokens};
 use super::events::StreamReader;
 use super::{
     BodyFault, ErrorFacts, ListedModel, Members, ParameterForm, Protocol, ServiceAddress,
@@ -399,13 +399,12 @@ fn token_logprob(token: &Value) -> Value {
 
 /// The tokens of a response. Those of the thoughts are not among the candidates', and are paid like these.
 fn usage(usage: &Value) -> Value {
-    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-    let thoughts = count("thoughtsTokenCount");
+    let thoughts = "thoughtsTokenCount";
     json!({
-        "prompt_tokens": count("promptTokenCount"),
-        "prompt_tokens_details": {"cached_tokens": count("cachedContentTokenCount")},
-        "completion_tokens": count("candidatesTokenCount").saturating_add(thoughts),
-        "completion_tokens_details": {"reasoning_tokens": thoughts},
+        "prompt_tokens": usage["promptTokenCount"],
+        "prompt_tokens_details": {"cached_tokens": usage["cachedContentTokenCount"]},
+        "completion_tokens": tokens(usage, &["candidatesTokenCount", thoughts]),
+        "completion_tokens_details": {"reasoning_tokens": usage[thoughts]},
     })
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::ingredients::ingredients;
 use crate::domain::python_json;
+use crate::domain::repeated_keys::has_two_values;
 use crate::domain::{
     CaseCriterion, CriterionVerdict, JudgeReply, Mode, ReplyForm, ReplyShape, after_thinking,
     comparable_level, text_of,
@@ -55,7 +56,7 @@ fn objects(
     criteria: &[CaseCriterion],
     mode: Mode,
 ) -> Result<Vec<CriterionVerdict>, String> {
-    let object = outermost_object(content)?;
+    let object = outermost_object(content, mode)?;
     let mut agreed: Option<Vec<CriterionVerdict>> = None;
     for entries in lists_of_verdicts(&object, shape, criteria.len(), mode) {
         let verdicts = verdicts_in(entries, shape, criteria.len(), mode)?;
@@ -92,7 +93,13 @@ fn lists_of_verdicts<'a>(
     let has_level = object.get(&shape.key).is_some();
     if let Some(asked) = object.get(list_key) {
         let Some(asked) = asked.as_array() else {
-            return vec![itself];
+            // Two different lists are no list, whatever else the object says.
+            let is_no_list = has_two_values(asked);
+            return vec![if is_no_list {
+                std::slice::from_ref(asked)
+            } else {
+                itself
+            }];
         };
         // One criterion is asked for without a list, so that the object's level may be the verdict as well.
         let is_asked_itself = count == 1 && shape.list.is_none() && mode == Mode::Default;
@@ -240,6 +247,7 @@ fn level_under(
     mode: Mode,
 ) -> Result<Option<f64>, String> {
     let read = match entry.get(key) {
+        Some(level) if has_two_values(level) => Err(format!("\"{key}\" has two different values")),
         Some(level) => credit(level, shape, mode),
         None => Err(format!("no \"{key}\" in a verdict")),
     };

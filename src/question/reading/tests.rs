@@ -256,3 +256,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_score_that_stands_twice_is_unreadable_and_other_keys_may() {
+    let read =
+        |text: &str| score(&object(&JudgeReply::of_text(text)).unwrap()).map_err(|own| own.what);
+    assert_eq!(
+        read(r#"{"score": 3, "score": 9}"#),
+        Err("score is two different values, not a number".to_owned())
+    );
+    assert_eq!(
+        read(r#"{"thought": "a", "score": 3, "thought": "b", "score": 3.0}"#),
+        Ok(3.0)
+    );
+}

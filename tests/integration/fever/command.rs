@@ -346,3 +346,38 @@ fn a_submission_is_checked_against_blind_claims() {
             .says(&[fault]);
     }
 }
+
+#[test]
+fn lines_written_as_texts_are_numbers() {
+    let workspace = workspace();
+    let score = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "predictions.jsonl",
+        "--format",
+        "json",
+    ];
+    let compat = [&score[..], &["--compat"]].concat();
+    let strict = |arguments: &[&str]| {
+        let done = workspace.run(arguments).exits_with(0);
+        estimate(&json(&done)["systems"][0], "fever_score")
+    };
+    workspace.write(
+        "gold.jsonl",
+        &GOLD.replace("\"page2\", 2]", "\"page2\", \"2\"]"),
+    );
+    // The second of two claims has both sentences; in the reference a text equals no line.
+    assert_eq!((strict(&score), strict(&compat)), (Some(0.5), Some(0.0)));
+    let texts = PREDICTIONS.replace("\"page2\", 2]", "\"page2\", \"2\"]");
+    workspace.write("predictions.jsonl", &texts);
+    assert_eq!(strict(&score), Some(0.5));
+    let malformed = "predicted_evidence[1][1]: expected [page, line], a string and a whole number; write it without";
+    workspace.run(&compat).exits_with(3).says(&[malformed]);
+    workspace.write("predictions.jsonl", &texts.replace("\"2\"]", "\"two\"]"));
+    workspace
+        .run(&score)
+        .exits_with(3)
+        .says(&["expected [page, line], found the line \"two\""]);
+}

@@ -405,3 +405,17 @@ fn race_needs_a_readable_score_in_every_dimension() {
         [None, Some(0.5), Some(0.1)]
     );
 }
+
+#[test]
+fn a_verdict_that_stands_twice_is_unreadable_unless_both_are_equal() {
+    let object = |text: &str| read(text, ReplyForm::Object, 1);
+    let two = r#"{"verdict": "met", "verdict": "not met"}"#;
+    assert_eq!(
+        object(two),
+        Err("\"verdict\" has two different values".to_owned())
+    );
+    let same = r#"{"explanation": "a", "verdict": "met", "explanation": "b", "verdict": "met"}"#;
+    assert_eq!(object(same), Ok(vec![Some(1.0)]));
+    let lists = r#"{"verdict": "met", "verdicts": [{"verdict": "met"}], "verdicts": [{"verdict": "not met"}]}"#;
+    assert!(object(lists).is_err());
+}
