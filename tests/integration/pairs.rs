@@ -538,6 +538,85 @@ fn imported_prompts_declare_the_form_of_their_verdicts() {
     );
 }
 
+/// A reply `m` whose judge gives the answer shown second half as much, as servers send it.
+fn preference(kind: &str) -> Act {
+    let entry = |token: &str, p: f64| json!({"token": token, "logprob": p.ln(), "bytes": null});
+    let top = json!([entry("m", 0.6), entry(" M", 0.3), entry("The", 0.1)]);
+    let mut token = entry("m", 0.6);
+    token["top_logprobs"] = top;
+    let logprobs = json!({"content": [token], "refusal": null});
+    let message = json!({"role": "assistant", "content": "m"});
+    // The limit of AlpacaEval's prompts is one token.
+    let choice = match kind {
+        "completions" => json!({"index": 0, "text": "m", "finish_reason": "length", "logprobs": {
+            "tokens": ["m"], "token_logprobs": [0.6_f64.ln()], "text_offset": [0],
+            "top_logprobs": [{"m": 0.6_f64.ln(), " M": 0.3_f64.ln(), "The": 0.1_f64.ln()}]}}),
+        _ => {
+            json!({"index": 0, "message": message, "finish_reason": "length", "logprobs": logprobs})
+        }
+    };
+    if kind != "stream" {
+        let usage = json!({"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10});
+        return Act::json(
+            &json!({"id": "x", "model": "fake-judge", "choices": [choice], "usage": usage}),
+        );
+    }
+    let mut events = String::new();
+    for (delta, logprobs, end) in [
+        (
+            json!({"role": "assistant", "content": ""}),
+            Value::Null,
+            Value::Null,
+        ),
+        (json!({"content": "m"}), logprobs, Value::Null),
+        (json!({}), Value::Null, json!("length")),
+    ] {
+        let choice =
+            json!({"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": end});
+        events += &format!(
+            "data: {}\n\n",
+            json!({"model": "fake-judge", "choices": [choice]})
+        );
+    }
+    Act::status(200, events + "data: [DONE]\n\n").with_header("content-type", "text/event-stream")
+}
+
+#[test]
+fn a_preference_is_weighted_by_the_probabilities_on_the_wire() {
+    for kind in ["chat", "stream", "completions"] {
+        let work = workspace(&[("a", 10), ("b", 20)], 2);
+        std::fs::create_dir(work.path("prompts")).unwrap();
+        let manifest = "mode = \"verbatim\"\n[pair]\nuser = [\"pair.txt\"]\nverdict = \"tokens\"\nmax_tokens = 1\n";
+        work.write("prompts/manifest.toml", manifest);
+        let text =
+            "{{question}}\nModel m:\n{{response_a}}\nModel M:\n{{response_b}}\nThe better one:";
+        work.write("prompts/pair.txt", text);
+        let server = FakeServer::start(Behaviour::always(preference(kind)));
+        let judge = match kind {
+            "stream" => ["--stream", "on"],
+            other => ["--judge", other],
+        };
+        let chosen = ["--prompts", "prompts", "--logprobs", "5"];
+        let done = pairs(&work, &server, &[&chosen[..], &judge].concat()).exits_with(0);
+        let lines = work.lines("out/scores.jsonl");
+        assert_eq!(lines.len(), 4, "{}", done.stdout);
+        for line in lines {
+            // 0.6 of 0.6 + 0.3.
+            let value = line["score"].as_f64().unwrap();
+            assert!((value - 2.0 / 3.0).abs() < 1e-12, "{kind}: {line}");
+        }
+        let again = work
+            .run(&["rescore", "out", "--out", "again"])
+            .exits_with(0);
+        assert_eq!(
+            work.lines("again/scores.jsonl"),
+            work.lines("out/scores.jsonl"),
+            "{}",
+            again.stdout
+        );
+    }
+}
+
 #[test]
 fn pairs_are_read_alone_and_need_two_systems() {
     let work = workspace(&[("a", 10), ("b", 20)], 2);
