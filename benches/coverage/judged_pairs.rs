@@ -9,7 +9,8 @@ use rand::seq::SliceRandom as _;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use scholareval::stats::{
-    Interval, MetricValues, PairVerdict, Strengths, Ties, WinRate, paired_family, t_quantile,
+    Interval, MetricValues, PairVerdict, Strengths, SystemWinRate, Ties, WinRate, paired_family,
+    t_quantile,
 };
 
 use super::{holds, normal, share};
@@ -23,6 +24,8 @@ const SPREAD: f64 = 1.0;
 const PLACE: f64 = 0.4;
 /// Share of verdicts that are ties.
 const TIES: f64 = 0.15;
+/// Share of verdicts that cannot be read, of the win rates of systems.
+const UNREAD: f64 = 0.05;
 /// Questions that stand for all.
 const ENDLESS: usize = 100_000;
 
@@ -148,6 +151,15 @@ pub(super) fn judged_pairs(repetitions: u64) {
                 })
             });
         }
+        let overall = SystemWinRate::of(0, &endless).map_or(f64::NAN, |own| own.win_rate);
+        by_questions("overall", &|questions| {
+            share(repetitions, |rng, _| {
+                let mut verdicts = design.verdicts(&QUALITIES, questions, rng);
+                verdicts.retain(|_| rng.random::<f64>() >= UNREAD);
+                let found = SystemWinRate::of(0, &verdicts);
+                holds(found.and_then(|own| own.interval(0.95)), overall)
+            })
+        });
         by_questions("level", &|questions| {
             share(repetitions, |rng, options| {
                 let verdicts = design.verdicts(&[0.0; SYSTEMS], questions, rng);
@@ -158,6 +170,10 @@ pub(super) fn judged_pairs(repetitions: u64) {
             })
         });
     }
+    println!(
+        "overall: the win rate of the first against all, with {}% of the verdicts unreadable",
+        100.0 * UNREAD
+    );
     println!("level: any of the pairs of five equal systems differs at p < 0.05");
 }
 
@@ -185,7 +201,7 @@ fn differences(design: Design, verdicts: &[PairVerdict], questions: usize) -> Ve
             if of_circle {
                 lists.extend(fitted.as_ref().map(|own| own.pseudo_values(first, second)));
             } else {
-                lists.extend(WinRate::pseudo_values(first, second, verdicts, &all));
+                lists.extend(WinRate::pseudo_values(first, second, verdicts, &all, true));
             }
         }
     }

@@ -96,7 +96,7 @@ fn looked(
         shown.extend(&verdicts[1][..asked]);
     }
     let questions: Vec<usize> = (0..asked).collect();
-    let values = WinRate::pseudo_values(pair.0, pair.1, &shown, &questions);
+    let values = WinRate::pseudo_values(pair.0, pair.1, &shown, &questions, true);
     let estimate = values.and_then(|own| LookEstimate::of(&own, None, MetricValues::Any));
     PairAtLook {
         systems: [pair.0.to_string(), pair.1.to_string()],

@@ -83,8 +83,14 @@ pub enum Observation {
     /// An unscored answer, with its values at the lowest and at the highest of every unscored component; infinite if
     /// unbounded, as for counts.
     Unscored(Interval),
-    /// An unscored answer that counts as the lowest of these values, as its run's policy says.
-    Lowest(Interval),
+    /// An unscored answer that counts as a value within its range: as the lowest, by its run's policy, or of judged pairs as the
+    /// verdicts at hand say.
+    Counted {
+        /// What it counts as.
+        value: f64,
+        /// Its lowest and its highest value.
+        range: Interval,
+    },
     /// The system was asked, but has no answer, or no value although the metric applies.
     Missing,
     /// The metric does not apply to the case, or the system was not asked.
@@ -95,15 +101,14 @@ impl Observation {
     /// The value that counts in means, if there is one.
     pub fn value(self) -> Option<f64> {
         match self {
-            Self::Value(value) => Some(value),
-            Self::Lowest(range) => Some(range.low),
+            Self::Value(value) | Self::Counted { value, .. } => Some(value),
             Self::Unscored(_) | Self::Missing | Self::NotApplicable => None,
         }
     }
 
     /// Whether the answer is unscored, whatever it counts as.
     pub fn is_unscored(self) -> bool {
-        matches!(self, Self::Unscored(_) | Self::Lowest(_))
+        matches!(self, Self::Unscored(_) | Self::Counted { .. })
     }
 
     /// The observation by this policy. What is unscored and has no lowest value, as counts, stays left out.
@@ -111,7 +116,10 @@ impl Observation {
     pub fn by_policy(self, on_unscored: OnUnscored) -> Self {
         match self {
             Self::Unscored(range) if on_unscored == OnUnscored::Zero && range.low.is_finite() => {
-                Self::Lowest(range)
+                Self::Counted {
+                    value: range.low,
+                    range,
+                }
             }
             other => other,
         }
@@ -124,7 +132,7 @@ impl Observation {
                 low: value,
                 high: value,
             }),
-            Self::Unscored(range) | Self::Lowest(range) => Some(range),
+            Self::Unscored(range) | Self::Counted { range, .. } => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
     }

@@ -192,7 +192,7 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{2581}' | '\u{120}')
 }
 
-fn bare(text: &str) -> String {
+pub(crate) fn bare(text: &str) -> String {
     text.chars().filter(|c| !is_space(*c)).collect()
 }
 
@@ -292,7 +292,7 @@ fn alternatives(token: &TokenLogprob) -> impl Iterator<Item = (&str, f64)> {
 }
 
 /// The same without white space, with probabilities.
-fn listed(token: &TokenLogprob) -> Vec<(String, f64)> {
+pub(crate) fn listed(token: &TokenLogprob) -> Vec<(String, f64)> {
     alternatives(token)
         .map(|(text, logprob)| (bare(text), logprob.min(0.0).exp()))
         .collect()

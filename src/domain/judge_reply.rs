@@ -35,8 +35,9 @@ pub struct TokenLogprob {
     pub token: String,
     /// Natural logarithm of its probability.
     pub logprob: f64,
-    /// Alternatives with their log probabilities, the token itself included if the server lists it. Kept only for
-    /// tokens with a digit and the token after each, which shows whether the number could have continued.
+    /// Alternatives with their log probabilities, the token itself included if the server lists it. Kept only where a
+    /// score or a preference can stand: at tokens with a digit and the token after each, which shows whether the number could have
+    /// continued, at `m` and `M`, and at a first token that could have been one of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<(String, f64)>,
 }

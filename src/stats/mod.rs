@@ -7,7 +7,7 @@
 //!   [`bca_sums_intervals`] for measures of summed counts.
 //! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
-//! - Pairwise judging: [`WinRate`], [`Strengths`]; looks before the end:
+//! - Pairwise judging: [`WinRate`], [`SystemWinRate`], [`Strengths`]; looks before the end:
 //!   [`critical_values`], [`LookEstimate`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
@@ -74,7 +74,7 @@ pub use looks::{LookEstimate, critical_values, predictive_probability};
 pub use missing_share::{FoundReferences, MissingShare, missing_share};
 pub use paired::paired_family;
 pub use paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
-pub use pairwise::{BothOrders, PairVerdict, WinRate, cyclic_triads, first_shown};
+pub use pairwise::{BothOrders, PairVerdict, SystemWinRate, WinRate, cyclic_triads, first_shown};
 pub use power::{PilotSpread, questions_for};
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::rank_distribution;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::bootstrap::{BootstrapOptions, Interval};
+use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
 use super::paired_difference::{PairedDifference, ends, family};
 use super::paired_test::PairedFamily;
 
@@ -31,6 +32,15 @@ impl PairVerdict {
             first,
             second,
             value,
+        }
+    }
+
+    /// The other system, the place of this one (0: shown first) and its value; `None` if it has no part in the verdict.
+    fn of_system(&self, system: usize) -> Option<(usize, usize, f64)> {
+        if self.first == system {
+            Some((self.second, 0, self.value))
+        } else {
+            (self.second == system).then_some((self.first, 1, 1.0 - self.value))
         }
     }
 }
@@ -86,44 +96,58 @@ impl WinRate {
     /// assert_eq!((found.win_rate, found.position_effect), (0.5, Some(0.5)));
     /// ```
     pub fn of(system: usize, other: usize, verdicts: &[PairVerdict]) -> Option<Self> {
-        let [first, second] = orders_of(system, other, verdicts);
-        let when_first = first.mean();
-        let when_second = second.mean();
-        let (win_rate, position_effect) = match (when_first, when_second) {
-            (Some(first), Some(second)) => ((first + second) / 2.0, Some((first - second) / 2.0)),
-            (Some(only), None) | (None, Some(only)) => (only, None),
-            (None, None) => return None,
-        };
-        let influences = influences_of([&first, &second]);
+        let own = verdicts_between(system, other, verdicts);
+        let rate = SystemWinRate::of(system, &own)?;
+        let mut orders: [ByQuestion; 2] = Default::default();
+        for verdict in &own {
+            let (_, place, value) = verdict.of_system(system)?;
+            orders[place]
+                .entry(verdict.question)
+                .or_default()
+                .push(value);
+        }
+        let [when_first, when_second] = orders.each_ref().map(|values| {
+            let values: Vec<f64> = values.values().flatten().copied().collect();
+            super::mean(&values)
+        });
+        let both = when_first.zip(when_second);
         Some(Self {
-            win_rate,
-            standard_error: clustered_error(influences.values().copied()),
-            questions: influences.len(),
+            win_rate: rate.win_rate,
+            standard_error: rate.standard_error(),
+            questions: rate.questions(),
             when_first,
             when_second,
-            position_effect,
-            decided: decided([&first, &second]),
-            orders: both_orders(&first, &second),
+            position_effect: both.map(|(first, second)| (first - second) / 2.0),
+            decided: decided(&orders),
+            orders: both_orders(&orders[0], &orders[1]),
         })
     }
 
     /// One value for each of these questions, whose mean is what the win rate of `system` against `other` is above that of
     /// `other`, 2 W - 1, and whose standard error is twice that of W: what a test of paired differences takes. Both orders of a
-    /// question give 2 x their mean - 1; with one order the value is adjusted for the place. `None` if the two have no verdict.
+    /// question give 2 x their mean - 1; with one order the value is adjusted for the place, or stands for itself if `by_place` is
+    /// not set. A question without a verdict on the two is 0, which is no evidence for either, and the others count as much more.
+    /// `None` if the two have no verdict.
     pub fn pseudo_values(
         system: usize,
         other: usize,
         verdicts: &[PairVerdict],
         questions: &[usize],
+        by_place: bool,
     ) -> Option<Vec<f64>> {
-        let lead = 2.0 * Self::of(system, other, verdicts)?.win_rate - 1.0;
-        let [first, second] = orders_of(system, other, verdicts);
-        let influences = influences_of([&first, &second]);
-        let count = questions.len() as f64;
+        let mut own = verdicts_between(system, other, verdicts);
+        for verdict in own.iter_mut().filter(|_| !by_place) {
+            let (_, _, value) = verdict.of_system(system)?;
+            *verdict = PairVerdict::new(verdict.question, system, other, value);
+        }
+        let found = SystemWinRate::of(system, &own)?;
+        let judged = found.questions() as f64;
+        let scale = questions.len() as f64 / judged;
         let mut values = Vec::with_capacity(questions.len());
         for question in questions {
-            let influence = influences.get(question).copied().unwrap_or(0.0);
-            values.push(lead + 2.0 * count * influence);
+            let influence = found.influences.get(question);
+            let share = influence.map_or(0.5, |own| found.win_rate + judged * own);
+            values.push(scale * (2.0 * share - 1.0));
         }
         Some(values)
     }
@@ -163,10 +187,10 @@ impl WinRate {
 }
 
 /// The questions whose verdicts in both places do not add to a tie.
-fn decided(orders: [&OneOrder; 2]) -> usize {
-    let mut by_question: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+fn decided(orders: &[ByQuestion; 2]) -> usize {
+    let mut by_question = ByQuestion::new();
     for order in orders {
-        for (question, values) in &order.values {
+        for (question, values) in order {
             by_question
                 .entry(*question)
                 .or_default()
@@ -177,73 +201,111 @@ fn decided(orders: [&OneOrder; 2]) -> usize {
     means.filter(|mean| (mean - 0.5).abs() > SAME).count()
 }
 
-/// The verdicts on a pair with `system` shown first, and those with it shown second, as its values.
-fn orders_of(system: usize, other: usize, verdicts: &[PairVerdict]) -> [OneOrder; 2] {
-    let mut first = OneOrder::default();
-    let mut second = OneOrder::default();
-    for verdict in verdicts {
-        if (verdict.first, verdict.second) == (system, other) {
-            first.push(verdict.question, verdict.value);
-        } else if (verdict.first, verdict.second) == (other, system) {
-            second.push(verdict.question, 1.0 - verdict.value);
+fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
+    let is_own = |own: &&PairVerdict| {
+        [own.first, own.second] == [one, other] || [own.second, own.first] == [one, other]
+    };
+    verdicts.iter().filter(is_own).copied().collect()
+}
+
+/// How often a system beats the others that it met: the plain mean of its win rates against each of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemWinRate {
+    /// The win rate.
+    pub win_rate: f64,
+    /// What each question with a verdict on the system adds to its deviation.
+    influences: BTreeMap<usize, f64>,
+}
+
+impl SystemWinRate {
+    /// That of `system`; `None` without a verdict on it.
+    ///
+    /// ```
+    /// use scholareval::stats::{PairVerdict, SystemWinRate};
+    ///
+    /// // Against 1 it wins in one of two orders, against 2 in the only one: (1/2 + 1) / 2.
+    /// let verdicts = [(0, 1), (1, 0), (0, 2)].map(|(first, second)| PairVerdict::new(0, first, second, 1.0));
+    /// assert_eq!(SystemWinRate::of(0, &verdicts).map(|own| own.win_rate), Some(0.75));
+    /// ```
+    pub fn of(system: usize, verdicts: &[PairVerdict]) -> Option<Self> {
+        // By opponent and place, with the question of each.
+        let mut met: BTreeMap<(usize, usize), Vec<(usize, f64)>> = BTreeMap::new();
+        for verdict in verdicts {
+            if let Some((other, place, value)) = verdict.of_system(system) {
+                let own = met.entry((other, place)).or_default();
+                own.push((verdict.question, value));
+            }
         }
-    }
-    [first, second]
-}
-
-/// What each question adds to the deviation of the win rate; an order without verdicts has no part in it.
-fn influences_of(orders: [&OneOrder; 2]) -> BTreeMap<usize, f64> {
-    let has_both = orders.iter().all(|order| !order.values.is_empty());
-    let share = if has_both { 0.5 } else { 1.0 };
-    let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
-    for order in orders {
-        for (question, influence) in order.influences() {
-            *influences.entry(question).or_default() += share * influence;
+        let mut orders: BTreeMap<usize, f64> = BTreeMap::new();
+        for (other, _) in met.keys() {
+            *orders.entry(*other).or_default() += 1.0;
         }
+        // Deviations are from the mean of a place over all opponents: the few verdicts on one opponent are too close to their own.
+        let mut places = [(0.0, 0.0); 2];
+        for ((other, place), values) in &met {
+            let sum: f64 = values.iter().map(|(_, value)| value).sum();
+            let (sums, weights) = &mut places[*place];
+            *sums += sum / values.len() as f64 / orders[other];
+            *weights += 1.0 / orders[other];
+        }
+        let opponents = orders.len() as f64;
+        let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
+        for ((other, place), values) in &met {
+            let (sums, weights) = places[*place];
+            let weight = 1.0 / (opponents * orders[other] * values.len() as f64);
+            for (question, value) in values {
+                *influences.entry(*question).or_default() += weight * (value - sums / weights);
+            }
+        }
+        (opponents > 0.0).then(|| Self {
+            win_rate: (places[0].0 + places[1].0) / opponents,
+            influences,
+        })
     }
-    influences
-}
 
-/// A pair's verdicts in one order, as the values of one of its systems.
-#[derive(Default)]
-struct OneOrder {
-    /// By question.
-    values: BTreeMap<usize, Vec<f64>>,
-}
-
-impl OneOrder {
-    fn push(&mut self, question: usize, value: f64) {
-        self.values.entry(question).or_default().push(value);
+    /// Standard error over questions; `None` for a single question.
+    pub fn standard_error(&self) -> Option<f64> {
+        clustered_error(self.influences.values().copied())
     }
 
-    fn count(&self) -> f64 {
-        self.values.values().map(Vec::len).sum::<usize>() as f64
+    /// Questions with a verdict on the system.
+    pub fn questions(&self) -> usize {
+        self.influences.len()
     }
 
-    fn mean(&self) -> Option<f64> {
-        super::mean(&self.values.values().flatten().copied().collect::<Vec<_>>())
-    }
-
-    /// What each question adds to the deviation of the mean.
-    fn influences(&self) -> Vec<(usize, f64)> {
-        let Some(mean) = self.mean() else {
-            return Vec::new();
+    /// Its interval, that of a mean of shares; `None` for a single question.
+    pub fn interval(&self, level: f64) -> Option<Interval> {
+        let share = Interval {
+            low: 0.0,
+            high: 1.0,
         };
-        let count = self.count();
-        let mut influences = Vec::new();
-        for (question, values) in &self.values {
-            let deviation: f64 = values.iter().map(|value| value - mean).sum();
-            influences.push((*question, deviation / count));
+        let questions = [self.questions() as f64; 2];
+        let estimate = [self.win_rate, self.standard_error()?];
+        BoundedMean::new(estimate, share, questions, ENDS_OF_MEAN).interval(level)
+    }
+
+    /// A value for each of these cases, by their questions, with the win rate as mean and, over questions, its standard error. The
+    /// first case of a question has all that the question adds.
+    pub(crate) fn values(&self, questions: &[usize]) -> Vec<f64> {
+        let mut left = self.influences.clone();
+        let count = questions.len() as f64;
+        let mut values = Vec::with_capacity(questions.len());
+        for question in questions {
+            let influence = left.remove(question).unwrap_or(0.0);
+            values.push(self.win_rate + count * influence);
         }
-        influences
+        values
     }
 }
+
+/// A system's values in one place.
+type ByQuestion = BTreeMap<usize, Vec<f64>>;
 
 /// How the values of a system compare between its two places, question by question.
-fn both_orders(first: &OneOrder, second: &OneOrder) -> BothOrders {
+fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
     let mut orders = BothOrders::default();
-    for (question, when_first) in &first.values {
-        let when_second = second.values.get(question).and_then(|own| super::mean(own));
+    for (question, when_first) in first {
+        let when_second = second.get(question).and_then(|own| super::mean(own));
         let (Some(when_first), Some(when_second)) = (super::mean(when_first), when_second) else {
             continue;
         };
@@ -263,12 +325,10 @@ fn both_orders(first: &OneOrder, second: &OneOrder) -> BothOrders {
 /// The share of verdicts for the answer shown first, a tie counting half, with its standard error over questions: 1/2 for a judge
 /// without a preference where each pair is shown as often in either order.
 pub fn first_shown(verdicts: &[PairVerdict]) -> Option<(f64, Option<f64>)> {
-    let mut all = OneOrder::default();
-    for verdict in verdicts {
-        all.push(verdict.question, verdict.value);
-    }
-    let influences = all.influences().into_iter().map(|(_, influence)| influence);
-    Some((all.mean()?, clustered_error(influences)))
+    let by_place = verdicts.iter();
+    let by_place = by_place.map(|own| PairVerdict::new(own.question, 0, 1, own.value));
+    let found = SystemWinRate::of(0, &by_place.collect::<Vec<_>>())?;
+    Some((found.win_rate, found.standard_error()))
 }
 
 /// sqrt(Q / (Q - 1) sum of squared influences) over Q questions; `None` for fewer than two.
@@ -335,7 +395,7 @@ mod tests {
             PairVerdict::new(2, 0, 1, 1.0),
             PairVerdict::new(2, 1, 0, 0.0),
         ];
-        let values = WinRate::pseudo_values(0, 1, &verdicts, &[0, 1, 2]).unwrap();
+        let values = WinRate::pseudo_values(0, 1, &verdicts, &[0, 1, 2], true).unwrap();
         // Of both orders: 2 x (1 + 1/2) / 2 - 1, 2 x 0 - 1, 2 x 1 - 1.
         for (value, expected) in values.iter().zip([0.5, -1.0, 1.0]) {
             assert!((value - expected).abs() < 1e-12, "{values:?}");
@@ -343,7 +403,69 @@ mod tests {
         let found = WinRate::of(0, 1, &verdicts).unwrap();
         let error = super::super::sd(&values).unwrap() / 3.0_f64.sqrt();
         assert!((error - 2.0 * found.standard_error.unwrap()).abs() < 1e-12);
-        assert_eq!(WinRate::pseudo_values(0, 2, &verdicts, &[0]), None);
+        assert_eq!(WinRate::pseudo_values(0, 2, &verdicts, &[0], true), None);
+    }
+
+    #[test]
+    fn plain_values_are_what_questions_say_and_0_where_they_say_nothing() {
+        let verdicts = [
+            PairVerdict::new(0, 0, 1, 1.0),
+            PairVerdict::new(1, 1, 0, 1.0),
+            PairVerdict::new(2, 0, 1, 0.5),
+        ];
+        // 1, -1 and 0 of three questions, which count 4/3 times of four.
+        let values = WinRate::pseudo_values(0, 1, &verdicts, &[0, 1, 2, 3], false).unwrap();
+        for (value, expected) in values.iter().zip([4.0 / 3.0, -4.0 / 3.0, 0.0, 0.0]) {
+            assert!((value - expected).abs() < 1e-12, "{values:?}");
+        }
+        // Whatever is first wins: what one order says of question 2 is not evidence for a system.
+        let by_place = [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0), (2, 0, 1)]
+            .map(|(question, first, second)| PairVerdict::new(question, first, second, 1.0));
+        let values = WinRate::pseudo_values(0, 1, &by_place, &[0, 1, 2], true);
+        assert_eq!(values, Some(vec![0.0; 3]));
+    }
+
+    #[test]
+    fn a_system_has_the_mean_of_its_win_rates_and_the_error_of_what_questions_say() {
+        // Of three questions, both orders against 1 and against 2; two verdicts are missing.
+        let values = [
+            [Some(1.0), Some(0.0), Some(1.0), Some(1.0)],
+            [Some(1.0), Some(1.0), None, Some(0.0)],
+            [Some(0.0), Some(0.0), Some(1.0), None],
+        ];
+        let shown = [(0, 1), (1, 0), (0, 2), (2, 0)];
+        let mut verdicts = Vec::new();
+        for (question, own) in values.into_iter().enumerate() {
+            for ((first, second), value) in shown.into_iter().zip(own) {
+                let verdict = |value| PairVerdict::new(question, first, second, value);
+                verdicts.extend(value.map(verdict));
+            }
+        }
+        let found = SystemWinRate::of(0, &verdicts).unwrap();
+        // Against 1: (2/3 + 2/3) / 2; against 2: (2/2 + 1/2) / 2.
+        let expected = f64::midpoint(2.0 / 3.0, 0.75);
+        assert!((found.win_rate - expected).abs() < 1e-12, "{found:?}");
+        // A verdict weighs 1/2 (opponents) x 1/2 (places) / verdicts: 1/12 against 1, 1/8 against 2. The mean of the first place is
+        // (2/12 + 2/8) / (1/2) = 5/6, that of the second (2/12 + 1/8) / (1/2) = 7/12. So question 0 adds
+        // 1/6/12 + 5/12/12 + 1/6/8 + (0 - 7/12)/8, and so on.
+        let moved = [
+            (1.0 / 6.0 + 5.0 / 12.0) / 12.0 + (1.0 / 6.0 - 7.0 / 12.0) / 8.0,
+            (1.0 / 6.0 - 7.0 / 12.0) / 12.0 + 5.0 / 12.0 / 8.0,
+            (-5.0 / 6.0 + 5.0 / 12.0) / 12.0 + 1.0 / 6.0 / 8.0,
+        ];
+        let squares: f64 = moved.iter().map(|own| own * own).sum();
+        let error = found.standard_error().unwrap();
+        assert!((error - (1.5 * squares).sqrt()).abs() < 1e-12, "{found:?}");
+        // Of one opponent it is what the pair has.
+        let pair = WinRate::of(0, 2, &verdicts).unwrap();
+        let own = SystemWinRate::of(2, &verdicts).unwrap();
+        assert_eq!(own.win_rate, 1.0 - pair.win_rate);
+        assert!((own.standard_error().unwrap() - pair.standard_error.unwrap()).abs() < 1e-12);
+        // Two cases of question 0, one of each other.
+        let values = found.values(&[0, 0, 1, 2]);
+        let mean = super::super::mean(&values).unwrap();
+        assert!((mean - found.win_rate).abs() < 1e-12, "{values:?}");
+        assert_eq!(SystemWinRate::of(3, &verdicts), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `pairs`: answers of systems compared with each other, from the first call to gates, people's preferences and the page.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate, Recorded};
@@ -234,6 +236,130 @@ fn one_failed_order_leaves_the_other_and_is_counted() {
     assert_eq!(system["bounds"], json!({"low": 0.875, "high": 1.0}));
 }
 
+/// The longer answer wins in two of three questions; one verdict of about 20 cannot be read.
+fn is_sometimes_unreadable(request: &Recorded) -> String {
+    let [first, second] = lengths(request);
+    let number = number(request);
+    if (7 * number + 3 * first + second).is_multiple_of(20) {
+        return "I cannot say.".to_owned();
+    }
+    let is_expected = !(number + first + second).is_multiple_of(3);
+    verdict(if (first > second) == is_expected {
+        "A"
+    } else {
+        "B"
+    })
+}
+
+#[test]
+fn every_command_has_the_win_rate_of_all_readable_verdicts() {
+    let systems = [("a", 10), ("b", 15), ("c", 20), ("d", 25), ("e", 30)];
+    let work = workspace(&systems, 24);
+    let server = FakeServer::start(Behaviour::good().saying(is_sometimes_unreadable));
+    let printed = pairs(&work, &server, &["--design", "all"]).exits_with(5);
+    let json = work.json("out/pairs.json");
+    let metric = &json["metrics"][0];
+    let unread = json["pairwise"]["unscored"].as_u64().unwrap();
+    assert!((15..35).contains(&unread), "{unread}");
+    assert_eq!(
+        (&metric["questions"], &json["pairwise"]["no_strengths"]),
+        (&json!(24), &Value::Null)
+    );
+    // From the verdicts of the record: the mean over the opponents of (mean when first + mean when second) / 2.
+    let mut values: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for line in work.lines("out/scores.jsonl") {
+        let names = [0, 1].map(|at| line["systems"][at].as_str().unwrap().to_owned());
+        if let Some(score) = line["score"].as_f64() {
+            values.entry(names.into()).or_default().push(score);
+        }
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    for (system, shown) in means(&json) {
+        let mut against = Vec::new();
+        for (other, _) in systems.iter().filter(|(other, _)| *other != system) {
+            let [first, second] = [(system, *other), (*other, system)]
+                .map(|(first, second)| mean(&values[&(first.to_owned(), second.to_owned())]));
+            against.push(f64::midpoint(first, 1.0 - second));
+        }
+        assert!((shown - mean(&against)).abs() < 1e-12, "{system}: {shown}");
+    }
+
+    let compared = work
+        .run(&["compare", "out", "--format", "json"])
+        .exits_with(0);
+    let compared: Value = serde_json::from_str(&compared.stdout).unwrap();
+    assert_eq!(compared["metrics"][0]["systems"], metric["systems"]);
+    let table = work
+        .run(&["table", "out", "--format", "csv"])
+        .exits_with(0)
+        .stdout;
+    work.run(&["report", "out", "--out", "page.html"])
+        .exits_with(0);
+    let page = work.read("page.html");
+    work.run(&["plot", "out", "--what", "means", "--out", "means.tex"])
+        .exits_with(0);
+    let figure = work.read("means.tex");
+    let percent = |value: &Value| format!("{:.1}", 100.0 * value.as_f64().unwrap());
+    let mut rows = table.lines().skip(1);
+    let mut drawn = Vec::new();
+    for system in metric["systems"].as_array().unwrap() {
+        let [mean, low, high] = [
+            &system["mean"],
+            &system["interval"]["low"],
+            &system["interval"]["high"],
+        ];
+        let row = format!("{},{mean},{low},{high}", system["label"].as_str().unwrap());
+        assert_eq!(rows.next(), Some(&*row));
+        let [shown, low, high] = [mean, low, high].map(percent);
+        assert!(
+            printed.stdout.contains(&format!("{shown} [{low}, {high}]")),
+            "{}",
+            printed.stdout
+        );
+        assert!(
+            page.contains(&format!("{shown} <small>[{low}, {high}]</small>")),
+            "{shown}"
+        );
+        drawn.push(mean.as_f64().unwrap());
+    }
+    let dots: Vec<f64> = figure
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("\\filldraw")?
+                .split_once("] (")?
+                .1
+                .split_once(',')
+        })
+        .map(|(x, _)| x.parse().unwrap())
+        .collect();
+    // A straight line from means to places.
+    let place = |values: &[f64], at: usize| (values[at] - values[4]) / (values[0] - values[4]);
+    for at in 0..5 {
+        assert!(
+            (place(&dots, at) - place(&drawn, at)).abs() < 1e-3,
+            "{dots:?} {drawn:?}"
+        );
+    }
+    let gate = [
+        "compare",
+        "out",
+        "--require",
+        "e:win_rate>=0.6",
+        "--tolerate-missing",
+        "--format",
+        "json",
+    ];
+    let gated: Value = serde_json::from_str(&work.run(&gate).exits_with(0).stdout).unwrap();
+    let best = &metric["systems"][0];
+    assert_eq!(
+        (
+            &gated["gates"][0]["estimate"],
+            &gated["gates"][0]["interval"]
+        ),
+        (&best["mean"], &best["interval"])
+    );
+}
+
 #[test]
 fn a_system_without_an_answer_has_no_pair_there_and_loses_it_in_gates() {
     let work = workspace(&[("a", 10), ("b", 20), ("c", 30)], 12);
@@ -250,12 +376,14 @@ fn a_system_without_an_answer_has_no_pair_there_and_loses_it_in_gates() {
     assert_eq!(json["metrics"][0]["systems"][0]["missing"], 5);
     // Seven wins of seven; with five more losses the interval holds -0.1.
     let gate = ["compare", "out", "--require", "c>=a-0.1"];
-    let done = work.run(&gate).exits_with(6);
+    let text = work.run(&gate).exits_with(6).stdout;
+    let words: Vec<&str> = text.split_whitespace().collect();
     assert!(
-        done.stdout.contains("depends on missing data"),
-        "{}",
-        done.stdout
+        words.join(" ").contains("depends on missing data"),
+        "{text}"
     );
+    // Seven wins of seven, and no more than all.
+    assert!(text.contains("c beats b (100.0% [64.3, 100.0]"), "{text}");
     let tolerant = [&gate[..], &["--tolerate-missing"]].concat();
     work.run(&tolerant).exits_with(0);
 }
@@ -408,6 +536,85 @@ fn imported_prompts_declare_the_form_of_their_verdicts() {
         "{}",
         refused.stderr
     );
+}
+
+/// A reply `m` whose judge gives the answer shown second half as much, as servers send it.
+fn preference(kind: &str) -> Act {
+    let entry = |token: &str, p: f64| json!({"token": token, "logprob": p.ln(), "bytes": null});
+    let top = json!([entry("m", 0.6), entry(" M", 0.3), entry("The", 0.1)]);
+    let mut token = entry("m", 0.6);
+    token["top_logprobs"] = top;
+    let logprobs = json!({"content": [token], "refusal": null});
+    let message = json!({"role": "assistant", "content": "m"});
+    // The limit of AlpacaEval's prompts is one token.
+    let choice = match kind {
+        "completions" => json!({"index": 0, "text": "m", "finish_reason": "length", "logprobs": {
+            "tokens": ["m"], "token_logprobs": [0.6_f64.ln()], "text_offset": [0],
+            "top_logprobs": [{"m": 0.6_f64.ln(), " M": 0.3_f64.ln(), "The": 0.1_f64.ln()}]}}),
+        _ => {
+            json!({"index": 0, "message": message, "finish_reason": "length", "logprobs": logprobs})
+        }
+    };
+    if kind != "stream" {
+        let usage = json!({"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10});
+        return Act::json(
+            &json!({"id": "x", "model": "fake-judge", "choices": [choice], "usage": usage}),
+        );
+    }
+    let mut events = String::new();
+    for (delta, logprobs, end) in [
+        (
+            json!({"role": "assistant", "content": ""}),
+            Value::Null,
+            Value::Null,
+        ),
+        (json!({"content": "m"}), logprobs, Value::Null),
+        (json!({}), Value::Null, json!("length")),
+    ] {
+        let choice =
+            json!({"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": end});
+        events += &format!(
+            "data: {}\n\n",
+            json!({"model": "fake-judge", "choices": [choice]})
+        );
+    }
+    Act::status(200, events + "data: [DONE]\n\n").with_header("content-type", "text/event-stream")
+}
+
+#[test]
+fn a_preference_is_weighted_by_the_probabilities_on_the_wire() {
+    for kind in ["chat", "stream", "completions"] {
+        let work = workspace(&[("a", 10), ("b", 20)], 2);
+        std::fs::create_dir(work.path("prompts")).unwrap();
+        let manifest = "mode = \"verbatim\"\n[pair]\nuser = [\"pair.txt\"]\nverdict = \"tokens\"\nmax_tokens = 1\n";
+        work.write("prompts/manifest.toml", manifest);
+        let text =
+            "{{question}}\nModel m:\n{{response_a}}\nModel M:\n{{response_b}}\nThe better one:";
+        work.write("prompts/pair.txt", text);
+        let server = FakeServer::start(Behaviour::always(preference(kind)));
+        let judge = match kind {
+            "stream" => ["--stream", "on"],
+            other => ["--judge", other],
+        };
+        let chosen = ["--prompts", "prompts", "--logprobs", "5"];
+        let done = pairs(&work, &server, &[&chosen[..], &judge].concat()).exits_with(0);
+        let lines = work.lines("out/scores.jsonl");
+        assert_eq!(lines.len(), 4, "{}", done.stdout);
+        for line in lines {
+            // 0.6 of 0.6 + 0.3.
+            let value = line["score"].as_f64().unwrap();
+            assert!((value - 2.0 / 3.0).abs() < 1e-12, "{kind}: {line}");
+        }
+        let again = work
+            .run(&["rescore", "out", "--out", "again"])
+            .exits_with(0);
+        assert_eq!(
+            work.lines("again/scores.jsonl"),
+            work.lines("out/scores.jsonl"),
+            "{}",
+            again.stdout
+        );
+    }
 }
 
 #[test]

@@ -114,7 +114,9 @@ fn ranks(shared: &SharedCases<'_>) -> Option<Vec<Vec<f64>>> {
 }
 
 fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
-    let means: Vec<Option<f64>> = shared.values.iter().map(|values| mean(values)).collect();
+    let means: Vec<Option<f64>> = (0..shared.participants)
+        .map(|rank| shared.mean(rank))
+        .collect();
     let mut systems = Vec::with_capacity(shared.order.len());
     for (rank, system) in shared.order.iter().enumerate() {
         let own: Vec<Observation> = shared
@@ -127,6 +129,7 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             .filter_map(|observation| observation.value())
             .collect();
         let count = |counts: fn(&Observation) -> bool| own.iter().filter(|own| counts(own)).count();
+        let win_rate = shared.win_rate(rank);
         let mean_here = means.get(rank).copied().flatten();
         let higher = |own: f64| {
             means
@@ -144,11 +147,11 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
             letters: String::new(),
             mean: mean_here,
             interval: interval_of(shared, rank),
-            own_mean: mean(&values),
+            own_mean: win_rate.map_or_else(|| mean(&values), |own| Some(own.win_rate)),
             own_cases: values.len(),
             unscored: count(|own| own.is_unscored()),
             missing: count(|own| *own == Observation::Missing),
-            bounds: bounds(&own),
+            bounds: bounds(&own).map(|own| shared.win_rate_bounds(rank).unwrap_or(own)),
         });
     }
     systems
@@ -156,6 +159,9 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
 
 /// The interval of a system's mean over the shared cases.
 fn interval_of(shared: &SharedCases<'_>, rank: usize) -> Option<Interval> {
+    if let Some(win_rate) = shared.win_rate(rank) {
+        return win_rate.interval(shared.options.level);
+    }
     let mut own = MeanValues::default();
     for (at, value) in shared.values.get(rank)?.iter().enumerate() {
         let net_range = shared.net_range(rank, shared.cases[at]);

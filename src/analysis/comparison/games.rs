@@ -1,9 +1,9 @@
 //! Judged pairs of answers as observations: who met whom in which case, and who was better.
 //!
-//! A system's value in a case is the mean of its verdicts against each system there, so that means, ranks and gates read like those of any metric.
-//! Pairs of systems are not tested by these values, but by the verdicts on the two, which [`PairSample`] prepares:
+//! A system's mean is its win rate: the mean over the others of how often it beats each, from all verdicts at hand. A case with a
+//! verdict missing keeps the others. Pairs of systems are tested by the verdicts on the two, which [`PairSample`] prepares:
 //!
-//! - where every pair was compared in every case, by what each question says of the pair, so that a test needs no model;
+//! - where every pair was compared wherever both have an answer, by what each question says of the pair, so that a test needs no model;
 //! - in a circle, where a question compares only some pairs, by strengths (Bradley and Terry), which also use what a third
 //!   system says of two.
 
@@ -18,7 +18,7 @@ use crate::domain::{CaseId, ScoredAnswer, SystemName, Unit};
 use crate::scorer::pairs::{MUCH_BETTER, PAIRS, WORDS};
 use crate::stats::{
     BootstrapOptions, Interval, MetricValues, NoStrengths, PairVerdict, PairedFamily, Strengths,
-    Ties, WinRate, mean, paired_family,
+    SystemWinRate, Ties, WinRate, mean, paired_family,
 };
 
 /// Fewest questions for values that are adjusted for the place of an answer, or estimated by strengths.
@@ -168,27 +168,30 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
 }
 
 /// The mean over those whom a system met in a case of its verdicts against each, so that one counts no more for being met in both
-/// orders; unscored if a verdict is missing.
+/// orders; where verdicts are missing, of those at hand.
 fn observation(games: &[Game], system: usize) -> Observation {
-    let mut met: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut met: BTreeMap<usize, [Vec<f64>; 3]> = BTreeMap::new();
     for game in games {
         if let Some(range) = game.range_of(system) {
             let other = game.first + game.second - system;
-            let [lows, highs] = met.entry(other).or_default();
+            let [lows, highs, known] = met.entry(other).or_default();
             lows.push(range.low);
             highs.push(range.high);
+            known.extend(game.value.map(|_| range.low));
         }
     }
-    let mut lows = Vec::new();
-    let mut highs = Vec::new();
-    for [own_lows, own_highs] in met.values() {
-        lows.extend(mean(own_lows));
-        highs.extend(mean(own_highs));
-    }
-    match (mean(&lows), mean(&highs)) {
-        (Some(low), Some(_)) if lows == highs => Observation::Value(low),
-        (Some(low), Some(high)) => Observation::Unscored(Interval { low, high }),
-        _ => Observation::NotApplicable,
+    let [low, high, known] = [0, 1, 2].map(|kind| {
+        let against = met.values().filter_map(|own| mean(&own[kind]));
+        mean(&against.collect::<Vec<_>>())
+    });
+    match (low.zip(high), known) {
+        (Some((low, high)), _) if low == high => Observation::Value(low),
+        (Some((low, high)), Some(value)) => Observation::Counted {
+            value,
+            range: Interval { low, high },
+        },
+        (Some((low, high)), None) => Observation::Unscored(Interval { low, high }),
+        (None, _) => Observation::NotApplicable,
     }
 }
 
@@ -216,22 +219,42 @@ impl PairSample {
 }
 
 impl SharedCases<'_> {
-    /// The verdicts on systems with a value, of all cases: where one order has no verdict, the other one still counts.
+    /// The verdicts of all cases: where one order has no verdict, the other one still counts.
     pub(super) fn verdicts(&self) -> Vec<PairVerdict> {
-        let participants: BTreeSet<usize> =
-            self.order[..self.participants].iter().copied().collect();
+        self.verdicts_by(|game| game.value)
+    }
+
+    /// The verdicts that a judged pair stands for by `value`.
+    fn verdicts_by(&self, value: impl Fn(&Game) -> Option<f64>) -> Vec<PairVerdict> {
         let mut verdicts = Vec::new();
         for case in &self.by_id {
             let question = self.question_of[*case];
             for game in self.games_of(*case) {
-                let are_counted =
-                    participants.contains(&game.first) && participants.contains(&game.second);
-                if let Some(value) = game.value.filter(|_| are_counted) {
+                if let Some(value) = value(game) {
                     verdicts.push(PairVerdict::new(question, game.first, game.second, value));
                 }
             }
         }
         verdicts
+    }
+
+    /// The win rate of a system against the others that it met; `None` for other metrics.
+    pub(super) fn win_rate(&self, rank: usize) -> Option<&SystemWinRate> {
+        self.win_rates[self.order[rank]].as_ref()
+    }
+
+    /// The same with all missing verdicts against the system, and in favor of it.
+    pub(super) fn win_rate_bounds(&self, rank: usize) -> Option<Interval> {
+        let system = self.order[rank];
+        let [low, high] = [false, true].map(|is_best| {
+            let verdicts = self.verdicts_by(|game| {
+                let Interval { low, high } = game.range;
+                let is_highest = is_best == (game.first == system);
+                Some(if is_highest { high } else { low })
+            });
+            SystemWinRate::of(system, &verdicts).map(|own| own.win_rate)
+        });
+        low.zip(high).map(|(low, high)| Interval { low, high })
     }
 
     /// The judged pairs of a case.
@@ -246,11 +269,7 @@ impl SharedCases<'_> {
         let distinct: BTreeSet<usize> = verdicts.iter().map(|own| own.question).collect();
         let questions: Vec<usize> = distinct.into_iter().collect();
         let is_enough = questions.len() >= FEWEST_ADJUSTED;
-        let mut plain = Vec::with_capacity(ranks.len());
-        for pair in ranks {
-            plain.push(self.leads(*pair));
-        }
-        if plain.iter().any(Option::is_none) {
+        if self.is_circle(ranks) {
             // A circle: strengths, which need enough questions for their errors.
             let strengths = self.strengths(&verdicts).filter(|_| is_enough)?;
             let differences = ranks
@@ -263,21 +282,17 @@ impl SharedCases<'_> {
                 win_rates: Vec::new(),
             });
         }
-        if !is_enough {
-            return Some(PairSample {
-                differences: plain.into_iter().flatten().collect(),
-                questions: self.questions.clone(),
-                is_of_strengths: false,
-                win_rates: Vec::new(),
-            });
-        }
         let mut differences = Vec::with_capacity(ranks.len());
-        let mut win_rates = Vec::with_capacity(ranks.len());
-        for (first, second) in ranks {
-            let [first, second] = [self.order[*first], self.order[*second]];
-            let values = WinRate::pseudo_values(first, second, &verdicts, &questions);
-            differences.push(values?);
-            win_rates.push(WinRate::of(first, second, &verdicts)?);
+        let mut win_rates = Vec::new();
+        for pair in ranks {
+            let [first, second] = [self.order[pair.0], self.order[pair.1]];
+            let by_place = is_enough || !self.is_in_one_order(*pair);
+            differences.push(WinRate::pseudo_values(
+                first, second, &verdicts, &questions, by_place,
+            )?);
+            if is_enough {
+                win_rates.push(WinRate::of(first, second, &verdicts)?);
+            }
         }
         Some(PairSample {
             differences,
@@ -287,20 +302,26 @@ impl SharedCases<'_> {
         })
     }
 
-    /// By how much the first system's share of a pair's verdicts is above the second's, in each shared case; `None` unless the
-    /// two were compared in every one.
-    fn leads(&self, pair: (usize, usize)) -> Option<Vec<f64>> {
-        let mut leads = Vec::with_capacity(self.cases.len());
-        for case in &self.cases {
-            leads.push(self.lead(pair, *case)?);
-        }
-        Some(leads)
+    /// Whether some of these pairs were not compared in a case in which both systems met others.
+    pub(super) fn is_circle(&self, ranks: &[(usize, usize)]) -> bool {
+        let has_met = |rank: usize, case: usize| self.observation(rank, case).range().is_some();
+        let mut ranks = ranks.iter();
+        ranks.any(|pair| {
+            let mut met = self.by_id.iter();
+            met.any(|case| {
+                let is_left_out = self.lead_range(*pair, *case).is_none();
+                is_left_out && has_met(pair.0, *case) && has_met(pair.1, *case)
+            })
+        })
     }
 
-    /// The same in one case: -1..=1.
-    pub(super) fn lead(&self, pair: (usize, usize), case: usize) -> Option<f64> {
-        let range = self.lead_range(pair, case)?;
-        (range.low == range.high).then_some(range.low)
+    /// By how much the first system's share of a pair's verdicts is above the second's in a case: -1..=1.
+    pub(super) fn lead(&self, (first, second): (usize, usize), case: usize) -> Option<f64> {
+        let [first, second] = [self.order[first], self.order[second]];
+        let known = self.games_of(case).iter().filter(|own| own.value.is_some());
+        let own = known.filter(|game| game.is_between(first, second));
+        let values = own.filter_map(|game| Some(game.range_of(first)?.low));
+        Some(2.0 * mean(&values.collect::<Vec<_>>())? - 1.0)
     }
 
     /// The lowest and the highest lead in a case; `None` if the two were not compared there.
@@ -325,24 +346,11 @@ impl SharedCases<'_> {
         })
     }
 
-    /// Whether these two were compared in both places, but never in both orders of one case: then the values of each place vary
+    /// Whether these two were compared in both places, but never in both orders of one question: then the values of each place vary
     /// around their own mean.
     pub(super) fn is_in_one_order(&self, (first, second): (usize, usize)) -> bool {
-        let [first, second] = [self.order[first], self.order[second]];
-        let mut places = [false; 2];
-        for case in &self.by_id {
-            let games = self.games_of(*case);
-            let is_shown = |one: usize, other: usize| {
-                let mut games = games.iter();
-                games.any(|game| game.first == one && game.second == other)
-            };
-            let own = [is_shown(first, second), is_shown(second, first)];
-            if own == [true; 2] {
-                return false;
-            }
-            places = [places[0] || own[0], places[1] || own[1]];
-        }
-        places == [true; 2]
+        let found = WinRate::of(self.order[first], self.order[second], &self.verdicts());
+        found.is_some_and(|own| own.position_effect.is_some() && own.orders.questions == 0)
     }
 
     /// The strengths of the systems by rank, if they exist.
@@ -351,8 +359,8 @@ impl SharedCases<'_> {
     }
 }
 
-/// The strengths of the systems in the order of their ranks; the worth of the first place is part of the model where both orders
-/// occur.
+/// The strengths of the systems in the order of their ranks; the worth of the first place is part of the model where some pair was
+/// judged in both orders. With one order of each pair only the assumption of one scale for all would separate it from the strengths.
 ///
 /// # Errors
 /// Why they do not exist.
@@ -370,8 +378,11 @@ pub(super) fn strengths_by_rank(
             ..*verdict
         });
     }
-    let has_both_orders = ranked.iter().any(|one| one.first < one.second)
-        && ranked.iter().any(|one| one.first > one.second);
+    let shown = ranked.iter().map(|one| (one.first, one.second));
+    let shown: BTreeSet<(usize, usize)> = shown.collect();
+    let has_both_orders = shown
+        .iter()
+        .any(|(first, second)| shown.contains(&(*second, *first)));
     let found = Strengths::of(shared.participants, &ranked, ties, has_both_orders);
     match found {
         // The place decides every verdict, so that its worth has no limit: without it the systems are equal.
@@ -393,7 +404,7 @@ pub fn are_pairs(scored: &[Arc<ScoredAnswer>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::comparison::{Comparison, ComparisonOptions, compare};
+    use crate::analysis::comparison::{Comparison, ComparisonOptions, PairComparison, compare};
     use crate::domain::{Answer, Component, ComponentKind, Item, Score, TestCase};
 
     /// A comparison in a case, with the value of the first system.
@@ -445,19 +456,131 @@ mod tests {
         assert_eq!(values, [Some(0.375), Some(0.25), Some(1.0)]);
     }
 
+    /// The values of a system in a case when shown first and second.
+    type BothPlaces = [Option<f64>; 2];
+
+    /// Pairs of systems in both orders, with the values of the first by case.
+    fn both_orders(pairs: &[(&str, &str, &[BothPlaces])]) -> Vec<Arc<ScoredAnswer>> {
+        let mut scored = Vec::new();
+        for (first, second, values) in pairs {
+            for (case, [one, other]) in values.iter().enumerate() {
+                scored.push(judged(case, first, second, *one));
+                scored.push(judged(case, second, first, other.map(|value| 1.0 - value)));
+            }
+        }
+        scored
+    }
+
+    const WIN: BothPlaces = [Some(1.0); 2];
+    const LOSS: BothPlaces = [Some(0.0); 2];
+    const SPLIT: BothPlaces = [Some(1.0), Some(0.0)];
+
     #[test]
-    fn a_missing_verdict_leaves_the_case_between_its_bounds() {
-        let scored = [
-            judged(0, "a", "b", Some(1.0)),
-            judged(0, "b", "a", None),
-            judged(1, "a", "b", Some(1.0)),
-            judged(1, "b", "a", Some(0.0)),
-        ];
+    fn a_missing_verdict_leaves_the_others_of_its_case() {
+        let scored = both_orders(&[("a", "b", &[[Some(1.0), None], WIN, SPLIT, SPLIT])]);
         let comparison = compared(&scored);
-        let system = &comparison.metrics[0].systems[0];
-        assert_eq!((system.label.as_str(), system.unscored), ("a", 1));
-        assert_eq!(comparison.metrics[0].cases.len(), 1);
-        assert_eq!(comparison.pairwise.unwrap().unscored, 1);
+        let metric = &comparison.metrics[0];
+        let a = &metric.systems[0];
+        assert_eq!((a.label.as_str(), a.unscored, a.own_cases), ("a", 1, 4));
+        assert_eq!((metric.cases.len(), metric.questions), (4, 4));
+        // Shown first 4 of 4, shown second 1 of 3; the missing one could make it 1 or 2 of 4.
+        let expected = f64::midpoint(1.0, 1.0 / 3.0);
+        assert_eq!((a.mean, a.own_mean), (Some(expected), Some(expected)));
+        let bounds = Interval {
+            low: 0.625,
+            high: 0.75,
+        };
+        assert_eq!(a.bounds, Some(bounds));
+        let pairwise = comparison.pairwise.unwrap();
+        assert_eq!(pairwise.unscored, 1);
+        let pair = &pairwise.pairs[0];
+        assert_eq!((Some(pair.win_rate), pair.interval), (a.mean, a.interval));
+        // 2 W - 1, although the case with one verdict says 1.
+        assert!((metric.pairs[0].difference - (2.0 * expected - 1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_system_without_a_complete_case_has_a_win_rate_and_a_strength() {
+        let gap = [Some(1.0), None];
+        let scored = both_orders(&[
+            ("a", "b", &[WIN, SPLIT, LOSS, WIN]),
+            ("a", "c", &[gap, [None, Some(0.0)], gap, [None; 2]]),
+            ("b", "c", &[WIN, [None, Some(1.0)], LOSS, [None, Some(0.0)]]),
+        ]);
+        let comparison = compared(&scored);
+        let metric = &comparison.metrics[0];
+        assert_eq!(metric.cases.len(), 4);
+        let mean = |label: &str| {
+            let mut systems = metric.systems.iter();
+            systems
+                .find(|own| own.label == label)
+                .unwrap()
+                .mean
+                .unwrap()
+        };
+        // a against b: (3/4 + 2/4) / 2, against c: (2/2 + 0/1) / 2. b against c: (1/2 + 2/4) / 2.
+        assert_eq!(mean("a"), f64::midpoint(0.625, 0.5));
+        assert_eq!(mean("b"), f64::midpoint(0.375, 0.5));
+        assert_eq!(mean("c"), f64::midpoint(0.5, 0.5));
+        let pairwise = comparison.pairwise.unwrap();
+        assert_eq!(pairwise.no_strengths, None);
+        assert!(pairwise.strengths.iter().all(|own| own.strength.is_some()));
+        // Every pair was compared in every case: no circle, although nothing on a and c could be read in the last one.
+        assert!(!pairwise.is_circle && metric.pairs.iter().all(|pair| pair.p.is_some()));
+    }
+
+    #[test]
+    fn a_question_without_a_verdict_on_a_pair_is_no_evidence() {
+        // a beats b in five of six questions; of the sixth nothing could be read.
+        let scored = both_orders(&[
+            ("a", "b", &[WIN, WIN, WIN, WIN, WIN, [None; 2]]),
+            ("a", "c", &[WIN, LOSS, WIN, LOSS, WIN, LOSS]),
+            ("b", "c", &[LOSS, WIN, LOSS, WIN, WIN, LOSS]),
+        ]);
+        let comparison = compared(&scored);
+        let metric = &comparison.metrics[0];
+        let label = |rank: usize| metric.systems[rank].label.as_str();
+        let mut pairs = metric.pairs.iter();
+        let is_wanted =
+            |pair: &&PairComparison| [label(pair.first), label(pair.second)] == ["a", "b"];
+        let pair = pairs.find(is_wanted).unwrap();
+        // Five wins of five: 2 of 32 assignments, and not 2 of 64.
+        assert_eq!((pair.difference, pair.pointwise_p), (1.0, Some(2.0 / 32.0)));
+    }
+
+    #[test]
+    fn the_first_place_has_a_worth_only_where_a_pair_has_both_orders() {
+        // a before b and b before c win 14 of 15, c before a 7: without a worth of the place, 14/15 - 2/3 = 4/5 - 8/15 = 4/15 leave
+        // the strengths ln 2, 0 and -ln 2. With one, 2 x the first and the third differ by ln 14 + ln(8/7).
+        let mut scored = Vec::new();
+        for case in 0..15 {
+            let won = |of_15: usize| Some(f64::from(u8::from(case < of_15)));
+            scored.push(judged(case, "a", "b", won(14)));
+            scored.push(judged(case, "b", "c", won(14)));
+            scored.push(judged(case, "c", "a", won(7)));
+        }
+        let strengths = |scored: &[Arc<ScoredAnswer>]| {
+            let strengths = compared(scored).pairwise.unwrap().strengths;
+            strengths
+                .iter()
+                .map(|own| own.strength.unwrap())
+                .collect::<Vec<_>>()
+        };
+        for (own, expected) in strengths(&scored)
+            .iter()
+            .zip([2.0_f64.ln(), 0.0, -(2.0_f64.ln())])
+        {
+            assert!((own - expected).abs() < 1e-9, "{own}");
+        }
+        // The other order of one pair: 14 to 1 for the place there.
+        for case in 0..15 {
+            let won = Some(f64::from(u8::from(case < 14)));
+            scored.push(judged(case, "b", "a", won));
+        }
+        let [a, b, _] = strengths(&scored)[..] else {
+            panic!("three systems");
+        };
+        assert!((a - b).abs() < 0.5, "{a} {b}");
     }
 
     #[test]

@@ -138,9 +138,10 @@ fn judged_pair(
         .iter()
         .filter_map(|case| shared.lead((first, second), *case))
         .collect();
+    // No share is above all: intervals by question do not know the range of win rates.
     let shown = |interval: Interval| Interval {
-        low: on_win_rates(interval.low, of_strengths),
-        high: on_win_rates(interval.high, of_strengths),
+        low: on_win_rates(interval.low, of_strengths).max(-1.0),
+        high: on_win_rates(interval.high, of_strengths).min(1.0),
     };
     let difference = match test {
         Some(test) => on_win_rates(test.difference, of_strengths),

@@ -29,6 +29,9 @@ pub struct Pairwise {
     pub nu: Option<f64>,
     /// Pairs that were compared, the better system first.
     pub pairs: Vec<PairRecord>,
+    /// Whether some were not compared in every case, so that tests are of strengths.
+    #[serde(skip)]
+    pub is_circle: bool,
     /// Verdicts.
     pub verdicts: usize,
     /// Those that could not be given.
@@ -170,6 +173,7 @@ pub fn pairwise(
         nu: strengths.as_ref().ok().and_then(|own| own.nu),
         strengths: system_strengths(&shared, &strengths),
         pairs,
+        is_circle: shared.is_circle(&shared.pairs()),
         verdicts: values.len(),
         unscored: games.len() - values.len(),
         tie_share: ties as f64 / values.len().max(1) as f64,

@@ -7,7 +7,7 @@ use super::{
     ObservedSystem,
 };
 use crate::analysis::questions::Questions;
-use crate::stats::{BootstrapOptions, Interval, MetricValues, mean};
+use crate::stats::{BootstrapOptions, Interval, MetricValues, SystemWinRate, mean};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -25,12 +25,14 @@ pub(super) struct SharedCases<'a> {
     pub(super) by_id: Vec<usize>,
     /// The question of every case, as a number.
     pub(super) question_of: Vec<usize>,
-    /// The shared cases, by id.
+    /// The shared cases, by id; of judged pairs all with a verdict.
     pub(super) cases: Vec<usize>,
     /// Their questions.
     pub(super) questions: Vec<usize>,
     /// Values of the participants over the shared cases.
     pub(super) values: Vec<Vec<f64>>,
+    /// Of judged pairs, the win rate of each system of the observations that has one.
+    pub(super) win_rates: Vec<Option<SystemWinRate>>,
 }
 
 /// The lists as slices.
@@ -43,10 +45,9 @@ impl Observations {
     pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
         let table = &self.metrics[*self.headline().first()?];
         let options = ComparisonOptions::seeded(0);
-        let means: Vec<f64> = SharedCases::of(self, table, &options)
-            .values
-            .iter()
-            .filter_map(|values| mean(values))
+        let shared = SharedCases::of(self, table, &options);
+        let means: Vec<f64> = (0..shared.participants)
+            .filter_map(|rank| shared.mean(rank))
             .collect();
         let low = means.iter().copied().reduce(f64::min)?;
         Some((
@@ -89,21 +90,57 @@ impl<'a> SharedCases<'a> {
             .iter()
             .map(|case| numbers.number(&case.case_id))
             .collect();
+        let mut shared = Self {
+            all,
+            table,
+            options,
+            order: Vec::new(),
+            participants: 0,
+            by_id,
+            question_of,
+            cases: Vec::new(),
+            questions: Vec::new(),
+            values: Vec::new(),
+            win_rates: Vec::new(),
+        };
+        let verdicts = shared.verdicts();
+        let systems = 0..all.systems.len();
+        shared.win_rates = systems
+            .map(|system| SystemWinRate::of(system, &verdicts))
+            .collect();
+        shared.order_systems();
+        shared
+    }
+
+    /// Puts the best system first, and finds the shared cases with their values.
+    fn order_systems(&mut self) {
+        let (all, table) = (self.all, self.table);
         // A system without any value would leave no shared case for the others.
         let has_value =
             |system: usize| table.values[system].iter().any(|own| own.value().is_some());
         let (mut order, mut without): (Vec<usize>, Vec<usize>) =
             (0..all.systems.len()).partition(|system| has_value(*system));
-        let mut cases = by_id.clone();
-        cases.retain(|case| {
-            order
-                .iter()
-                .all(|system| table.values[*system][*case].value().is_some())
+        self.cases = self.by_id.clone();
+        self.cases.retain(|case| {
+            let has_value = |system: &usize| table.values[*system][*case].value().is_some();
+            // Of judged pairs every verdict counts, whatever others of its case are missing.
+            if table.games.is_some() {
+                order.iter().any(has_value)
+            } else {
+                order.iter().all(has_value)
+            }
         });
         // Without a shared case, order by the means over each system's own cases.
-        let counted = if cases.is_empty() { &by_id } else { &cases };
+        let counted = if self.cases.is_empty() {
+            &self.by_id
+        } else {
+            &self.cases
+        };
         let means: Vec<f64> = (0..all.systems.len())
-            .map(|system| mean(&table.values_over(system, counted)).unwrap_or(f64::NEG_INFINITY))
+            .map(|system| match &self.win_rates[system] {
+                Some(own) => own.win_rate,
+                None => mean(&table.values_over(system, counted)).unwrap_or(f64::NEG_INFINITY),
+            })
             .collect();
         order.sort_by(|a, b| {
             means[*b]
@@ -111,24 +148,24 @@ impl<'a> SharedCases<'a> {
                 .then_with(|| all.systems[*a].label.cmp(&all.systems[*b].label))
         });
         without.sort_by_key(|system| &all.systems[*system].label);
-        let values = order
-            .iter()
-            .map(|system| table.values_over(*system, &cases))
-            .collect();
-        let questions = cases.iter().map(|case| question_of[*case]).collect();
-        let participants = order.len();
+        let cases = self.cases.iter();
+        self.questions = cases.map(|case| self.question_of[*case]).collect();
+        for system in &order {
+            self.values.push(match &self.win_rates[*system] {
+                Some(own) => own.values(&self.questions),
+                None => table.values_over(*system, &self.cases),
+            });
+        }
+        self.participants = order.len();
         order.extend(without);
-        Self {
-            all,
-            table,
-            options,
-            order,
-            participants,
-            by_id,
-            question_of,
-            cases,
-            questions,
-            values,
+        self.order = order;
+    }
+
+    /// The mean of a system over the shared cases.
+    pub(super) fn mean(&self, rank: usize) -> Option<f64> {
+        match self.win_rate(rank) {
+            Some(own) => Some(own.win_rate),
+            None => mean(self.values.get(rank)?),
         }
     }
 

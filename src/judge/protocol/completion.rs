@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::python_json::{self, PythonJsonFault};
-use crate::domain::{JudgeReply, TokenLogprob, Usage};
+use crate::domain::{JudgeReply, TokenLogprob, Usage, bare};
 use crate::judge::Rendered;
 
 /// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
@@ -217,18 +217,21 @@ fn count(value: &Value) -> u64 {
 
 /// The tokens of a choice's `logprobs` member; `None` where there are none.
 ///
-/// Alternatives are kept, the most probable first, where a score can stand: at tokens with an ASCII digit, and at the
-/// token behind one, which shows whether the number would have continued. Of a long reply that is a small part.
+/// Alternatives are kept, the most probable first, where a score or a preference can stand: at tokens with an ASCII digit, at the
+/// token behind one, which shows whether the number would have continued, at `m` and `M` (the pairs of AlpacaEval), and at a first
+/// token that could have been one of these. Of a long reply that is a small part.
 fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
     let mut tokens = listed(value)
         .or_else(|| in_columns(value))
         .filter(|tokens| !tokens.is_empty())?;
     let mut is_after_digit = false;
-    for token in &mut tokens {
+    for (at, token) in tokens.iter_mut().enumerate() {
         let has_digit = token.token.contains(|c: char| c.is_ascii_digit());
+        let is_preference = names_answer(&token.token)
+            || at == 0 && token.top.iter().any(|(text, _)| names_answer(text));
         // Alternatives of every token are most of a reply's bytes in the cache, and only those at a
-        // number are ever read.
-        if has_digit || is_after_digit {
+        // number or a preference are ever read.
+        if has_digit || is_after_digit || is_preference {
             token.top.sort_by(|a, b| b.1.total_cmp(&a.1));
         } else {
             token.top = Vec::new();
@@ -236,6 +239,11 @@ fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
         is_after_digit = has_digit;
     }
     Some(tokens)
+}
+
+/// Whether the token is AlpacaEval's name of an answer.
+fn names_answer(token: &str) -> bool {
+    matches!(&*bare(token), "m" | "M")
 }
 
 /// A token that cannot be read would shift all that follow: then there are none.
@@ -535,6 +543,28 @@ mod tests {
                 "{form}"
             );
         }
+    }
+
+    #[test]
+    fn a_preference_keeps_its_alternatives() {
+        let entry = |text: &str, logprob: f64| json!({"token": text, "logprob": logprob});
+        let kept = |tokens: &[&str], alternative: &str| -> Vec<bool> {
+            let content = tokens.iter().map(|text| {
+                json!({"token": text, "logprob": -0.5, "top_logprobs": [entry(alternative, -1.0), entry(text, -0.5)]})
+            });
+            let list = json!({"content": content.collect::<Vec<_>>()});
+            let tokens = token_logprobs(&list).unwrap();
+            tokens.iter().map(|token| token.top.len() == 2).collect()
+        };
+        assert_eq!(kept(&["m"], "M"), [true]);
+        // Behind reasoning, with the sign of a space that tokenizers write, and before an end.
+        assert_eq!(
+            kept(&["so", "\u{120}M", "<|im_end|>"], "x"),
+            [false, true, false]
+        );
+        // What was sampled is neither; the preference is between the alternatives.
+        assert_eq!(kept(&["Both", "are"], " m"), [true, false]);
+        assert_eq!(kept(&["more", "Much"], "x"), [false, false]);
     }
 
     #[test]

@@ -682,6 +682,14 @@ mod tests {
         let tokens = reply(response).logprobs.unwrap();
         assert_eq!((&*tokens[0].token, tokens[0].logprob), ("7", -0.5));
         assert_eq!(tokens[0].top[1], ("8".to_owned(), -1.0));
+        let mut preference = candidate("STOP", json!([{"text": "M"}]));
+        preference["candidates"][0]["logprobsResult"] = json!({
+            "chosenCandidates": [{"token": "M", "logProbability": -0.5}],
+            "topCandidates": [{"candidates": [
+                {"token": "M", "logProbability": -0.5}, {"token": "m", "logProbability": -1.0}]}],
+        });
+        let tokens = reply(preference).logprobs.unwrap();
+        assert_eq!(tokens[0].top[1], ("m".to_owned(), -1.0));
     }
 
     fn streamed(events: &[Value]) -> Option<Value> {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{AnswerPreference, JudgeReply, Reading, TokenLogprob, Verdict};
+use crate::domain::{AnswerPreference, JudgeReply, Reading, Verdict, bare, listed};
 use crate::question::Unreadable;
 use crate::question::reading::{feedback, object};
 
@@ -56,10 +56,11 @@ impl PairForm {
         if self == Self::Winner {
             return winner(reply);
         }
-        if reply.is_cut() {
+        let text = &*reply.content;
+        // A token is whole, whatever would come behind it.
+        if reply.is_cut() && (self != Self::Tokens || text.trim().is_empty()) {
             return Err(Unreadable::cut(reply));
         }
-        let text = &*reply.content;
         let found = match self {
             Self::Winner => None,
             Self::Letters => bracketed(text, "[[", "]]").filter_map(letter).last(),
@@ -208,31 +209,29 @@ fn scores(text: &str) -> Option<AnswerPreference> {
     Some(of_lead(first - second))
 }
 
-/// The probability of `m` among `m` and `M`; without probabilities, whichever the reply is.
+/// The probability of `m` among `m` and `M` where the reply has it; without probabilities, whichever the reply is.
 fn by_tokens(reply: &JudgeReply) -> Option<AnswerPreference> {
-    let Some(token) = reply.logprobs.as_ref().and_then(|tokens| tokens.first()) else {
-        return match reply.content.trim() {
-            "m" => Some(AnswerPreference::FIRST),
-            "M" => Some(AnswerPreference::SECOND),
-            _ => None,
-        };
-    };
-    let first = probability(token, "m");
-    let both = first + probability(token, "M");
-    (both > 0.0).then(|| AnswerPreference::of_value(first / both))
+    let text = reply.content.trim();
+    let tokens = reply.logprobs.as_deref().unwrap_or_default();
+    // Tokens of reasoning may come before it, and one of the end behind it.
+    let own = tokens.iter().rfind(|token| bare(&token.token) == text);
+    let alternatives = own.or(tokens.first()).map_or(Vec::new(), listed);
+    let first = probability(&alternatives, "m");
+    let both = first + probability(&alternatives, "M");
+    if both > 0.0 {
+        return Some(AnswerPreference::of_value(first / both));
+    }
+    match text {
+        "m" => Some(AnswerPreference::FIRST),
+        "M" => Some(AnswerPreference::SECOND),
+        _ => None,
+    }
 }
 
-/// The probability of all alternatives of a token that are this text but for white space.
-fn probability(token: &TokenLogprob, text: &str) -> f64 {
-    let alternatives: Vec<(&str, f64)> = if token.top.is_empty() {
-        vec![(&token.token, token.logprob)]
-    } else {
-        let top = token.top.iter();
-        top.map(|(text, logprob)| (text.as_str(), *logprob))
-            .collect()
-    };
-    let same = alternatives.iter().filter(|(own, _)| own.trim() == text);
-    same.map(|(_, logprob)| logprob.exp()).sum()
+/// The probability of all alternatives that are this text.
+fn probability(alternatives: &[(String, f64)], text: &str) -> f64 {
+    let same = alternatives.iter().filter(|(own, _)| own == text);
+    same.map(|(_, probability)| probability).sum()
 }
 
 fn of_lead(lead: f64) -> AnswerPreference {
@@ -254,6 +253,7 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::TokenLogprob;
 
     fn value(form: PairForm, text: &str) -> Option<f64> {
         let reading = form.read(&JudgeReply::of_text(text)).ok()?;

@@ -17,12 +17,12 @@ pub(crate) const COMPARISON_LEGEND: &[Legend] = &[
     Legend {
         key: "cases",
         heading: "cases",
-        meaning: "shared cases, those that all systems have a value for",
+        meaning: "shared cases, those that all systems have a value for; of pairs, cases with a verdict on the system",
     },
     Legend {
         key: "unscored",
         heading: "unscored",
-        meaning: "answers without a value, such as those whose replies could not be read",
+        meaning: "answers without a value, such as those whose replies could not be read; of pairs, cases with a verdict missing",
     },
     Legend {
         key: "missing",

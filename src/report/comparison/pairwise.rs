@@ -88,9 +88,9 @@ pub(in crate::report) fn comparison_notes(comparison: &Comparison) -> Vec<Note> 
 /// Why the verdict on a pair has another win rate than its row: where some pairs were not compared on some questions, differences
 /// are those of strengths.
 fn by_strengths(comparison: &Comparison) -> Option<Note> {
-    let metric = comparison.metrics.first()?;
-    let mut tested = metric.pairs.iter().filter(|pair| pair.p.is_some());
-    tested.find(|pair| pair.wins + pair.ties + pair.losses < metric.cases.len())?;
+    let is_circle = comparison.pairwise.as_ref()?.is_circle;
+    let mut pairs = comparison.metrics.first()?.pairs.iter();
+    pairs.find(|pair| is_circle && pair.p.is_some())?;
     Some(Note::warning(
         "Not every pair was compared on every question: p, letters and the win rates of the verdict are by the strengths, those in the \
          table of pairs by the verdicts on the pair alone.",
@@ -116,7 +116,11 @@ fn pairwise_notes(pairwise: &Pairwise) -> Vec<Note> {
     notes.push(Note::info(
         "A difference of win rates is the share of comparisons won less the share lost.",
     ));
-    notes.push(Note::info(place(pairwise)));
+    let mut pairs = pairwise.pairs.iter();
+    // With one order of each pair it is what the better systems have.
+    if pairs.any(|pair| pair.position_effect.is_some()) {
+        notes.push(Note::info(place(pairwise)));
+    }
     notes.extend(both_orders(&pairwise.orders).map(Note::info));
     notes.extend(length(pairwise).map(Note::info));
     notes.push(Note::info(format!(

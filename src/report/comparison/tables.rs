@@ -46,6 +46,8 @@ pub(in crate::report) fn systems_table(
     push_ranked_first(&mut table, metric);
     // A system without a value is not compared, and has no part in the shared cases.
     let cases = rows.iter().map(|row| match row.mean {
+        // Of judged pairs a win rate is from all that the system has.
+        Some(_) if comparison.pairwise.is_some() => Cell::count(row.own_cases),
         Some(_) => Cell::count(metric.cases.len()),
         None => Cell::count(0),
     });
@@ -66,7 +68,7 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     } else {
         "highest first"
     };
-    let what = if metric.systems.len() > 1 {
+    let what = if metric.systems.len() > 1 && comparison.pairwise.is_none() {
         "shared case"
     } else {
         "case"

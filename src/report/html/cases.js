@@ -109,7 +109,7 @@ function heatRow(row, columns, paired, scale) {
     if (known(value)) return shaded(make("td", { class: "known" }, figure(value, scale.unit)), scale.shares.get(value));
     if (!Array.isArray(value)) return make("td", { class: "missing", title: state.of === null ? "no answer" : "no answer, or not judged" }, "–");
     const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
-    return make("td", { class: "unscored", title }, "?");
+    return make("td", { class: "unscored", title }, value.length > 2 ? figure(value[2], scale.unit) : "?");
   };
   const link = make("a", { href: address(caseTarget(row.place, null)), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
   const tr = make("tr", { "data-place": row.place }, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));

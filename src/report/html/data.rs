@@ -34,8 +34,8 @@ fn short(value: f64) -> Value {
     }
 }
 
-/// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored,
-/// null where there is no answer.
+/// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored, with what it
+/// counts as if it counts, null where there is no answer.
 pub(super) fn core(report: &HtmlReport<'_>, people: &People<'_>, first: usize) -> Value {
     let comparison = report.comparison;
     let labels = comparison.systems.iter().map(|system| &system.label);
@@ -78,8 +78,9 @@ fn values_of(observations: &Observations, metric: &MetricComparison) -> Value {
 fn observed(observation: &Observation) -> Value {
     match observation {
         Observation::Value(value) => short(*value),
-        Observation::Unscored(range) | Observation::Lowest(range) => {
-            json!([short(range.low), short(range.high)])
+        Observation::Unscored(range) => json!([short(range.low), short(range.high)]),
+        Observation::Counted { value, range } => {
+            json!([short(range.low), short(range.high), short(*value)])
         }
         Observation::Missing | Observation::NotApplicable => Value::Null,
     }
@@ -87,7 +88,7 @@ fn observed(observation: &Observation) -> Value {
 
 /// One system in a case's block: its answer, its scores, and the judges' replies.
 #[derive(Default, Serialize)]
-struct SystemEntry {
+struct SystemEntry<'a> {
     answer: Value,
     scores: Vec<Value>,
     calls: Vec<Value>,
@@ -95,30 +96,31 @@ struct SystemEntry {
     people: Vec<ItemLabels>,
     /// Its comparisons with other answers, which become one score.
     #[serde(skip)]
-    games: Games,
+    games: Games<'a>,
 }
 
 /// The comparisons of an answer with others in a case.
 #[derive(Default)]
-struct Games {
+struct Games<'a> {
     scorer: String,
     /// A part of the score for each, with the value for this answer.
     parts: Vec<Value>,
-    /// The values of whole comparisons.
-    values: Vec<f64>,
+    /// The values of whole comparisons, by opponent.
+    values: BTreeMap<&'a SystemName, Vec<f64>>,
     injection: Vec<String>,
 }
 
-impl Games {
+impl Games<'_> {
     /// The score of all comparisons; `None` without any.
     fn score(&self) -> Option<Value> {
         if self.parts.is_empty() {
             return None;
         }
+        let against = self.values.values().filter_map(|values| mean(values));
         Some(json!({
             "scorer": self.scorer,
             "unit": Unit::Share,
-            "sums": [["win_rate", mean(&self.values)]],
+            "sums": [["win_rate", mean(&against.collect::<Vec<_>>())]],
             "parts": self.parts,
             "members": {},
             "notes": [],
@@ -131,7 +133,7 @@ impl Games {
 /// The data of a case, by system; `None` for a system without anything about it.
 #[derive(Serialize)]
 struct CaseBlock<'a> {
-    systems: Vec<Option<&'a SystemEntry>>,
+    systems: Vec<Option<&'a SystemEntry<'a>>>,
     snippets: Option<BTreeMap<String, &'a [String]>>,
     measures: &'a [ScorerMeasures<'a>],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -249,7 +251,7 @@ fn case_block(
     parts: &[(usize, CasePart<'_>)],
     people: &People<'_>,
 ) -> Result<String> {
-    let mut entries: HashMap<(usize, &SystemName), SystemEntry> = HashMap::new();
+    let mut entries: HashMap<(usize, &SystemName), SystemEntry<'_>> = HashMap::new();
     let mut snippets: Option<BTreeMap<String, &[String]>> = None;
     let mut measures = CaseMeasures::default();
     for (run, part) in parts {
@@ -295,7 +297,7 @@ fn case_block(
 
 /// Adds a comparison to both systems, each with its own value, under one name, so that they stand in one row.
 fn add_game<'a>(
-    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry>,
+    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry<'a>>,
     run: usize,
     scored: &'a ScoredAnswer,
 ) {
@@ -303,11 +305,12 @@ fn add_game<'a>(
         return;
     };
     let score = &scored.score;
-    for (system, is_first) in [(first, true), (second, false)] {
+    for (system, other, is_first) in [(first, second, true), (second, first, false)] {
         let of_system = |value: f64| if is_first { value } else { 1.0 - value };
         let games = &mut entries.entry((run, system)).or_default().games;
         score.scorer.as_str().clone_into(&mut games.scorer);
-        games.values.extend(score.value.map(of_system));
+        let against = games.values.entry(other).or_default();
+        against.extend(score.value.map(of_system));
         for part in score
             .components
             .iter()
@@ -339,7 +342,7 @@ fn part_of_game(pair: &SystemName, item: &str) -> String {
 
 /// Moves the replies about a pair to the system that was shown first, below its part.
 fn move_calls_of_games<'a>(
-    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry>,
+    entries: &mut HashMap<(usize, &'a SystemName), SystemEntry<'a>>,
     parts: &[(usize, CasePart<'a>)],
 ) {
     for (run, part) in parts {

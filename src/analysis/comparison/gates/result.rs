@@ -445,15 +445,25 @@ impl OwnMean {
             }
         }
         let is_missing = all.values != known.values;
+        let lowest_with_missing = is_missing.then(|| {
+            all.interval(unit, shared.bootstrap())
+                .map_or(lowest, |own| own.low)
+        });
+        if let Some(own) = shared.win_rate(rank) {
+            return Some(Self {
+                mean: own.win_rate,
+                interval: own.interval(shared.options.level),
+                error: own.standard_error(),
+                questions: own.questions(),
+                lowest_with_missing,
+            });
+        }
         Some(Self {
             mean: mean(&known.values)?,
             interval: known.interval(unit, shared.bootstrap()),
             error: standard_error(&known.values, Some(&known.questions)),
             questions: known.questions.iter().collect::<BTreeSet<_>>().len(),
-            lowest_with_missing: is_missing.then(|| {
-                all.interval(unit, shared.bootstrap())
-                    .map_or(lowest, |own| own.low)
-            }),
+            lowest_with_missing,
         })
     }
 }
