@@ -56,7 +56,7 @@ pub fn text_claims(text: &str) -> Vec<TextClaim> {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClaimLine {
+enum ClaimLineKind {
     Blank,
     /// The line of dashes below the head of a table.
     Rule,
@@ -68,7 +68,7 @@ enum ClaimLine {
     Prose,
 }
 
-impl ClaimLine {
+impl ClaimLineKind {
     /// The kind of a line without the white space around it. `may_be_entry`: whether a marker at its beginning is a label.
     fn of(line: &str, is_in_table: bool, may_be_entry: bool) -> Self {
         let is_table = is_in_table || line.starts_with('|');
@@ -94,7 +94,7 @@ impl ClaimLine {
 struct ClaimBlock {
     range: Range<usize>,
     /// What its first line is.
-    kind: ClaimLine,
+    kind: ClaimLineKind,
     /// Whether a line may be added.
     is_open: bool,
 }
@@ -102,7 +102,7 @@ struct ClaimBlock {
 impl ClaimBlock {
     /// Whether a line of prose goes on with this block.
     fn takes(&self, line: &str) -> bool {
-        let is_item = matches!(self.kind, ClaimLine::Item(_));
+        let is_item = matches!(self.kind, ClaimLineKind::Item(_));
         let is_wrapped = line.starts_with([' ', '\t']) || begins_lower(line);
         self.is_open && (!is_item || is_wrapped || marker_at(line, 0).is_some())
     }
@@ -110,7 +110,7 @@ impl ClaimBlock {
     /// Its sentences, with the markers behind their full stops. A row is one.
     fn sentences(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        if self.kind == ClaimLine::Row {
+        if self.kind == ClaimLineKind::Row {
             let row = self.range.clone();
             found.extend((!row.is_empty()).then_some(row));
             return found;
@@ -138,27 +138,27 @@ fn blocks(text: &str) -> Vec<ClaimBlock> {
         // In a list of sources, and at the beginning of a paragraph, a marker does not belong to the sentence before it.
         let follows_entry = last
             .as_ref()
-            .is_some_and(|last| last.kind == ClaimLine::Entry);
+            .is_some_and(|last| last.kind == ClaimLineKind::Entry);
         let may_be_entry = is_source || is_after_blank || follows_entry;
         is_in_table &= line.contains('|');
-        let kind = ClaimLine::of(&text[content.clone()], is_in_table, may_be_entry);
-        is_after_blank = kind == ClaimLine::Blank;
+        let kind = ClaimLineKind::of(&text[content.clone()], is_in_table, may_be_entry);
+        is_after_blank = kind == ClaimLineKind::Blank;
         match (kind, last) {
-            (ClaimLine::Blank, Some(last)) => last.is_open = last.kind == ClaimLine::Prose,
-            (ClaimLine::Blank, None) => {}
-            (ClaimLine::Rule, _) => {
+            (ClaimLineKind::Blank, Some(last)) => last.is_open = last.kind == ClaimLineKind::Prose,
+            (ClaimLineKind::Blank, None) => {}
+            (ClaimLineKind::Rule, _) => {
                 is_in_table = true;
                 drop_line(&mut blocks, start_before);
             }
-            (ClaimLine::Prose, Some(last)) if last.takes(line) => last.range.end = end,
+            (ClaimLineKind::Prose, Some(last)) if last.takes(line) => last.range.end = end,
             _ => blocks.push(ClaimBlock {
                 range: match kind {
-                    ClaimLine::Row => trimmed(text, content, |c| c == '|' || c.is_whitespace()),
-                    ClaimLine::Item(label) => content.start + label..end,
+                    ClaimLineKind::Row => trimmed(text, content, |c| c == '|' || c.is_whitespace()),
+                    ClaimLineKind::Item(label) => content.start + label..end,
                     _ => content.start..end,
                 },
                 kind,
-                is_open: kind != ClaimLine::Row,
+                is_open: kind != ClaimLineKind::Row,
             }),
         }
         (start_before, start) = (start, end);
