@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use scholareval::domain::Mode;
 use scholareval::scorer::rouge::rouge;
 use scholareval::text::punkt::sentences;
 use scholareval::text::stems::Stems;
@@ -139,7 +140,7 @@ fn cut(text: &str) -> Vec<&str> {
 /// Precision, recall and F of each of the three measures.
 fn scores(pairs: &[Pair], stems: &Stems) -> Vec<[f64; 9]> {
     let numbers = |pair: &Pair| {
-        let scores = rouge(&pair.0, &pair.1, stems);
+        let scores = rouge(&pair.0, &pair.1, Mode::Compat, stems);
         let [one, two, l] =
             [scores.rouge_1, scores.rouge_2, scores.rouge_l].map(|s| [s.precision, s.recall, s.f1]);
         [

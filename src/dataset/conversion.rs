@@ -151,7 +151,7 @@ pub fn references_block(
     mode: Mode,
 ) -> Result<String, &'static str> {
     let mut block = String::from("\nReferences:\n");
-    for (order, place) in prediction.cited_sources(base).into_iter().enumerate() {
+    for (order, place) in prediction.cited_sources(base, mode).into_iter().enumerate() {
         let Some(source) = prediction.sources.get(place) else {
             continue;
         };
@@ -220,7 +220,7 @@ mod tests {
             .map(|i| source(&format!("T{i}"), &format!("X{i}")))
             .collect();
         let answer = prediction("a [3, 9] b [1] [3]", sources);
-        assert_eq!(answer.cited_sources(IndexBase::Zero), [1, 3]);
+        assert_eq!(answer.cited_sources(IndexBase::Zero, Mode::Default), [1, 3]);
         let ours = block(&answer, IndexBase::Zero, Mode::Default).unwrap();
         assert_eq!(ours, "\nReferences:\n[1] T1 X1\n\n[3] T3 X3\n\n");
         let theirs = block(&answer, IndexBase::Zero, Mode::Compat).unwrap();

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use super::citations::markers;
 use super::{
-    CaseId, CitedWork, Digest, Report, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
-use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,9 +337,10 @@ impl Prediction {
         self.output.as_deref().unwrap_or_default()
     }
 
-    /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
-    pub fn cited_sources(&self, base: IndexBase) -> Vec<usize> {
-        let numbers = number_markers(self.output())
+    /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored. In compat mode only
+    /// the markers that the reference knows count.
+    pub fn cited_sources(&self, base: IndexBase, mode: Mode) -> Vec<usize> {
+        let numbers = markers(self.output(), mode)
             .into_iter()
             .flat_map(|marker| marker.numbers);
         // A set: a source that is cited ten times is listed once, in the order of the sources.

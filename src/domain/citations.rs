@@ -2,8 +2,26 @@
 
 use std::ops::Range;
 
-use super::Prediction;
-use crate::text::citation_markers::{author_year_markers, number_markers};
+use super::{Mode, Prediction};
+use crate::text::citation_markers::{
+    self, NumberMarker, author_year_markers, citation_markers, number_markers, without_citations,
+};
+
+/// The markers with numbers of a text: in every form, in compat mode those that the reference knows.
+pub(crate) fn markers(text: &str, mode: Mode) -> Vec<NumberMarker> {
+    match mode {
+        Mode::Default => citation_markers(text),
+        Mode::Compat => number_markers(text),
+    }
+}
+
+/// The text without its [`markers`].
+pub(crate) fn without_markers(text: &str, mode: Mode) -> String {
+    match mode {
+        Mode::Default => citation_markers::without_markers(text),
+        Mode::Compat => without_citations(text),
+    }
+}
 
 /// A citation marker in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +37,7 @@ pub(crate) struct Citation {
 /// Numbers in brackets, and author-year citations that do not overlap with them, in order.
 pub(crate) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
     let mut found = Vec::new();
-    for marker in number_markers(text) {
+    for marker in citation_markers(text) {
         found.push(resolved(marker.range, &marker.numbers, prediction, base));
     }
     for range in author_year_markers(text) {

@@ -45,7 +45,7 @@ pub use checked_reference::{
     CheckedReference, CitedWork, DifferingField, RetractionStatus, UncheckedReason, WorkField,
     WorkState,
 };
-pub(crate) use citations::citations;
+pub(crate) use citations::{citations, markers, without_markers};
 pub use cited_page::{
     CitedPage, JudgedStatement, OpenReason, PageKind, PageState, ReadPage, SavedPages,
     SupportCounts, SupportState,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::python_json::{self, is_truthy, kind};
-use super::{IndexBase, Prediction, Source};
+use super::{IndexBase, Mode, Prediction, Source};
 use crate::text::paper_tags::without_tags;
 use crate::text::python_chars::is_python_whitespace;
 
@@ -118,7 +118,7 @@ impl Report {
     pub fn of_text(text: &str, sources: Option<(&Prediction, IndexBase)>) -> Self {
         let mut citations = Vec::new();
         if let Some((prediction, base)) = sources {
-            for place in prediction.cited_sources(base) {
+            for place in prediction.cited_sources(base, Mode::Default) {
                 citations.push(ShownCitation {
                     id: format!("[{}]", base.number_of(place)),
                     shown: shown_source(&prediction.sources[place], text),

@@ -18,7 +18,7 @@ use crate::domain::{
     text_of,
 };
 use crate::text::addresses::addresses_in;
-use crate::text::citation_markers::{number_markers, without_citations};
+use crate::text::citation_markers::{citation_markers, without_markers};
 use crate::text::sentences::simple_sentences;
 
 /// Statements with the pages that they cite.
@@ -132,14 +132,14 @@ fn cited_sentences(report: &str) -> Vec<CitedStatement> {
             continue;
         }
         let mut urls: Vec<String> = Vec::new();
-        for marker in number_markers(sentence) {
+        for marker in citation_markers(sentence) {
             for number in marker.numbers {
                 urls.extend(references.get(&number).map(|url| (*url).to_owned()));
             }
         }
         urls.extend(addresses_in(sentence).into_iter().map(str::to_owned));
         if !urls.is_empty() {
-            let text = without_citations(sentence);
+            let text = without_markers(sentence);
             statements.push(CitedStatement { text, urls });
         }
     }
@@ -162,7 +162,7 @@ fn numbered_addresses(report: &str) -> HashMap<u64, &str> {
 /// The number in brackets at the beginning of a line.
 fn reference_number(line: &str) -> Option<u64> {
     let line = line.trim_start();
-    let marker = number_markers(line).into_iter().next()?;
+    let marker = citation_markers(line).into_iter().next()?;
     let is_first = marker.range.start == 0;
     marker.numbers.first().copied().filter(|_| is_first)
 }

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use crate::domain::IndexBase;
-use crate::domain::{ComponentKind, Mode, Prediction, Role, Score, Unit};
+use crate::domain::{ComponentKind, Mode, Prediction, Role, Score, Unit, markers, without_markers};
 use crate::stats::Prf;
-use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
+use crate::text::citation_markers::{citation_ids, number_markers};
+use crate::text::claims::text_claims;
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
 
@@ -42,9 +43,9 @@ pub struct CitationAudit {
     pub unused: Vec<usize>,
     /// Repeated numbers within one marker (`[1, 1]`).
     pub duplicates: usize,
-    /// Sentences with at least one marker.
+    /// Claims with at least one marker; in compat mode sentences.
     pub cited_sentences: Vec<Range<usize>>,
-    /// Sentences without a marker.
+    /// Claims without a marker; in compat mode sentences.
     pub uncited_sentences: Vec<Range<usize>>,
     /// Words, markers excluded.
     pub words: usize,
@@ -55,20 +56,20 @@ pub struct CitationAudit {
 /// Audits the output of a prediction.
 ///
 /// ```
-/// use scholareval::domain::{Prediction, Source};
+/// use scholareval::domain::{Mode, Prediction, Source};
 /// use scholareval::scorer::citation::{IndexBase, audit};
 /// let prediction = Prediction {
 ///     output: Some("Lipids help [0]. Proteins do not [0, 7].".into()),
 ///     sources: vec![Source::default(), Source::default()],
 ///     ..Prediction::default()
 /// };
-/// let found = audit(&prediction, IndexBase::Zero);
+/// let found = audit(&prediction, IndexBase::Zero, Mode::Default);
 /// assert_eq!((found.markers, found.distinct.len(), found.words), (2, 2, 5));
 /// assert_eq!((found.dangling.into_iter().collect::<Vec<_>>(), found.unused), (vec![7], vec![1]));
 /// ```
-pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
+pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAudit {
     let text = prediction.output();
-    let markers = number_markers(text);
+    let markers = markers(text, mode);
     let distinct: BTreeSet<u64> = markers
         .iter()
         .flat_map(|marker| marker.numbers.iter().copied())
@@ -82,9 +83,7 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
         duplicates += marker.numbers.len() - own.len();
     }
-    let (cited_sentences, uncited_sentences) = sentences(text)
-        .into_iter()
-        .partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+    let (cited_sentences, uncited_sentences) = sentences_by_citation(text, mode);
     CitationAudit {
         markers: markers.len(),
         dangling: dangling(&distinct, prediction.sources.len(), base),
@@ -97,9 +96,26 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         cited_sentences,
         uncited_sentences,
         // Markers are not counted: an answer would be longer for citing more.
-        words: word_count(&without_citations(text)),
-        coverage: coverage(prediction),
+        words: word_count(&without_markers(text, mode)),
+        coverage: coverage(prediction, mode),
     }
+}
+
+/// The sentences with and without a marker.
+fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    if mode == Mode::Compat {
+        let sentences = sentences(text).into_iter();
+        return sentences.partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+    }
+    let (mut cited, mut uncited) = (Vec::new(), Vec::new());
+    for claim in text_claims(text) {
+        if claim.numbers.is_empty() {
+            uncited.push(claim.range);
+        } else {
+            cited.push(claim.range);
+        }
+    }
+    (cited, uncited)
 }
 
 /// The cited numbers without a source. An answer without any sources has none: its input does not list them.
@@ -119,8 +135,8 @@ fn dangling(distinct: &BTreeSet<u64>, source_count: usize, base: IndexBase) -> B
 
 /// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
 /// numbers do not count), else the markers of the gold answer. `None` without either.
-pub fn coverage(prediction: &Prediction) -> Option<GoldCoverage> {
-    let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
+pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
+    let cited = cited_ids(prediction.output(), mode);
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
         Some(ids) => match &prediction.id_mapping {
             Some(mapping) => (
@@ -132,18 +148,23 @@ pub fn coverage(prediction: &Prediction) -> Option<GoldCoverage> {
                 ids.iter().map(|id| bare(id)).collect(),
             ),
         },
-        None => (
-            cited,
-            citation_ids(prediction.gold.answer.as_deref()?)
-                .into_iter()
-                .collect(),
-        ),
+        None => (cited, cited_ids(prediction.gold.answer.as_deref()?, mode)),
     };
     let both = cited.intersection(&gold).count() as f64;
     Some(GoldCoverage {
         cited: cited.len(),
         scores: Prf::of(both, cited.len() as f64, gold.len() as f64),
     })
+}
+
+/// The distinct numbers of the markers of a text, each as a marker of its own.
+pub(super) fn cited_ids(text: &str, mode: Mode) -> BTreeSet<String> {
+    if mode == Mode::Compat {
+        return citation_ids(text).into_iter().collect();
+    }
+    let markers = markers(text, mode).into_iter();
+    let numbers = markers.flat_map(|marker| marker.numbers);
+    numbers.map(|number| format!("[{number}]")).collect()
 }
 
 /// The number of a marker.
@@ -197,9 +218,15 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
         Arc::new(CitationAuditScorer {
             index_base: setup.index_base,
             with_gold,
+            mode: setup.mode,
         })
     },
-    restore: |recorded| Ok(Arc::new(recorded.scorer::<CitationAuditScorer>()?)),
+    restore: |recorded| {
+        Ok(Arc::new(CitationAuditScorer {
+            mode: recorded.mode,
+            ..recorded.scorer()?
+        }))
+    },
 };
 
 /// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.
@@ -210,6 +237,9 @@ pub struct CitationAuditScorer {
     /// Whether any input names gold sources (see [`names_gold_sources`]). If none does, precision, recall and F1 do not
     /// apply: a gold answer such as `yes` cites nothing, which must not count as 0.
     pub with_gold: bool,
+    /// Scoring rules.
+    #[serde(skip)]
+    pub mode: Mode,
 }
 
 impl Default for CitationAuditScorer {
@@ -217,6 +247,7 @@ impl Default for CitationAuditScorer {
         Self {
             index_base: IndexBase::Zero,
             with_gold: true,
+            mode: Mode::Default,
         }
     }
 }
@@ -228,7 +259,7 @@ pub fn names_gold_sources(prediction: &Prediction) -> bool {
         || gold
             .answer
             .as_deref()
-            .is_some_and(|answer| !citation_ids(answer).is_empty())
+            .is_some_and(|answer| !markers(answer, Mode::Default).is_empty())
 }
 
 impl Scorer for CitationAuditScorer {
@@ -246,7 +277,7 @@ impl Scorer for CitationAuditScorer {
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let prediction = prediction_of(subject.answer);
-        let found = audit(&prediction, self.index_base);
+        let found = audit(&prediction, self.index_base, self.mode);
         let coverage = found.coverage.filter(|_| self.with_gold);
         let has_sources = !prediction.sources.is_empty();
         let cited = found.cited_sentences.len();
@@ -303,23 +334,26 @@ mod tests {
             .map(|(number, id)| ((*number).to_owned(), (*id).to_owned()))
             .collect();
         let id_mapping = (!mapping.is_empty()).then_some(id_mapping);
-        coverage(&Prediction {
-            gold,
-            id_mapping,
-            ..prediction(output, 0)
-        })
+        coverage(
+            &Prediction {
+                gold,
+                id_mapping,
+                ..prediction(output, 0)
+            },
+            Mode::Default,
+        )
         .unwrap()
     }
 
     #[test]
     fn the_index_base_decides_what_dangles_and_what_is_unused() {
         let answer = prediction("One [1]. Two [2, 2] [0].", 2);
-        let zero = audit(&answer, IndexBase::Zero);
+        let zero = audit(&answer, IndexBase::Zero, Mode::Default);
         assert_eq!(
             (zero.dangling.clone(), zero.unused.clone()),
             (BTreeSet::from([2]), vec![])
         );
-        let one = audit(&answer, IndexBase::One);
+        let one = audit(&answer, IndexBase::One, Mode::Default);
         assert_eq!(
             (one.dangling.clone(), one.unused.clone()),
             (BTreeSet::from([0]), vec![])
@@ -329,7 +363,7 @@ mod tests {
             (3, 3, 1)
         );
         assert_eq!(
-            audit(&prediction("Two [2].", 2), IndexBase::One).unused,
+            audit(&prediction("Two [2].", 2), IndexBase::One, Mode::Default).unused,
             [1]
         );
     }
@@ -337,7 +371,7 @@ mod tests {
     #[test]
     fn without_sources_nothing_dangles() {
         assert!(
-            audit(&prediction("One [1].", 0), IndexBase::Zero)
+            audit(&prediction("One [1].", 0), IndexBase::Zero, Mode::Default)
                 .dangling
                 .is_empty()
         );
@@ -348,6 +382,7 @@ mod tests {
         let found = audit(
             &prediction("It works [0]. It scales. Done [1].", 2),
             IndexBase::Zero,
+            Mode::Default,
         );
         assert_eq!(
             (
@@ -356,6 +391,27 @@ mod tests {
                 found.words
             ),
             (2, 1, 5)
+        );
+    }
+
+    #[test]
+    fn every_form_of_markers_counts_and_items_are_sentences_by_default() {
+        let text = "It works.[0-1] It scales.\n- Fast [1; 4]\n- Small【1，1】";
+        let found = |mode| audit(&prediction(text, 3), IndexBase::Zero, mode);
+        let ours = found(Mode::Default);
+        // It works, Fast and Small cite, It scales does not; 0, 1 and 4, which is dangling; 1 twice in one marker.
+        let sentences = (ours.cited_sentences.len(), ours.uncited_sentences.len());
+        assert_eq!((ours.markers, sentences, ours.duplicates), (3, (3, 1), 1));
+        assert_eq!(
+            (ours.distinct, ours.dangling),
+            (BTreeSet::from([0, 1, 4]), BTreeSet::from([4]))
+        );
+        // It works. It scales. - Fast - Small
+        assert_eq!((ours.words, ours.unused), (8, vec![2]));
+        let theirs = found(Mode::Compat);
+        assert_eq!(
+            (theirs.markers, theirs.cited_sentences.len(), theirs.words),
+            (0, 0, 10)
         );
     }
 
@@ -391,7 +447,7 @@ mod tests {
             (1.0, 2.0 / 3.0)
         );
         assert!((found.scores.f1 - 0.8).abs() < 1e-12);
-        assert_eq!(coverage(&prediction("x [1]", 0)), None);
+        assert_eq!(coverage(&prediction("x [1]", 0), Mode::Default), None);
     }
 
     proptest! {
@@ -413,7 +469,7 @@ mod tests {
 
         #[test]
         fn no_text_makes_the_audit_panic(output in "([\\[\\],. 0-9]|\\PC){0,60}", sources in 0..4_usize) {
-            let found = audit(&prediction(&output, sources), IndexBase::One);
+            let found = audit(&prediction(&output, sources), IndexBase::One, Mode::Default);
             prop_assert!(found.dangling.len() <= found.distinct.len());
         }
     }

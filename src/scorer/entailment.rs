@@ -219,7 +219,7 @@ impl Slot {
         }
     }
 
-    /// `s3[0,1]`: the sentence, counted from 1, and the citations as written. Compat may read other citations from a
+    /// `s3[0,1]`: the claim and the citations as written. Compat may read other citations from a
     /// sentence, and other text if there is none (`s3[0,1]nan`). The key separates the two, since compat scoring reuses
     /// the verdicts of a default run.
     fn item(self, claim: &AnswerClaim, plan: &ClaimPlan) -> Arc<str> {
@@ -234,7 +234,7 @@ impl Slot {
         } else {
             ""
         };
-        format!("s{}[{numbers}]{nan}", claim.number).into()
+        format!("{}[{numbers}]{nan}", claim.name).into()
     }
 
     /// Indices of the sources that the question covers.

@@ -1,19 +1,18 @@
 //! Overlap of an output with its gold answers, without a judge: short answers and ROUGE.
 
-use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{Component, ComponentKind, Mode, Prediction, Role, Score, Unit};
-use crate::text::citation_markers::without_citations;
+use crate::text::citation_markers::{cut_markers, without_citations};
 use crate::text::stems::Stems;
 use crate::text::words::{word_count, words};
 
 use super::answer_match::{exact_match, matches, str_em, token_f1};
 use super::predicted::prediction_of;
-use super::rouge::rouge_best;
+use super::rouge::{rouge_best, rouge_tokens};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 
 /// The components, in this order; those without gold are omitted. All shares are 0..=1.
@@ -54,14 +53,22 @@ pub fn first_words(text: &str, limit: usize) -> &str {
     }
 }
 
-/// The measures of one output, in the order of [`COMPONENTS`]; `None` without gold.
-pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
-    let output = prediction.output();
+/// The measures of an output without citation markers, in the order of [`COMPONENTS`]; `None` without gold.
+pub fn overlap(
+    prediction: &Prediction,
+    output: &str,
+    mode: Mode,
+    stems: &Stems,
+) -> [Option<f64>; 9] {
     let answer = prediction.gold.answer.as_deref();
-    let is_match = answer
-        .and_then(|answer| matches(&without_citations(answer), &without_citations(output), mode));
+    // The reference removes markers here once more, and only here from the gold answer.
+    let is_match = answer.and_then(|answer| {
+        let (answer, output) = (unmarked(answer, mode), unmarked(output, mode));
+        matches(&answer, &output, mode)
+    });
     let str_em_share = str_em(&prediction.gold.short_answers, output, mode);
-    let rouge = rouge_best(&rouge_references(prediction), output, stems).map(|(_, scores)| scores);
+    let rouge = rouge_best(&rouge_references(prediction), output, mode, stems);
+    let rouge = rouge.map(|(_, scores)| scores);
     [
         Some(word_count(output) as f64),
         is_match.map(as_number),
@@ -73,6 +80,14 @@ pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f6
         rouge.map(|scores| scores.rouge_2.f1),
         rouge.map(|scores| scores.rouge_l.f1),
     ]
+}
+
+/// The text without citation markers.
+fn unmarked(text: &str, mode: Mode) -> String {
+    match mode {
+        Mode::Default => cut_markers(text),
+        Mode::Compat => without_citations(text),
+    }
 }
 
 /// 1 if it holds, else 0.
@@ -133,17 +148,27 @@ pub struct OverlapScorer {
 }
 
 impl OverlapScorer {
-    fn cut<'a>(&self, prediction: Cow<'a, Prediction>) -> Cow<'a, Prediction> {
-        let Some(limit) = self.max_words else {
-            return prediction;
+    /// The output as it is measured: without markers, so that citing more makes no answer longer, and then cut.
+    fn measured_output(&self, prediction: &Prediction) -> String {
+        let output = unmarked(prediction.output(), self.mode);
+        match self.max_words {
+            Some(limit) => first_words(&output, limit).to_owned(),
+            None => output,
+        }
+    }
+
+    /// A note if ROUGE is 0 because a text has no tokens.
+    fn tokenless(&self, references: &[&str], output: &str) -> Option<String> {
+        let mut texts = references.iter().chain([&output]);
+        let has_tokenless = texts.any(|text| {
+            !text.trim().is_empty() && rouge_tokens(text, self.mode, &STEMS).is_empty()
+        });
+        let why = match self.mode {
+            Mode::Default => "letter or number",
+            Mode::Compat => "word in a-z or 0-9, as the reference wants",
         };
-        let output = Some(first_words(prediction.output(), limit).into());
-        // Sources are not used and may be long.
-        Cow::Owned(Prediction {
-            output,
-            gold: prediction.gold.clone(),
-            ..Prediction::default()
-        })
+        let has_gold = !references.is_empty();
+        (has_gold && has_tokenless).then(|| format!("ROUGE is 0 for texts without a {why}"))
     }
 }
 
@@ -161,11 +186,14 @@ impl Scorer for OverlapScorer {
     }
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
-        let prediction = self.cut(prediction_of(subject.answer));
-        let values = overlap(&prediction, self.mode, &STEMS);
+        let prediction = prediction_of(subject.answer);
+        let output = self.measured_output(&prediction);
+        let values = overlap(&prediction, &output, self.mode, &STEMS);
+        let note = self.tokenless(&rouge_references(&prediction), &output);
         Step::Done(Score {
             scorer: OVERLAP.name.into(),
             components: measured(&COMPONENTS, &values),
+            notes: note.into_iter().collect(),
             ..Score::default()
         })
     }
@@ -257,9 +285,75 @@ mod tests {
             ]
         );
         assert_eq!(
-            components(&all, "a b [1]", Gold::default()),
-            [("words".to_owned(), Some(3.0))]
+            components(&all, "a b [1] .", Gold::default()),
+            [("words".to_owned(), Some(2.0))]
         );
+    }
+
+    #[test]
+    fn markers_of_outputs_do_not_count_and_those_of_gold_answers_do() {
+        // The reference removes `[0]` and `[1, 2]` only. Tokens "true 01" against "true": p 1/2, r 1, F1 2/3.
+        for (output, default, compat) in [
+            ("true [0]", [1.0, 1.0], [1.0, 1.0]),
+            ("True [0, 2] .", [1.0, 1.0], [1.0, 1.0]),
+            ("true [0-1].", [1.0, 1.0], [0.0, 2.0 / 3.0]),
+            ("true【0】", [1.0, 1.0], [0.0, 0.0]),
+        ] {
+            for (mode, expected) in [(Mode::Default, default), (Mode::Compat, compat)] {
+                let of = |name| value(name, output, answer("true"), mode).unwrap();
+                let found = [of("exact_match"), of("token_f1")];
+                assert_eq!(found, expected, "{output} {mode:?}");
+            }
+        }
+        for mode in [Mode::Default, Mode::Compat] {
+            assert_eq!(
+                value("exact_match", "a [0]", answer("a [0]"), mode),
+                Some(0.0)
+            );
+            // "red fish" and "red fish 1": 2 shared, p 2/2, r 2/3, F1 0.8.
+            let gold = || answer("red fish 1");
+            assert_eq!(value("rouge_1", "Red fish [1].", gold(), mode), Some(0.8));
+            assert_eq!(value("words", "Red fish [1] .", gold(), mode), Some(2.0));
+        }
+        // Spaces that no marker stands before are kept by default: "level 05" is not "level05".
+        let equal = |mode| value("exact_match", "level .05 [1]", answer("level .05"), mode);
+        assert_eq!(
+            (equal(Mode::Default), equal(Mode::Compat)),
+            (Some(1.0), Some(0.0))
+        );
+    }
+
+    #[test]
+    fn rouge_of_a_text_without_tokens_has_a_note() {
+        let notes = |output: &str, gold: Gold, mode| {
+            let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+            let prediction = Prediction {
+                output: Some(output.into()),
+                gold,
+                ..Prediction::default()
+            };
+            let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
+            answer.prediction = Some(Arc::new(prediction));
+            let scorer = OverlapScorer {
+                mode,
+                ..OverlapScorer::default()
+            };
+            match scorer.step(&Subject::new(&case, &answer), &Verdicts::new()) {
+                Step::Done(score) => score.notes.len(),
+                Step::Ask(calls) => panic!("{calls:?}"),
+            }
+        };
+        for (output, gold, expected) in [
+            ("北京", "北京", [0, 1]),
+            ("Beijing [1]", "北京", [0, 1]),
+            ("in 北京", "in 北京", [0, 0]),
+            ("…", "…", [1, 1]),
+            ("", "yes", [0, 0]),
+        ] {
+            let found = [Mode::Default, Mode::Compat].map(|mode| notes(output, answer(gold), mode));
+            assert_eq!(found, expected, "{output}");
+        }
+        assert_eq!(notes("北京", Gold::default(), Mode::Compat), 0, "no gold");
     }
 
     #[test]
@@ -310,7 +404,7 @@ mod tests {
             ("match".to_owned(), Some(0.0)),
         ];
         assert_eq!(
-            components(&cut, "one two yes", answer("yes"))[..2],
+            components(&cut, "one [1] two [2] yes", answer("yes"))[..2],
             expected
         );
     }
@@ -321,7 +415,7 @@ mod tests {
             for (name, value) in components(&OverlapScorer::default(), &output, answer(&gold)) {
                 prop_assert!(name == "words" || value.is_some_and(|value| (0.0..=1.0).contains(&value)));
             }
-            let own = |name| value(name, &output, answer(&output), Mode::Default);
+            let own = |name| value(name, &output, answer(&cut_markers(&output)), Mode::Default);
             prop_assert_eq!((own("exact_match"), own("token_f1")), (Some(1.0), Some(1.0)));
         }
 

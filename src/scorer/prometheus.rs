@@ -127,7 +127,7 @@ impl PrometheusScorer {
         }
         let mut block = String::new();
         for place in prediction
-            .cited_sources(self.index_base)
+            .cited_sources(self.index_base, self.mode)
             .into_iter()
             // In the order of citation: the judge sees the sources that the answer leans on first.
             .take(self.top_n)

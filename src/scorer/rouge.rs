@@ -1,4 +1,4 @@
-//! ROUGE-1, ROUGE-2 and ROUGE-L, as google's `rouge_score` 0.1.2 computes them with stemming.
+//! ROUGE-1, ROUGE-2 and ROUGE-L, as google's `rouge_score` 0.1.2 computes them with stemming, for texts of every script.
 //!
 //! C.-Y. Lin: *ROUGE: A Package for Automatic Evaluation of Summaries* (2004). With m the shared n-grams (each counted
 //! as often as in the text that has it less often), or for L the length of a longest common subsequence of tokens:
@@ -13,8 +13,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::domain::Mode;
 use crate::stats::Prf;
 use crate::text::stems::Stems;
+use crate::text::tokens::{character_runs, composed};
 
 /// The three measures of one pair of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -27,33 +29,44 @@ pub struct RougeScores {
     pub rouge_l: Prf,
 }
 
-/// Tokens of a text: runs of `[a-z0-9]` in its lower case; those longer than three characters are stemmed.
-pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
+/// Tokens of a text in lower case: runs of letters, marks and numbers, one for each character in scripts written without
+/// spaces; in compat mode runs of `[a-z0-9]`. ASCII tokens of more than three characters are stemmed.
+pub fn rouge_tokens(text: &str, mode: Mode, stems: &Stems) -> Vec<Arc<str>> {
     let lower = text.to_lowercase();
-    // ASCII only, as the package's pattern has it: letters with accents split words, in all
-    // languages alike.
-    let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
-    words
-        .filter(|word| !word.is_empty())
-        .map(|word| stems.stem(word))
-        .collect()
+    if mode == Mode::Compat {
+        // As the package's pattern has it: letters with accents split words, and other scripts have none.
+        let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
+        let words = words.filter(|word| !word.is_empty());
+        return words.map(|word| stems.stem(word)).collect();
+    }
+    let mut tokens = Vec::new();
+    for word in character_runs(&composed(&lower)) {
+        // The stemmer is for English.
+        tokens.push(if word.is_ascii() {
+            stems.stem(word)
+        } else {
+            word.into()
+        });
+    }
+    tokens
 }
 
 /// All three measures of a hypothesis against one reference.
 ///
 /// ```
+/// use scholareval::domain::Mode;
 /// use scholareval::scorer::rouge::rouge;
 /// use scholareval::text::stems::Stems;
 ///
 /// // Tokens "the cat sat" and "the cat": 2 shared of 2 and of 3; of the pairs 1 of 1 and of 2.
-/// let scores = rouge("The cat sat.", "the cats", &Stems::default());
+/// let scores = rouge("The cat sat.", "the cats", Mode::Default, &Stems::default());
 /// assert_eq!((scores.rouge_1.precision, scores.rouge_1.recall), (1.0, 2.0 / 3.0));
 /// assert_eq!((scores.rouge_2.precision, scores.rouge_2.recall), (1.0, 0.5));
 /// ```
-pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
+pub fn rouge(reference: &str, hypothesis: &str, mode: Mode, stems: &Stems) -> RougeScores {
     scores(
-        &rouge_tokens(reference, stems),
-        &rouge_tokens(hypothesis, stems),
+        &rouge_tokens(reference, mode, stems),
+        &rouge_tokens(hypothesis, mode, stems),
     )
 }
 
@@ -62,12 +75,13 @@ pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
 pub fn rouge_best(
     references: &[&str],
     hypothesis: &str,
+    mode: Mode,
     stems: &Stems,
 ) -> Option<(usize, RougeScores)> {
-    let hypothesis = rouge_tokens(hypothesis, stems);
+    let hypothesis = rouge_tokens(hypothesis, mode, stems);
     let all = references
         .iter()
-        .map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
+        .map(|reference| scores(&rouge_tokens(reference, mode, stems), &hypothesis));
     all.enumerate().reduce(|best, next| {
         if next.1.rouge_l.f1 >= best.1.rouge_l.f1 {
             next

@@ -1,4 +1,4 @@
-//! Finds and removes citation markers: `[3]`, `[1, 2]`, and author-year forms; finds lists of sources.
+//! Finds and removes citation markers: `[3]`, `[1, 2]`, `[1-3]`, `【3】`, and author-year forms; finds lists of sources.
 
 use std::ops::Range;
 
@@ -8,7 +8,27 @@ use super::python_chars::{decimal_digit, is_python_whitespace};
 // Some ten authors with their years.
 const LONGEST_AUTHOR_YEAR: usize = 240;
 
-/// `[3]` or `[1, 2]` in a text.
+/// Brackets of markers.
+const BRACKETS: [(char, char); 3] = [('[', ']'), ('【', '】'), ('［', '］')];
+
+/// What separates the numbers of a marker.
+pub(super) const SEPARATORS: [char; 7] = [',', ';', '，', '；', '、', '،', '؛'];
+
+/// Maximum count of numbers in a range; a longer one counts as its two ends.
+// No passage rests on more sources, and `[1-999999999]` must not fill the memory.
+const LONGEST_RANGE: u64 = 100;
+
+/// Titles of lists of sources.
+pub(super) const SOURCE_LISTS: [&str; 6] = [
+    "references",
+    "sources",
+    "bibliography",
+    "works cited",
+    "reference list",
+    "citations",
+];
+
+/// A citation marker with numbers in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberMarker {
     /// Its range, brackets included.
@@ -35,6 +55,81 @@ pub fn number_markers(text: &str) -> Vec<NumberMarker> {
             })
         })
         .collect()
+}
+
+/// The markers of a text in every form that answers use, in order: `[3]`, `[1, 2]`, `[0; 1]`, `[1-3]`, `[1, 4–6]`, `【3】`,
+/// with white space anywhere within.
+///
+/// An index in code is not a marker: a bracket directly behind a word between back ticks, as in `` `x[0]` ``.
+///
+/// ```
+/// use scholareval::text::citation_markers::citation_markers;
+/// let numbers: Vec<Vec<u64>> = citation_markers("A [0-2]. B【7】 `c[1]`.").into_iter().map(|m| m.numbers).collect();
+/// assert_eq!(numbers, [vec![0, 1, 2], vec![7]]);
+/// ```
+pub fn citation_markers(text: &str) -> Vec<NumberMarker> {
+    let mut markers = Vec::new();
+    let (mut is_fenced, mut line_start) = (false, 0);
+    for line in text.split_inclusive('\n') {
+        is_fenced ^= line.trim_start().starts_with("```");
+        let (mut is_code, mut before) = (is_fenced, ' ');
+        for (at, c) in line.char_indices() {
+            is_code ^= c == '`';
+            let is_index = is_code && (before.is_alphanumeric() || "_)]".contains(before));
+            if !is_index {
+                markers.extend(marker_at(text, line_start + at));
+            }
+            before = c;
+        }
+        line_start += line.len();
+    }
+    markers
+}
+
+/// The marker that begins at this byte.
+pub(super) fn marker_at(text: &str, start: usize) -> Option<NumberMarker> {
+    let mut rest = &text[start..];
+    let close = BRACKETS
+        .iter()
+        .find_map(|(open, close)| Some(*close).filter(|_| rest.starts_with(*open)))?;
+    let mut numbers = Vec::new();
+    loop {
+        let behind_mark = rest.split_at(rest.chars().next()?.len_utf8()).1;
+        let (first, after) = spaced_number(behind_mark)?;
+        let behind_dashes = after.trim_start_matches(is_dash);
+        rest = after;
+        let mut last = first;
+        if behind_dashes.len() < after.len() {
+            (last, rest) = spaced_number(behind_dashes)?;
+        }
+        match last.checked_sub(first)? {
+            0 => numbers.push(first),
+            1..LONGEST_RANGE => numbers.extend(first..=last),
+            _ => numbers.extend([first, last]),
+        }
+        if let Some(behind) = rest.strip_prefix(close) {
+            let range = start..text.len() - behind.len();
+            return Some(NumberMarker { range, numbers });
+        }
+        if !rest.starts_with(SEPARATORS) {
+            return None;
+        }
+    }
+}
+
+/// A number with the white space around it, and what follows.
+fn spaced_number(text: &str) -> Option<(u64, &str)> {
+    let (digits, after) = leading_digits(text.trim_start_matches(is_python_whitespace));
+    let after = after.trim_start_matches(is_python_whitespace);
+    (!digits.is_empty()).then(|| (number(digits), after))
+}
+
+/// Whether it is a hyphen or a dash of any length or width.
+pub(super) fn is_dash(c: char) -> bool {
+    matches!(
+        c,
+        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}' | '～'
+    )
 }
 
 /// Numbers up to the closing bracket, and the length with the bracket.
@@ -120,13 +215,46 @@ pub fn first_numbers(text: &str) -> Vec<String> {
 /// assert_eq!(without_citations("Lipids help [1, 2] , proteins too [3] ."), "Lipids help, proteins too.");
 /// ```
 pub fn without_citations(text: &str) -> String {
+    removed(text, 0..text.len(), &number_markers(text))
+}
+
+/// The text without its markers in every form, tidied as by [`without_citations`].
+pub fn without_markers(text: &str) -> String {
+    removed(text, 0..text.len(), &citation_markers(text))
+}
+
+/// The text without its markers in every form. Nothing else changes but the spaces between a marker and a full stop or comma
+/// behind it: `.05` keeps the space before it, so that equal texts stay equal.
+///
+/// ```
+/// use scholareval::text::citation_markers::cut_markers;
+/// assert_eq!(cut_markers("Lipids help [1, 2] , with p of .05 [3–5]."), "Lipids help, with p of .05.");
+/// ```
+pub fn cut_markers(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut end = 0;
-    for marker in number_markers(text) {
+    for marker in citation_markers(text) {
+        kept.push_str(&text[end..marker.range.start]);
+        end = marker.range.end;
+        let behind = text[end..].trim_start_matches(' ');
+        if behind.starts_with(['.', ',']) {
+            kept.truncate(kept.trim_end_matches(' ').len());
+            end = text.len() - behind.len();
+        }
+    }
+    kept.push_str(&text[end..]);
+    kept
+}
+
+/// A part of a text without these markers, all of them in the part.
+pub(super) fn removed(text: &str, part: Range<usize>, markers: &[NumberMarker]) -> String {
+    let mut kept = String::with_capacity(part.len());
+    let mut end = part.start;
+    for marker in markers {
         kept.push_str(&text[end..marker.range.start]);
         end = marker.range.end;
     }
-    kept.push_str(&text[end..]);
+    kept.push_str(&text[end..part.end]);
     let single = single_spaces(&kept);
     single
         .trim_matches(is_python_whitespace)
@@ -294,6 +422,56 @@ mod tests {
     }
 
     #[test]
+    fn answers_use_more_forms_than_the_reference_knows() {
+        let numbers = |text: &str| -> Vec<Vec<u64>> {
+            let markers = citation_markers(text).into_iter();
+            markers.map(|marker| marker.numbers).collect()
+        };
+        for (text, expected) in [
+            (
+                "a [0-1] b [0; 1] c【0】 d [1,2] e[3]",
+                vec![vec![0, 1], vec![0, 1], vec![0], vec![1, 2], vec![3]],
+            ),
+            (
+                "[1–3, 5] [1—2] [1‑2] [1−2] [1--2] [0 - 1 ; 3 , 4]",
+                vec![
+                    vec![1, 2, 3, 5],
+                    vec![1, 2],
+                    vec![1, 2],
+                    vec![1, 2],
+                    vec![1, 2],
+                    vec![0, 1, 3, 4],
+                ],
+            ),
+            (
+                "【1，2、3；4】［5］【6-7】【1】【2】",
+                vec![vec![1, 2, 3, 4], vec![5], vec![6, 7], vec![1], vec![2]],
+            ),
+            (
+                "[2023] [1-999999999] [1-100] [7-7]",
+                vec![
+                    vec![2023],
+                    vec![1, 999_999_999],
+                    (1..=100).collect(),
+                    vec![7],
+                ],
+            ),
+            (
+                "(1-5) [3-1] [-1] [1-] [1-2-3] [a-1] [1.5] [1:2] [1 2] [1】 [2020-01-15] [] [,]",
+                vec![],
+            ),
+            // Code has indices; a marker that is set as code is one.
+            (
+                "`arr[0-1]` `f(x)[0]` `x[0][1]` `[4]` arr [5]\n```\nlist[6]\n# why [7]\n```\nSnow[8]",
+                vec![vec![4], vec![5], vec![7], vec![8]],
+            ),
+        ] {
+            assert_eq!(numbers(text), expected, "{text}");
+        }
+        assert_eq!(without_markers("Snow [0-1] , ice【2】 . [3]"), "Snow, ice.");
+    }
+
+    #[test]
     fn digits_of_other_scripts_and_all_of_pythons_white_space_count() {
         assert_eq!(
             numbers("[1,\u{a0}2] [1, ２] [٣,\u{1c}4]"),
@@ -376,6 +554,9 @@ mod tests {
             let ids = citation_ids(&text);
             prop_assert_eq!(ids.len(), number_markers(&text).iter().map(|marker| marker.numbers.len()).sum::<usize>());
             prop_assert!(first_numbers(&text).len() >= number_markers(&text).len());
+            if !text.contains('`') {
+                prop_assert!(citation_markers(&text).len() >= number_markers(&text).len());
+            }
         }
 
         #[test]

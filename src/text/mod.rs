@@ -1,4 +1,4 @@
-//! Text primitives: words, tokens, stems, sentences, citation markers, web addresses, similarity, perturbations.
+//! Text primitives: words, tokens, stems, sentences, citation markers, claims, web addresses, similarity, perturbations.
 //!
 //! Functions of texts alone: none knows an answer, a question or a judge. What a reference script
 //! does with a text is done here as it does it (white space and words of Python, NLTK's sentences
@@ -6,6 +6,7 @@
 
 pub mod addresses;
 pub mod citation_markers;
+pub mod claims;
 pub mod difflib;
 pub(crate) mod markdown_links;
 pub mod model_tokens;

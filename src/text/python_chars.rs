@@ -51,6 +51,15 @@ pub(super) fn is_word_letter(c: char) -> bool {
     c.is_alphabetic() || matches!(c, '\u{200c}' | '\u{200d}') || has_category(c, joins)
 }
 
+/// Whether it is a letter, a combining mark or a number of any script.
+pub(super) fn is_letter_mark_or_number(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    let letters = GeneralCategoryGroup::Letter.union(GeneralCategoryGroup::Mark);
+    has_category(c, letters.union(GeneralCategoryGroup::Number))
+}
+
 fn has_category(c: char, group: GeneralCategoryGroup) -> bool {
     group.contains(CodePointMapData::<GeneralCategory>::new().get(c))
 }

@@ -2,6 +2,11 @@
 
 use std::ops::Range;
 
+use icu_properties::CodePointSetData;
+use icu_properties::props::SentenceTerminal;
+
+use super::citation_markers::marker_at;
+
 /// Abbreviations whose full stop ends no sentence, in lower case.
 const ABBREVIATIONS: [&str; 22] = [
     "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vol", "pp", "vs",
@@ -12,8 +17,8 @@ const ABBREVIATIONS: [&str; 22] = [
 ///
 /// The rule: a line break ends a sentence; so does a run of `.`, `!`, `?` (with closing quotes, brackets and citation
 /// numbers in square brackets after it) before white space or the end, unless the full stop follows a known
-/// abbreviation or one letter, or the next word begins in lower case. The full stops of Chinese, Japanese and Hindi
-/// end a sentence everywhere.
+/// abbreviation or one letter, or the next word begins in lower case. The full stops of scripts without Latin ones end
+/// a sentence everywhere.
 pub fn simple_sentences(text: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -24,9 +29,11 @@ pub fn simple_sentences(text: &str) -> Vec<Range<usize>> {
         }
         let (end, ends) = match c {
             '\n' | '\r' | '\u{2028}' | '\u{2029}' => (at, true),
-            '。' | '！' | '？' | '।' => (at + c.len_utf8(), true),
             '.' | '!' | '?' => end_after(text, at, start),
-            _ => continue,
+            _ => match other_stop(&text[at..]) {
+                Some(length) => (behind_markers(text, at + length), true),
+                None => continue,
+            },
         };
         skip_to = end;
         if ends {
@@ -49,18 +56,10 @@ fn push(text: &str, range: Range<usize>, sentences: &mut Vec<Range<usize>>) {
 
 /// End of the run of marks at `at`, and whether the sentence ends there.
 fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
-    let marks = |c: char| {
-        matches!(
-            c,
-            '.' | '!' | '?' | '"' | '\'' | '”' | '’' | '»' | ')' | ']'
-        )
-    };
+    let marks = |c: char| matches!(c, '.' | '!' | '?') || closes(c);
     let marks_end = text.len() - text[at..].trim_start_matches(marks).len();
     // `.[3]` and `. [3]`: the number belongs to the sentence before it.
-    let mut end = marks_end;
-    while let Some(length) = bracketed_numbers(&text[end..]) {
-        end += length;
-    }
+    let end = behind_markers(text, marks_end);
     let Some(next) = text[end..].chars().next() else {
         return (end, true);
     };
@@ -74,16 +73,37 @@ fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
     (end, !goes_on)
 }
 
-/// The length of ` [1, 2]` at the start of `rest`.
-fn bracketed_numbers(rest: &str) -> Option<usize> {
-    let inner = rest.trim_start_matches(' ').strip_prefix('[')?;
-    let after = inner
-        .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | ' ' | '-' | '–'));
-    let has_number = inner[..inner.len() - after.len()].contains(|c: char| c.is_ascii_digit());
-    (has_number && after.starts_with(']')).then(|| rest.len() - after.len() + 1)
+/// The end of the citation markers behind `at`.
+fn behind_markers(text: &str, at: usize) -> usize {
+    let mut end = at;
+    loop {
+        let next = text.len() - text[end..].trim_start_matches(' ').len();
+        match marker_at(text, next) {
+            Some(marker) => end = marker.range.end,
+            None => return end,
+        }
+    }
 }
 
-fn is_abbreviation(before: &str) -> bool {
+/// Whether it is a closing quote or bracket.
+pub(super) fn closes(c: char) -> bool {
+    "\"')]}”’»」』）》〉】］〕".contains(c)
+}
+
+/// The length of the full stops of another script at the start of `rest`, with closing quotes and brackets behind them.
+pub(super) fn other_stop(rest: &str) -> Option<usize> {
+    let behind = rest.trim_start_matches(is_other_stop);
+    let is_decimal = rest.starts_with('．') && behind.starts_with(char::is_numeric);
+    let length = rest.len() - behind.trim_start_matches(closes).len();
+    (behind.len() < rest.len() && !is_decimal).then_some(length)
+}
+
+fn is_other_stop(c: char) -> bool {
+    !c.is_ascii() && CodePointSetData::new::<SentenceTerminal>().contains(c)
+}
+
+/// Whether the text before a full stop ends with an abbreviation.
+pub(super) fn is_abbreviation(before: &str) -> bool {
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | ','))
         .next()
@@ -136,6 +156,10 @@ mod tests {
     #[test]
     fn full_stops_of_other_scripts_end_sentences() {
         assert_eq!(split("一。二！三"), ["一。", "二！", "三"]);
+        assert_eq!(
+            split("「一。」【1】二؟ [2] ３．５"),
+            ["「一。」【1】", "二؟ [2]", "３．５"]
+        );
     }
 
     proptest! {

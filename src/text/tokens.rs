@@ -2,12 +2,23 @@
 
 use std::ops::Range;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+use super::python_chars::is_letter_mark_or_number;
+
 /// Lower-cased word tokens of a text, in order.
 ///
 /// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
 /// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
 pub fn tokens(text: &str) -> impl Iterator<Item = String> {
     token_ranges(text).map(|range| lower_case(&text[range]))
+}
+
+/// Letters with their accents as one character each, as people type them.
+pub(crate) fn composed(text: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfc()
+        .normalize(text)
+        .into_owned()
 }
 
 fn lower_case(word: &str) -> String {
@@ -21,12 +32,25 @@ fn lower_case(word: &str) -> String {
 
 /// Byte ranges of [`tokens`], lazily, for callers that need only the first few or their number.
 pub fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
+    runs(text, char::is_alphanumeric, continues_token)
+}
+
+/// The runs of letters, marks and numbers of a text, in order; in scripts written without spaces one for each character.
+pub fn character_runs(text: &str) -> impl Iterator<Item = &str> {
+    runs(text, is_letter_mark_or_number, is_letter_mark_or_number).map(|range| &text[range])
+}
+
+fn runs(
+    text: &str,
+    begins: fn(char) -> bool,
+    continues: fn(char) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
-        let (start, first) = chars.find(|(_, c)| c.is_alphanumeric())?;
+        let (start, first) = chars.find(|(_, c)| begins(*c))?;
         let mut end = start + first.len_utf8();
         while !is_unspaced(first)
-            && let Some((at, c)) = chars.next_if(|(_, c)| continues_token(*c))
+            && let Some((at, c)) = chars.next_if(|(_, c)| continues(*c) && !is_unspaced(*c))
         {
             end = at + c.len_utf8();
         }
@@ -41,14 +65,22 @@ fn is_mark(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}')
 }
 
-/// Letters of scripts written without spaces.
+/// Characters of scripts written without spaces.
 fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    is_han_or_kana(c)
+        || matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+            | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}')
+}
+
+/// Characters of Chinese and Japanese.
+pub(crate) fn is_han_or_kana(c: char) -> bool {
+    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3031}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}'
+        | '\u{1aff0}'..='\u{1b16f}' | '\u{20000}'..='\u{3ffff}')
 }
 
 fn continues_token(c: char) -> bool {
-    is_mark(c) || (c.is_alphanumeric() && !is_unspaced(c))
+    is_mark(c) || c.is_alphanumeric()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ struct CitationsFile {
 }
 
 #[test]
-fn markers_are_the_references_in_both_modes() {
+fn markers_are_the_references_in_compat() {
     let Some(text) = golden("citations.json") else {
         return;
     };
@@ -85,7 +85,7 @@ fn prediction(item: &Value) -> Prediction {
 }
 
 #[test]
-fn coverage_is_the_references_in_both_modes() {
+fn coverage_is_the_references_in_compat() {
     let Some(text) = golden("citations.json") else {
         return;
     };
@@ -102,7 +102,10 @@ fn coverage_is_the_references_in_both_modes() {
             .iter()
             .map(prediction)
             .collect();
-        let found: Vec<_> = items.iter().map(|item| coverage(item).unwrap()).collect();
+        let found: Vec<_> = items
+            .iter()
+            .map(|item| coverage(item, Mode::Compat).unwrap())
+            .collect();
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let expect = |key: &str, ours: f64| {
             let theirs = case["coverage"][key].as_f64().unwrap();
@@ -212,7 +215,7 @@ fn converted_answers_are_the_references_in_compat_and_keep_their_numbers_by_defa
             .map(|id| id.as_u64().unwrap())
             .collect();
         let cited: Vec<u64> = prediction
-            .cited_sources(IndexBase::Zero)
+            .cited_sources(IndexBase::Zero, Mode::Compat)
             .into_iter()
             .map(|place| place as u64)
             .collect();

@@ -268,13 +268,13 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
     };
     let found = run(&["--out", "o"]);
     let row = &found["scorers"][0]["rows"][0]["metrics"];
-    // "yes" is there, "no" is not a word of "known"; tokens of "yes 0": p 1/2, r 1, F1 2/3, mean 1/3
+    // "yes" is there, "no" is not a word of "known"; markers do not count: "yes" is exact, F1 1, and has 1 word of 1 and 3
     assert_eq!(
         (&row["match"]["estimate"], &row["exact_match"]["estimate"]),
-        (&0.5.into(), &0.0.into())
+        (&0.5.into(), &0.5.into())
     );
-    assert_eq!(row["token_f1"]["estimate"].as_f64(), Some(1.0 / 3.0));
-    assert_eq!(row["words"]["estimate"], 2.5);
+    assert_eq!(row["token_f1"]["estimate"].as_f64(), Some(0.5));
+    assert_eq!(row["words"]["estimate"], 2.0);
     assert!(row.get("str_em").is_none(), "no qa_pairs");
     assert_eq!(work.lines("o/scores.jsonl")[1]["components"]["match"], 0.0);
     // in compat "no" stands within "known"; of one word only "Yes" is left
@@ -288,6 +288,51 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
         (&cut["exact_match"]["estimate"], &cut["words"]["estimate"]),
         (&0.5.into(), &1.0.into())
     );
+}
+
+#[test]
+fn rouge_knows_every_script_and_compat_says_where_it_knows_none() {
+    let work = Workspace::with_cases(&[]);
+    let item = |text: &str| json!({"id": text, "input": text, "output": text, "answer": text});
+    let texts = ["สวัสดี", "पूर्व प्रधानमन्त्री", "北京", "Пушкин"];
+    work.write("p.jsonl", &lines(&texts.map(item)));
+    for (mode, expected) in [(&[][..], 1.0), (&["--compat"][..], 0.0)] {
+        let arguments = ["overlap", "p.jsonl", "--out", "o", "--overwrite"];
+        work.run(&[&arguments[..], mode].concat()).exits_with(0);
+        for line in work.lines("o/scores.jsonl") {
+            assert_eq!(line["components"]["rouge_l"], expected, "{line}");
+        }
+        let notes = work.json("o/summary.json")["scorers"][0]["notes"].to_string();
+        let has_note = notes.contains("ROUGE is 0 for texts without a word in a-z or 0-9");
+        assert_eq!(has_note, expected == 0.0, "{notes}");
+    }
+}
+
+#[test]
+fn the_audit_reads_every_form_of_citations_and_compat_the_references() {
+    let work = Workspace::with_cases(&[]);
+    let output =
+        "Ice melts.[0-1] Snow stays.\n[2] So:\n- Rain falls [1; 7]\n- Wind【1】\n雪。冰。【0】";
+    let item = json!({"id": "a", "input": "a?", "output": output, "ctxs": sources(3)});
+    work.write("p.jsonl", &lines(&[item]));
+    let found = |mode: &[&str]| {
+        let arguments = ["citations", "p.jsonl", "--out", "o", "--overwrite"];
+        work.run(&[&arguments[..], mode].concat()).exits_with(0);
+        work.lines("o/scores.jsonl")[0]["components"].clone()
+    };
+    // Markers 0-1, 2, 1 and 7, 1, 0: numbers 0, 1, 2 and 7, which has no source. Cited: ice, snow, rain, wind and the second
+    // sentence in Chinese of 7 claims ("So:" is one).
+    let ours = found(&[]);
+    let values = ["markers", "sources", "dangling", "unused"].map(|name| ours[name].as_f64());
+    assert_eq!(values, [Some(5.0), Some(4.0), Some(1.0), Some(0.0)]);
+    assert_eq!(ours["cited_sentences"].as_f64(), Some(5.0 / 7.0));
+    // The reference knows [2] alone, in the last of three sentences.
+    let theirs = found(&["--compat"]);
+    assert_eq!(
+        (&theirs["markers"], &theirs["sources"]),
+        (&1.0.into(), &1.0.into())
+    );
+    assert_eq!(theirs["cited_sentences"].as_f64(), Some(1.0 / 3.0));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::text::citation_markers::{
-    author_year_markers, is_title, number_markers, source_list_lines,
+    author_year_markers, citation_markers, is_title, source_list_lines,
 };
 use crate::text::sentences::simple_sentences;
 use crate::text::tokens::{token_ranges, tokens};
@@ -85,7 +85,7 @@ fn gap(a: &Range<usize>, b: &Range<usize>) -> usize {
 
 fn markers(text: &str) -> Vec<SourceMarker> {
     let mut markers = Vec::new();
-    for marker in number_markers(text) {
+    for marker in citation_markers(text) {
         for number in &marker.numbers {
             markers.push(SourceMarker {
                 range: marker.range.clone(),

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{Answer, Mode, Source, TestCase};
+use crate::domain::{Answer, Mode, Source, TestCase, markers, without_markers};
+use crate::scorer::citation::cited_ids;
 use crate::scorer::predicted::{prediction_of, question_of};
-use crate::text::citation_markers::{
-    citation_ids, first_numbers, number_markers, without_citations,
-};
+use crate::text::citation_markers::{first_numbers, without_citations};
+use crate::text::claims::text_claims;
 use crate::text::punkt::sentences;
-use crate::text::python_chars::is_python_whitespace;
+use crate::text::tokens::is_han_or_kana;
 
 use super::{EntailmentScorer, Form};
 
@@ -17,11 +17,15 @@ use super::{EntailmentScorer, Form};
 // The reference's threshold, which it applies before markers are removed.
 const SHORTEST_SENTENCE: usize = 50;
 
+/// How many characters one of Chinese or Japanese stands for: its texts are about a third as long as those in English.
+const HAN_LENGTH: usize = 3;
+
 /// A claim and its citations.
 pub(super) struct AnswerClaim {
-    /// Number of its sentence in the answer, from 1.
-    pub(super) number: usize,
-    /// The sentence without markers.
+    /// Its name in items of calls: `s` and the number of the sentence (Punkt) that it is, from 1; `c` and its own number
+    /// if it is none, so that recorded verdicts of a sentence are not taken for one that reads differently.
+    pub(super) name: String,
+    /// The claim without markers.
     pub(super) text: Arc<str>,
     /// The citation numbers that count, as written.
     pub(super) citations: Vec<u64>,
@@ -111,10 +115,7 @@ impl ClaimPlan {
         if scorer.mode == Mode::Compat && cites_refused(&claims, &documents) {
             return Err(Refused);
         }
-        let cited_papers = citation_ids(prediction.output())
-            .into_iter()
-            .collect::<BTreeSet<_>>()
-            .len();
+        let cited_papers = cited_ids(prediction.output(), scorer.mode).len();
         let is_empty = sentences(prediction.output()).is_empty();
         Ok(Self {
             claims,
@@ -154,38 +155,27 @@ fn cites_refused(claims: &[AnswerClaim], documents: &[Document]) -> bool {
 
 /// A text that may be a claim.
 struct ClaimCandidate {
-    number: usize,
+    name: String,
     claim: String,
     numbers: Vec<u64>,
     skipped: bool,
 }
 
 fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCandidate> {
-    match scorer.form {
-        Form::Long => sentences(output)
-            .into_iter()
-            .zip(1..)
-            .map(|(range, number)| {
-                let sentence = &output[range];
-                let skipped = sentence.chars().count() < SHORTEST_SENTENCE;
-                ClaimCandidate {
-                    number,
-                    claim: trimmed(sentence),
-                    numbers: numbers(sentence, scorer.mode),
-                    skipped,
-                }
-            })
-            .collect(),
-        Form::Short => {
-            let mut cited = numbers(output, scorer.mode);
-            if scorer.mode == Mode::Compat {
+    match (scorer.form, scorer.mode) {
+        (Form::Long, Mode::Default) => claims(output),
+        (Form::Long, Mode::Compat) => reference_claims(output),
+        (Form::Short, mode) => {
+            let mut cited = numbers(output, mode);
+            if mode == Mode::Compat {
                 // The reference looks for markers in question and answer put together.
-                cited.splice(0..0, numbers(question, scorer.mode));
+                cited.splice(0..0, numbers(question, mode));
             }
-            let claim = format!("{question} {}", trimmed(output));
+            let text = without_markers(output, mode);
+            let is_as_in_reference = text == without_citations(output);
             vec![ClaimCandidate {
-                number: 1,
-                claim,
+                name: if is_as_in_reference { "s1" } else { "c1" }.to_owned(),
+                claim: format!("{question} {text}"),
                 numbers: cited,
                 skipped: false,
             }]
@@ -193,10 +183,47 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCa
     }
 }
 
-/// A text as a claim: without markers, and without white space around it.
-fn trimmed(text: &str) -> String {
-    let text = without_citations(text);
-    text.trim_matches(is_python_whitespace).to_owned()
+/// The claims of an output.
+fn claims(output: &str) -> Vec<ClaimCandidate> {
+    let sentences = sentences(output);
+    let mut candidates = Vec::new();
+    for (claim, number) in text_claims(output).into_iter().zip(1..) {
+        let place = sentences.partition_point(|sentence| sentence.end <= claim.range.start);
+        let sentence = sentences.get(place).map(|range| &output[range.clone()]);
+        let is_sentence = sentence.is_some_and(|text| without_citations(text) == claim.text);
+        candidates.push(ClaimCandidate {
+            name: if is_sentence {
+                format!("s{}", place + 1)
+            } else {
+                format!("c{number}")
+            },
+            skipped: length(&output[claim.range]) < SHORTEST_SENTENCE,
+            claim: claim.text,
+            numbers: distinct(claim.numbers),
+        });
+    }
+    candidates
+}
+
+/// The sentences of an output, as the reference reads them.
+fn reference_claims(output: &str) -> Vec<ClaimCandidate> {
+    let mut candidates = Vec::new();
+    for (range, number) in sentences(output).into_iter().zip(1..) {
+        let sentence = &output[range];
+        candidates.push(ClaimCandidate {
+            name: format!("s{number}"),
+            claim: without_citations(sentence),
+            numbers: numbers(sentence, Mode::Compat),
+            skipped: sentence.chars().count() < SHORTEST_SENTENCE,
+        });
+    }
+    candidates
+}
+
+/// The length of a text in characters, as long as its English translation may be.
+fn length(text: &str) -> usize {
+    let wide = text.chars().filter(|c| is_han_or_kana(*c)).count();
+    text.chars().count() + wide * (HAN_LENGTH - 1)
 }
 
 /// The numbers that a text cites, in order: those of its markers, each once; in compat mode the digits after every
@@ -209,13 +236,17 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
             .map(|digits| digits.parse().unwrap_or(u64::MAX))
             .collect(),
         Mode::Default => {
-            let mut seen = BTreeSet::new();
-            let all = number_markers(text)
-                .into_iter()
-                .flat_map(|marker| marker.numbers);
-            all.filter(|number| seen.insert(*number)).collect()
+            let markers = markers(text, mode).into_iter();
+            distinct(markers.flat_map(|marker| marker.numbers).collect())
         }
     }
+}
+
+/// The numbers in their order, each once.
+fn distinct(mut numbers: Vec<u64>) -> Vec<u64> {
+    let mut seen = BTreeSet::new();
+    numbers.retain(|number| seen.insert(*number));
+    numbers
 }
 
 /// The claim of a text. A claim without numbers inherits `last_valid`: all numbers of the latest claim whose numbers
@@ -227,7 +258,7 @@ fn claim(
     last_valid: &mut Option<Vec<u64>>,
 ) -> AnswerClaim {
     let ClaimCandidate {
-        number,
+        name,
         claim,
         numbers,
         skipped,
@@ -259,7 +290,7 @@ fn claim(
         *last_valid = Some(numbers);
     }
     AnswerClaim {
-        number,
+        name,
         text: claim.into(),
         citations,
         places,

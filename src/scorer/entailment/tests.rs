@@ -421,6 +421,44 @@ fn what_another_claim_asked_at_once_stands_before_nothing() {
     );
 }
 
+#[test]
+fn markers_behind_full_stops_items_and_other_scripts_are_read_by_default_only() {
+    let item = "- One of several items that has no full stop at its end";
+    let text = format!(
+        "This sentence is surely longer than fifty characters.[0] {}\n{item} [1]\n{item} [2-3]",
+        long("again, with the citation where it was [1]")
+    );
+    let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(false));
+    // The first two read as in the reference and keep the names by which its verdicts are found.
+    assert_eq!(
+        asked,
+        [
+            "s1[0] <- text 0",
+            "s2[1] <- text 1",
+            "c3[1] <- text 1",
+            "c4[2,3] <- text 2|text 3"
+        ]
+    );
+    assert_eq!(
+        score.claims[2].claim,
+        "One of several items that has no full stop at its end"
+    );
+    // [0] is a citation of the second sentence, [1] of both items together, [2-3] is 2.
+    let (asked, _) = run(&COMPAT, &answer(&text), |_| label(false));
+    assert_eq!(
+        asked,
+        ["s2[0,1] <- text 0|text 1", "s3[1,2] <- text 1|text 2"]
+    );
+
+    // 17 characters of Chinese count as 51: as much as 50 of English say. The full stop is no character of them.
+    let sentence = "北极的海冰在过去四十年里明显变薄了";
+    let text = format!("{sentence}【0】。{sentence}。[4] 冰【1】。");
+    let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(true));
+    assert_eq!(asked, ["c1[0] <- text 0", "c2[4] <- text 4"]);
+    assert_eq!(why(&score.claims[2]), "skipped: under 50 characters");
+    assert_eq!(values(&score), [Some(1.0); 3]);
+}
+
 proptest! {
     #[test]
     fn shares_are_shares_nothing_is_asked_twice_and_all_calls_is_an_upper_bound(

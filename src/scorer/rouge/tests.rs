@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn score(reference: &str, hypothesis: &str) -> RougeScores {
-    rouge(reference, hypothesis, &Stems::default())
+    rouge(reference, hypothesis, Mode::Compat, &Stems::default())
 }
 
 #[test]
@@ -41,9 +41,59 @@ fn a_text_without_tokens_scores_zero() {
 
 #[test]
 fn tokens_are_ascii_words_with_long_ones_stemmed() {
-    let tokens = rouge_tokens("Naïve relational DBs, don't!", &Stems::default());
-    let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
-    assert_eq!(tokens, ["na", "ve", "relat", "dbs", "don", "t"]);
+    let text = "Naïve relational DBs, don't!";
+    assert_eq!(
+        tokens(text, Mode::Compat),
+        ["na", "ve", "relat", "dbs", "don", "t"]
+    );
+    assert_eq!(
+        tokens(text, Mode::Default),
+        ["naïve", "relat", "dbs", "don", "t"]
+    );
+}
+
+fn tokens(text: &str, mode: Mode) -> Vec<String> {
+    let tokens = rouge_tokens(text, mode, &Stems::default());
+    tokens.iter().map(|token| token.to_string()).collect()
+}
+
+#[test]
+fn every_script_has_tokens_by_default() {
+    for (text, expected) in [
+        ("Пушкин: «Полтава»", &["пушкин", "полтава"][..]),
+        ("पूर्व प्रधानमन्त्री", &["पूर्व", "प्रधानमन्त्री"]),
+        ("BERT学习, ２回", &["bert", "学", "习", "２", "回"]),
+        ("สวัสดี", &["ส", "ว", "ั", "ส", "ด", "ี"]),
+        ("データ々ﾃ", &["デ", "ー", "タ", "々", "ﾃ"]),
+        // Decomposed, upper case; not stemmed, as English words are.
+        ("CAFE\u{301}S cities", &["cafés", "citi"]),
+        ("H₂O x_y ½", &["h₂o", "x", "y", "½"]),
+        ("தமிழ்", &["தமிழ்"]),
+        (
+            "한국어 \u{eaa}\u{eb0} \u{1781}\u{17d2} \u{1019}\u{103c}",
+            &[
+                "한국어",
+                "\u{eaa}",
+                "\u{eb0}",
+                "\u{1781}",
+                "\u{17d2}",
+                "\u{1019}",
+                "\u{103c}",
+            ],
+        ),
+        ("…—👍", &[]),
+    ] {
+        assert_eq!(tokens(text, Mode::Default), expected, "{text}");
+    }
+    let stems = Stems::default();
+    // 北京 against 北京市: singles p 2/2, r 2/3; pairs p 1/1, r 1/2: F 2/3; L as singles.
+    let scores = rouge("北京市", "北京", Mode::Default, &stems);
+    let prf = Prf::of(2.0, 2.0, 3.0);
+    assert_eq!((scores.rouge_1, scores.rouge_l), (prf, prf));
+    assert_eq!(scores.rouge_2, Prf::of(1.0, 1.0, 2.0));
+    // Equal but for the form of accents and case.
+    let scores = rouge("É\u{e8}", "e\u{301}È", Mode::Default, &stems);
+    assert_eq!(scores.rouge_1.f1, 1.0);
 }
 
 #[test]
@@ -51,13 +101,15 @@ fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
     let stems = Stems::default();
     // L: first 3/3, second 1/3.
     assert_eq!(
-        rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0,
+        rouge_best(&["x y z", "x b c"], "x y z", Mode::Default, &stems)
+            .unwrap()
+            .0,
         0
     );
     // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts anyway.
-    let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", &stems).unwrap();
+    let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", Mode::Default, &stems).unwrap();
     assert_eq!((at, scores.rouge_2.f1), (1, 0.0));
-    assert_eq!(rouge_best(&[], "x", &stems), None);
+    assert_eq!(rouge_best(&[], "x", Mode::Default, &stems), None);
 }
 
 fn texts() -> impl Strategy<Value = String> {
@@ -81,11 +133,16 @@ proptest! {
 
     #[test]
     fn a_text_against_itself_is_one_where_it_has_tokens(text in texts()) {
-        let tokens = rouge_tokens(&text, &Stems::default()).len();
+        let tokens = rouge_tokens(&text, Mode::Compat, &Stems::default()).len();
         let scores = score(&text, &text);
         prop_assert_eq!(scores.rouge_1.f1, f64::from(u8::from(tokens > 0)));
         prop_assert_eq!(scores.rouge_2.f1, f64::from(u8::from(tokens > 1)));
         prop_assert_eq!(scores.rouge_l.f1, f64::from(u8::from(tokens > 0)));
+    }
+
+    #[test]
+    fn ascii_has_the_references_tokens_by_default(text in "[ -~\n]{0,40}") {
+        prop_assert_eq!(tokens(&text, Mode::Default), tokens(&text, Mode::Compat));
     }
 }
 

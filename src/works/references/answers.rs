@@ -6,9 +6,10 @@
 use std::collections::HashSet;
 
 use super::{named, settle_preprint, take_identifiers, year_in};
-use crate::domain::{Answer, IndexBase, Prediction, Reference, ReferenceKind, Source};
+use crate::domain::{Answer, IndexBase, Mode, Prediction, Reference, ReferenceKind, Source};
 use crate::text::addresses::{addresses_in, work_key};
 use crate::text::citation_markers::is_title;
+use crate::text::claims::{bullet, leading_number, numbered};
 
 /// Titles of lists of references, in lower case.
 const LIST_TITLES: [&str; 10] = [
@@ -47,7 +48,7 @@ pub fn references_of(answer: &Answer, base: IndexBase) -> Vec<Reference> {
 
 /// The references of the sources that a prediction cites.
 fn cited_sources(prediction: &Prediction, base: IndexBase, place: &str) -> Vec<Reference> {
-    let mut cited = prediction.cited_sources(base);
+    let mut cited = prediction.cited_sources(base, Mode::Default);
     if cited.is_empty() {
         cited = (0..prediction.sources.len()).collect();
     }
@@ -299,8 +300,8 @@ fn marked_entry(line: &str) -> Option<ListEntry> {
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();
     let (marker, rest) = bracketed(trimmed)
-        .or_else(|| numbered(trimmed))
-        .or_else(|| bullet(trimmed))?;
+        .or_else(|| numbered(trimmed).map(|(number, rest)| (format!("{number}."), rest)))
+        .or_else(|| bullet(trimmed).map(|rest| (String::new(), rest)))?;
     // A bullet may stand before the number.
     let (marker, rest) = match bracketed(rest) {
         Some((inner, rest)) if marker.is_empty() => (inner, rest),
@@ -324,28 +325,6 @@ fn bracketed(text: &str) -> Option<(String, &str)> {
     let rest = rest.strip_prefix("**").unwrap_or(rest);
     let rest = rest.strip_prefix([':', '.']).unwrap_or(rest);
     Some((format!("[{number}]"), rest))
-}
-
-/// `3. ` or `3) ` or `(3) `
-fn numbered(text: &str) -> Option<(String, &str)> {
-    let inner = text.strip_prefix('(').unwrap_or(text);
-    let (number, rest) = leading_number(inner)?;
-    let rest = rest.strip_prefix(['.', ')'])?;
-    rest.starts_with(char::is_whitespace)
-        .then(|| (format!("{number}."), rest))
-}
-
-/// `- `, `* `, `• `
-fn bullet(text: &str) -> Option<(String, &str)> {
-    let rest = text.strip_prefix(['-', '*', '+', '•', '–'])?;
-    rest.starts_with(char::is_whitespace)
-        .then(|| (String::new(), rest.trim_start()))
-}
-
-/// A number of at most three digits: with four it is a year.
-fn leading_number(text: &str) -> Option<(&str, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit())?;
-    (1..=3).contains(&end).then(|| text.split_at(end))
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ mod ris;
 use std::path::{Path, PathBuf};
 
 use encoding_rs::WINDOWS_1252;
-use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
 use crate::error::{InputFault, Result};
 use crate::files::read_bytes;
 use crate::text::addresses::{addresses_in, is_arxiv_id};
+use crate::text::tokens::composed;
 use crate::works::markup::plain;
 
 pub use answers::references_of;
@@ -156,13 +156,6 @@ fn named(raw: &str) -> PersonName {
     name.family = composed(&name.family);
     name.given = composed(&name.given);
     name
-}
-
-/// Letters with their accents as one character each, as people type them.
-fn composed(text: &str) -> String {
-    ComposingNormalizerBorrowed::new_nfc()
-        .normalize(text)
-        .into_owned()
 }
 
 /// `refs.bib:12`, by which a person finds the entry.

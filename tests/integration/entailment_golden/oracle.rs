@@ -2,7 +2,10 @@
 
 use scholareval::domain::{Mode, Prediction, Source};
 use scholareval::scorer::entailment::{EntailmentScorer, Form};
-use scholareval::text::citation_markers::{first_numbers, number_markers, without_citations};
+use scholareval::text::citation_markers::{
+    citation_markers, first_numbers, without_citations, without_markers,
+};
+use scholareval::text::claims::text_claims;
 use scholareval::text::punkt::sentences;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -46,41 +49,50 @@ pub(crate) struct Walked {
     pub(crate) on_a_fault: bool,
 }
 
-/// The texts of an answer with the numbers they cite: ours, and the reference's.
-fn texts(scorer: &EntailmentScorer, item: &Prediction) -> Vec<(String, Vec<u64>, Vec<u64>)> {
+/// The texts of an answer with the numbers they cite.
+fn texts(scorer: &EntailmentScorer, item: &Prediction, mode: Mode) -> Vec<(String, Vec<u64>)> {
     let theirs = |text: &str| {
         first_numbers(text)
             .iter()
             .map(|n| n.parse().unwrap_or(u64::MAX))
             .collect()
     };
-    let ours = |text: &str| {
-        let mut kept: Vec<u64> = Vec::new();
-        for number in number_markers(text)
-            .into_iter()
-            .flat_map(|marker| marker.numbers)
-        {
-            if !kept.contains(&number) {
-                kept.push(number);
-            }
-        }
-        kept
-    };
     let output = item.output();
-    if scorer.form == Form::Short {
-        let whole = format!("{} {output}", item.input);
-        return vec![(
+    match (scorer.form, mode == Mode::Compat) {
+        (Form::Short, true) => vec![(
             format!("{} {}", item.input, without_citations(output)),
-            ours(output),
-            theirs(&whole),
-        )];
+            theirs(&format!("{} {output}", item.input)),
+        )],
+        (Form::Short, false) => vec![(
+            format!("{} {}", item.input, without_markers(output)),
+            each_once(
+                citation_markers(output)
+                    .into_iter()
+                    .flat_map(|marker| marker.numbers),
+            ),
+        )],
+        (_, true) => sentences(output)
+            .into_iter()
+            .map(|range| &output[range])
+            .filter(|text| text.chars().count() >= 50)
+            .map(|text| (without_citations(text), theirs(text)))
+            .collect(),
+        (_, false) => text_claims(output)
+            .into_iter()
+            .filter(|claim| output[claim.range.clone()].chars().count() >= 50)
+            .map(|claim| (claim.text, each_once(claim.numbers.into_iter())))
+            .collect(),
     }
-    let long = sentences(output)
-        .into_iter()
-        .map(|range| &output[range])
-        .filter(|text| text.chars().count() >= 50);
-    long.map(|text| (without_citations(text), ours(text), theirs(text)))
-        .collect()
+}
+
+fn each_once(numbers: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut kept: Vec<u64> = Vec::new();
+    for number in numbers {
+        if !kept.contains(&number) {
+            kept.push(number);
+        }
+    }
+    kept
 }
 
 fn document(source: &Source, mode: Mode) -> String {
@@ -114,13 +126,12 @@ pub(crate) fn walk(scorer: &EntailmentScorer, item: &Prediction) -> Walked {
         });
         holds
     };
-    let texts = texts(scorer, item);
-    let mut on_a_fault = item.replaced_ctxs.is_some() || texts.is_empty();
+    let [ours, theirs] = [Mode::Default, Mode::Compat].map(|mode| texts(scorer, item, mode));
+    let mut on_a_fault = item.replaced_ctxs.is_some() || ours.is_empty() || ours != theirs;
+    let texts = if compat { theirs } else { ours };
     let (mut supported, mut earned, mut counted) = (0, 0, 0);
     let mut last: Vec<u64> = Vec::new();
-    for (claim, ours, theirs) in &texts {
-        on_a_fault |= ours != theirs;
-        let own = if compat { theirs } else { ours };
+    for (claim, own) in &texts {
         let numbers = if own.is_empty() {
             last.clone()
         } else {
