@@ -57,6 +57,7 @@ pub(crate) use criteria::{comparable_level, text_of};
 pub use draw::{AnswerSelection, RandomDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
+pub(crate) use expected::{RESULT, last_result};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub(crate) use judge_reply::after_thinking;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
