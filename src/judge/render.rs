@@ -549,9 +549,9 @@ fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
 /// limit. A judge that was cut while it reasoned is not meant.
 fn is_empty_by_form(reply: &JudgeReply) -> bool {
     let is_ended = match reply.finish_reason.as_deref() {
-        None | Some("stop") => true,
+        Some("stop") => true,
         Some("length") => !reply.content.is_empty() && !reply.is_all_reasoning(),
-        Some(_) => false,
+        _ => false,
     };
     is_ended && reply.content.trim().is_empty()
 }

@@ -131,7 +131,7 @@ impl Question for AspectGrade {
     /// Reads a grade, 1..=5.
     ///
     /// Default: after the last `[RESULT]` (any case), perhaps the scale in brackets as in `(1-5):`, and `(` or `[`, one digit
-    /// 1-5 that [no other number](names_another) follows. The text before is the feedback. In a reply cut at the token limit,
+    /// 1-5 that no other number of its line belongs to. The text before is the feedback. In a reply cut at the token limit,
     /// a grade counts only if more text follows: `1` may be the beginning of `10`. Compat: as in [`reference_score`],
     /// feedback included; what it drops is unreadable and not asked again.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {

@@ -20,12 +20,12 @@ const FORMS: [&str; 13] = [
     "<|begin_of_thought|> <|end_of_thought|>",
     "<|START_THINKING|> <|END_THINKING|>",
     "<|channel>thought <channel|>",
-    // Harmony: the header of the final message closes all messages before it. A decoder that drops control tokens
-    // leaves the names of the channels.
+    // Harmony: the header of the final message closes all messages before it.
     "<|channel|> <|channel|>final<|message|>",
     "<|channel|> <|channel|>final <|constrain|>json<|message|>",
     WORDS,
 ];
+/// Harmony's channels without their control tokens.
 const WORDS: &str = "analysis assistantfinal";
 /// What stands before the first channel of a message in Harmony.
 const HARMONY_ROLE: &str = "<|start|>assistant";
