@@ -49,6 +49,7 @@ class ScoreOptions(TypedDict, total=False):
     trust_config: Send keys to the servers that the config file names, now and until the file changes
     fields: Fields of the answers: answer_text=FIELD,case_id=FIELD or question=FIELD [default: as documented, else guessed]
     keep_thinking: Judge answers with the reasoning they begin with (think tags)
+    reasoning_tags: Tags of reasoning in answers and replies besides the known ones, such as "<plan> </plan>"; may be repeated
     partial_logs: Take what unfinished Inspect logs hold, and the first epoch of several
     systems: Only these systems [default: all]
     cases: Only these case ids [default: all]
@@ -124,6 +125,7 @@ class ScoreOptions(TypedDict, total=False):
     trust_config: bool
     fields: Pairs
     keep_thinking: bool
+    reasoning_tags: str | Sequence[str]
     partial_logs: bool
     systems: str | Sequence[str]
     cases: str | Sequence[str]

@@ -21,7 +21,7 @@ use crate::domain::{
 };
 use crate::error::{Error, InputFault, Result};
 use crate::text::names::list;
-use crate::text::thinking::thinking_bytes;
+use crate::text::thinking::{may_begin_with_thinking, thinking_bytes};
 
 use super::fields::{FieldReading, Record, value_at};
 use super::files::{FileKind, SystemFile, system_files};
@@ -63,6 +63,8 @@ pub struct SystemAnswers {
     pub renamed: String,
     /// Number of answers that begin with [reasoning](thinking_bytes), which may have been removed.
     pub thinking: usize,
+    /// Number of answers that, as they are kept, may begin with reasoning in an unknown form.
+    pub maybe_thinking: usize,
     /// Its answers; unless joined by question, each `case_id` occurs once.
     pub answers: Vec<Answer>,
     /// Warnings (empty answers; duplicates in compat mode).
@@ -97,6 +99,8 @@ pub struct AnswerOptions {
     pub id_field: String,
     /// Keep [reasoning](thinking_bytes) at the start of an answer.
     pub keep_thinking: bool,
+    /// Forms of reasoning besides the known ones, each as `OPEN CLOSE`.
+    pub reasoning_tags: Vec<String>,
     /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
     /// needed, so that the memory of a run does not grow with them.
     pub leave_texts: bool,
@@ -129,6 +133,7 @@ impl SystemAnswers {
             guesses: String::new(),
             renamed: String::new(),
             thinking: 0,
+            maybe_thinking: 0,
             answers: Vec::new(),
             warnings: Vec::new(),
         }
@@ -168,11 +173,16 @@ impl AnswerOptions {
             let names = list(names, SHOWN);
             notes.push(format!("guessed --fields {fields} for {names}"));
         }
-        let thinking: usize = systems.iter().map(|read| read.thinking).sum();
-        if thinking > 0 && !self.keeps_thinking() {
-            let answers: usize = systems.iter().map(|read| read.answers.len()).sum();
-            let what = format!("<think> blocks are removed from {thinking} of {answers} answers");
-            notes.push(format!("{what}; --keep-thinking keeps them"));
+        let answers: usize = systems.iter().map(|read| read.answers.len()).sum();
+        let removed: usize = systems.iter().map(|read| read.thinking).sum();
+        let kept: usize = systems.iter().map(|read| read.maybe_thinking).sum();
+        let removal = "begin with reasoning, which is removed; --keep-thinking keeps it";
+        let doubt =
+            "may begin with reasoning, which is kept; --reasoning-tags \"OPEN CLOSE\" removes it";
+        for (count, what) in [(removed, removal), (kept, doubt)] {
+            if count > 0 && !self.keeps_thinking() {
+                notes.push(format!("{count} of {answers} answers {what}"));
+            }
         }
         Ok((systems, notes))
     }
@@ -248,8 +258,7 @@ impl AnswerOptions {
         let mut collecting = Collecting {
             path,
             read,
-            mode: self.mode,
-            keeps_thinking: self.keeps_thinking(),
+            options: self,
             by_case: HashMap::new(),
         };
         let mut ignored = Vec::new();
@@ -326,8 +335,7 @@ impl TextPlaces<'_> {
 struct Collecting<'a> {
     path: &'a Path,
     read: SystemAnswers,
-    mode: Mode,
-    keeps_thinking: bool,
+    options: &'a AnswerOptions,
     /// Indices of the answers.
     by_case: HashMap<CaseId, usize>,
 }
@@ -336,8 +344,9 @@ impl Collecting<'_> {
     /// Adds an answer, without its reasoning, with its text left in the file where there is a place for it.
     fn add(&mut self, mut answer: Answer, place: Option<TextPlace<'_>>) -> Result<()> {
         let read = &mut self.read;
-        let (thinking, empty) = remove_thinking(&mut answer, self.keeps_thinking);
+        let (thinking, empty) = remove_thinking(&mut answer, self.options);
         read.thinking += usize::from(thinking > 0);
+        read.maybe_thinking += usize::from(may_begin_with_thinking(answer.own_text()));
         let case_id = answer.case_id.clone();
         let place_of_answer = (answer.line, case_id.as_str());
         let path = self.path;
@@ -369,7 +378,7 @@ impl Collecting<'_> {
         let what = format!("duplicate case_id, first on line {}", first.line);
         // Of two answers nobody knows which one was meant, and to take either would score a line
         // that the author may have replaced.
-        if self.mode == Mode::Default {
+        if self.options.mode == Mode::Default {
             let fault = answer_fault(path, place_of_answer, what);
             return Err(fault.hint("keep one of the two lines").into());
         }
@@ -415,9 +424,9 @@ fn predicted_answers(
 }
 
 /// Removes the reasoning of an answer unless it is kept; returns its length, and what is wrong with an empty answer.
-fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static str>) {
-    let thinking = thinking_bytes(answer.own_text());
-    if thinking > 0 && !keep {
+fn remove_thinking(answer: &mut Answer, options: &AnswerOptions) -> (usize, Option<&'static str>) {
+    let thinking = thinking_bytes(answer.own_text(), &options.reasoning_tags);
+    if thinking > 0 && !options.keeps_thinking() {
         answer.answer_text = answer.answer_text[thinking..].into();
         // `references_from` counts from the start of the text as given, reasoning included.
         answer.own_bytes = answer.own_bytes.map(|own| own - thinking);
@@ -427,7 +436,7 @@ fn remove_thinking(answer: &mut Answer, keep: bool) -> (usize, Option<&'static s
         }
     }
     let empty = if thinking > 0 {
-        "the answer is empty but for its <think> block"
+        "the answer is empty but for its reasoning"
     } else {
         "the answer is empty"
     };
@@ -592,7 +601,7 @@ impl AnswerOptions {
             let start = if self.keeps_thinking() {
                 0
             } else {
-                thinking_bytes(&text)
+                thinking_bytes(&text, &self.reasoning_tags)
             };
             set_report(answer, Report::in_completion(&text[start..]));
         }

@@ -9,6 +9,10 @@
 use std::ops::RangeInclusive;
 
 use super::{JudgeReply, TokenLogprob};
+use crate::text::thinking::reply_start;
+
+/// The marker before a grade.
+pub(crate) const RESULT: &str = "[RESULT]";
 
 /// Minimum total probability of the alternatives that are scores.
 // Below one half, the mean would be over what the judge most likely did not mean.
@@ -118,27 +122,43 @@ struct NumberPlace {
     digits: std::ops::Range<usize>,
 }
 
-/// The number after the last `[RESULT]`, possibly in brackets.
+/// The number after the last `[RESULT]`.
 fn after_result(content: &str) -> Option<NumberPlace> {
-    const MARKER: &[u8] = b"[RESULT]";
-    let bytes = content.as_bytes();
-    let anchor = bytes
-        .windows(MARKER.len())
-        .rposition(|window| window.eq_ignore_ascii_case(MARKER))?;
-    let rest = content[anchor + MARKER.len()..].trim_start();
-    let rest = rest.strip_prefix(['(', '[']).unwrap_or(rest);
+    let (anchor, grade) = last_result(content)?;
     Some(NumberPlace {
         anchor,
-        digits: whole_number(content, content.len() - rest.len())?,
+        digits: whole_number(content, content.len() - grade.len())?,
     })
+}
+
+/// Where the last `[RESULT]` of a text begins, in any case, and the text from its grade on: behind the scale, if the judge
+/// repeats it, and a bracket.
+pub(crate) fn last_result(text: &str) -> Option<(usize, &str)> {
+    // The last one: judges repeat the format before they grade. Compared as bytes: the marker is ASCII, but the text behind a
+    // bracket may end inside a character.
+    let mut windows = text.as_bytes().windows(RESULT.len());
+    let at = windows.rposition(|window| window.eq_ignore_ascii_case(RESULT.as_bytes()))?;
+    let grade = without_scale(text[at + RESULT.len()..].trim_start());
+    Some((at, grade.strip_prefix(['(', '[']).unwrap_or(grade)))
+}
+
+/// The text without the scale that it begins with, as in `(1-5): 4`: brackets with the digits 1 and 5, apart, and no other.
+fn without_scale(text: &str) -> &str {
+    let inner = text.strip_prefix(['(', '[']).unwrap_or_default();
+    let Some((scale, behind)) = inner.split_once([')', ']']) else {
+        return text;
+    };
+    let digits = scale.chars().filter(|c| c.is_numeric());
+    if scale.contains("15") || !digits.eq(['1', '5']) {
+        return text;
+    }
+    behind.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || c == '=')
 }
 
 /// The value of `score` in the outermost JSON object; of repeated keys the last, as in JSON parsers.
 fn json_score(content: &str) -> Option<NumberPlace> {
     const KEY: &str = "\"score\"";
-    let after_thinking = content
-        .find("</think>")
-        .map_or(0, |at| at + "</think>".len());
+    let after_thinking = reply_start(content, &[]);
     let start = after_thinking + content[after_thinking..].find('{')?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut found = None;

@@ -1,11 +1,11 @@
 //! A judge's reply before parsing.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use super::ModelEnd;
-
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+use super::{Mode, ModelEnd};
+use crate::text::thinking::reply_start;
 
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,9 +92,24 @@ impl JudgeReply {
 
     /// Whether the text ends before anything but reasoning has come.
     pub(crate) fn is_all_reasoning(&self) -> bool {
-        // Some servers count tokens of reasoning and send no text of it.
-        let is_apart = self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
-        is_apart && self.content.trim().is_empty() || is_unfinished_thinking(&self.content)
+        if self.content.trim().is_empty() {
+            // Some servers count tokens of reasoning and send no text of it.
+            return self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
+        }
+        after_thinking(&self.content).is_err()
+    }
+
+    /// The reply without the reasoning in the user's forms that begins its text. Readers know the other forms themselves, and
+    /// compat mode none of the user's.
+    pub(crate) fn without_reasoning(&self, forms: &[String], mode: Mode) -> Cow<'_, Self> {
+        // A tag in a text of an object ends nothing.
+        let is_object = self.content.trim_start().starts_with('{');
+        if forms.is_empty() || is_object || mode == Mode::Compat {
+            return Cow::Borrowed(self);
+        }
+        let mut reply = self.clone();
+        reply.content.drain(..reply_start(&self.content, forms));
+        Cow::Owned(reply)
     }
 
     /// Whether the reply was cut at the token limit.
@@ -103,20 +118,12 @@ impl JudgeReply {
     }
 }
 
-/// Whether the text has the start of a `<think>` block and not its end.
-fn is_unfinished_thinking(text: &str) -> bool {
-    text.trim_start().starts_with(OPEN) && !text.contains(CLOSE)
-}
-
-/// The reply after a leading `<think>` block, trimmed. A chat template may have dropped the opening tag: then
-/// everything up to the closing one is thinking.
+/// The reply behind its reasoning, trimmed.
 pub(crate) fn after_thinking(text: &str) -> Result<&str, String> {
-    match text.split_once(CLOSE) {
-        Some((_, rest)) => Ok(rest.trim()),
-        None if is_unfinished_thinking(text) => {
-            Err("the reply ends inside its <think> block".to_owned())
-        }
-        None if text.trim().is_empty() => Err("the reply is empty".to_owned()),
-        None => Ok(text.trim()),
+    let start = reply_start(text, &[]);
+    match text[start..].trim() {
+        "" if start > 0 => Err("the reply has nothing behind its reasoning".to_owned()),
+        "" => Err("the reply is empty".to_owned()),
+        rest => Ok(rest),
     }
 }

@@ -58,7 +58,7 @@ pub(crate) use criteria::{comparable_level, text_of};
 pub use draw::{AnswerSelection, RandomDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
-pub(crate) use expected::{bare, listed};
+pub(crate) use expected::{RESULT, bare, last_result, listed};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub(crate) use judge_reply::after_thinking;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};

@@ -78,7 +78,9 @@ impl AnswerRun<'_> {
             if raw.is_none() {
                 raw = Some(self.text_to_merge(call, member, &reply));
             }
-            let read = call.question.parse(&reply, self.job.options.mode);
+            let options = &self.job.options;
+            let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
+            let read = call.question.parse(&shown, options.mode);
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
             let again = match &read {
                 Ok(_) => false,
@@ -93,7 +95,8 @@ impl AnswerRun<'_> {
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
-                sample = expected::weigh(&*call.question, &reply, sample, &mut flags);
+                let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
+                sample = expected::weigh(&*call.question, &shown, sample, &mut flags);
             }
             let unreadable = match &sample {
                 Ok(_) => None,
@@ -131,7 +134,7 @@ impl AnswerRun<'_> {
         };
         let failed = match outcome {
             Ok(Outcome::Reply(reply)) => {
-                if self.drops_schema(request, member, &reply)? {
+                if self.drops_form(request, member, &reply)? {
                     return Ok(AttemptEnd::OtherForm);
                 }
                 return Ok(AttemptEnd::Reply(reply));
@@ -166,9 +169,9 @@ impl AnswerRun<'_> {
         Ok(AttemptEnd::Failed(failed))
     }
 
-    /// Whether the reply shows that the server ignores our schema, so that it is not sent any more. In compat mode, such
-    /// a reply is one of the attempts that the reference counts.
-    fn drops_schema(
+    /// Whether the reply shows that the server cannot keep to the form that was asked for, so that it is not sent any more.
+    /// In compat mode, such a reply is one of the attempts that the reference counts.
+    fn drops_form(
         &self,
         request: &JudgeRequest,
         member: &Member,
@@ -176,7 +179,7 @@ impl AnswerRun<'_> {
     ) -> Result<bool, Abort> {
         match (&member.renderer, &request.rendered) {
             (Some(renderer), Some(rendered)) if self.job.options.mode == Mode::Default => {
-                renderer.drops_schema(rendered, reply).map_err(Abort::Fatal)
+                renderer.drops_form(rendered, reply).map_err(Abort::Fatal)
             }
             _ => Ok(false),
         }

@@ -120,6 +120,7 @@ mod tests {
             at_once: false,
             retry_unscored: false,
             mode: crate::domain::Mode::Default,
+            reasoning_tags: Vec::new(),
         };
         Job {
             items: Arc::from([Item::new(case, answer)]),

@@ -53,7 +53,7 @@ pub struct LoadedInputs {
     pub uncounted: Vec<String>,
     /// Which fields were guessed, what was removed or joined, and by which field.
     pub notes: Vec<String>,
-    /// Run settings: fields of answers with other names than expected, and whether `<think>` blocks are kept.
+    /// Run settings: fields of answers with other names than expected, and whether reasoning is kept.
     pub settings: BTreeMap<String, Value>,
     /// Records in the files of works in which references were looked up, by source; empty without such files.
     pub work_records: Vec<(String, u64)>,
@@ -281,6 +281,7 @@ fn answer_options(
         fields: input.fields.clone(),
         id_field: profile.case.id.clone(),
         keep_thinking: input.keep_thinking,
+        reasoning_tags: input.reasoning_tags.clone().unwrap_or_default(),
         leave_texts,
         reports: profile.report,
         partial_logs: input.partial_logs,
@@ -306,8 +307,8 @@ fn scorable_options(options: &EvaluationOptions, profile: &RubricProfile) -> Sco
     }
 }
 
-/// Run settings that come from reading: fields of answers that have other names than expected, and whether `<think>` blocks
-/// were kept. Only files with an answer to score count.
+/// Run settings that come from reading: fields of answers that have other names than expected, and whether reasoning was
+/// kept. Only files with an answer to score count.
 fn reading_settings(
     systems: &[SystemAnswers],
     scored_files: &[InputFile],

@@ -93,6 +93,8 @@ pub struct Options {
     pub retry_unscored: bool,
     /// How replies are parsed.
     pub mode: crate::domain::Mode,
+    /// Forms of reasoning besides the known ones, each as `OPEN CLOSE`.
+    pub reasoning_tags: Vec<String>,
     /// No call of an answer waits for its first one.
     pub at_once: bool,
 }

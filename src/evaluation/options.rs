@@ -130,6 +130,9 @@ pub struct InputOptions {
     /// Judge answers with the reasoning they begin with (think tags)
     #[arg(long)]
     pub keep_thinking: bool,
+    /// Tags of reasoning in answers and replies besides the known ones, such as "<plan> </plan>"; may be repeated
+    #[arg(long, value_name = "OPEN CLOSE")]
+    pub reasoning_tags: Option<Vec<String>>,
     /// Take what unfinished Inspect logs hold, and the first epoch of several
     #[arg(long)]
     pub partial_logs: bool,
@@ -325,6 +328,15 @@ impl EvaluationOptions {
                 let expected = ANSWER_PARTS.join(", ");
                 let what = format!("expected {expected}, found {}", part.escape_debug());
                 return Err(OptionFault::new("score.fields", what));
+            }
+        }
+        for tags in self.input.reasoning_tags.iter().flatten() {
+            if tags.split_whitespace().count() != 2 {
+                let what = format!(
+                    "expected an opening and a closing tag, found {}",
+                    tags.escape_debug()
+                );
+                return Err(OptionFault::new("score.reasoning_tags", what));
             }
         }
         self.judge.check()?;

@@ -150,6 +150,12 @@ impl Prepared {
                     parse_retries: self.options.scoring.parse_retries,
                     retry_unscored: self.options.cache.retry_unscored,
                     mode: self.options.scoring.mode(),
+                    reasoning_tags: self
+                        .options
+                        .input
+                        .reasoning_tags
+                        .clone()
+                        .unwrap_or_default(),
                     at_once: self.options.scoring.at_once,
                 }),
             });

@@ -85,6 +85,8 @@ impl RecordedEvaluation {
         if let Some(retries) = settings.get("score.parse_retries").and_then(Value::as_u64) {
             options.scoring.parse_retries = u32::try_from(retries).unwrap_or(u32::MAX);
         }
+        options.input.reasoning_tags =
+            Some(self.manifest.reasoning_tags()).filter(|tags| !tags.is_empty());
         options.scorers.truncate = self.manifest.is_set("score.truncate");
         // As if they were named: some take the judge of the command only then.
         options.scorers.scorers = self.choice().scorers;

@@ -223,6 +223,7 @@ fn sampled_job(
         at_once: false,
         retry_unscored: false,
         mode: Mode::Default,
+        reasoning_tags: Vec::new(),
     };
     change(&mut options);
     let paid = Arc::new(Paid(

@@ -132,7 +132,8 @@ impl Rendered {
             return Ok(Some(reply));
         }
         for other in &self.other_limits {
-            if let Some(reply) = stored(&other.key)?.filter(|reply| !reply.is_cut()) {
+            let found = stored(&other.key)?.filter(|reply| !reply.is_cut());
+            if let Some(reply) = found.filter(|reply| !reply.content.trim().is_empty()) {
                 return Ok(Some(if other.is_chosen {
                     under_another_limit(reply)
                 } else {

@@ -6,8 +6,8 @@
 //! has a limit.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::parameter::Parameter;
 use super::protocol::WhenRefused;
 use super::refusals::Refusals;
 use super::tokens::estimate_messages;
-use super::{OtherLimit, Rendered};
+use super::{OtherLimit, Rendered, locked};
 use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::Result;
 use crate::prompt::{InsertMode, Messages, PromptSet};
@@ -55,8 +55,8 @@ pub struct Renderer {
     capacity: Option<Capacity>,
     /// Parameters that are left out, and what else is known of the judge.
     refusals: Arc<Refusals>,
-    /// Whether a reply to a schema held a JSON object: one that does not is then the judge's choice, not the server's.
-    keeps_schema: AtomicBool,
+    /// The forms to which a reply held a JSON object: one that does not is then the judge's choice, not the server's.
+    kept_forms: Mutex<BTreeSet<Parameter>>,
     /// What is added where neither the user nor the reference decides; `None`: nothing.
     own: Option<OwnChoices>,
 }
@@ -98,7 +98,7 @@ impl Renderer {
             structured,
             capacity,
             refusals,
-            keeps_schema: AtomicBool::new(false),
+            kept_forms: Mutex::default(),
             own: None,
         }
     }
@@ -300,7 +300,8 @@ impl Renderer {
         limit.saturating_add(self.reasoning())
     }
 
-    /// The keys of this call under the other limits that the judge was, or is usually, asked with.
+    /// The keys of this call under the other limits that the judge was, or is usually, asked with, and in JSON mode where the
+    /// server has lost it.
     fn other_limits(
         &self,
         question: &dyn Question,
@@ -332,6 +333,15 @@ impl Renderer {
                 is_chosen: given.contains(&limit) || given.contains(&other),
             });
         }
+        // Replies in JSON mode count, though the server was found to give empty ones later.
+        if self.asks_json(info) && question.replies_in_json() && !options.json_mode {
+            let mut in_json = options.clone();
+            in_json.json_mode = true;
+            keys.push(OtherLimit {
+                key: in_json.fingerprint(info, messages, samples, limit),
+                is_chosen: false,
+            });
+        }
         keys
     }
 
@@ -343,28 +353,32 @@ impl Renderer {
         self.refusals.add(parameter)
     }
 
-    /// With `--structured auto`, whether this reply shows that the server does not keep to the schema of the call: it holds
-    /// no JSON object, and no reply before did. All calls are then made without one, this one again.
+    /// Whether this reply shows that the server cannot keep to the form of the call, a schema or JSON mode: it is empty, or
+    /// holds no JSON object though `--structured auto` sends a declared schema, and no reply to that form held one before. All
+    /// calls are then made without the form, this one again.
     ///
     /// # Errors
     /// When the cache cannot be written.
-    pub fn drops_schema(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
-        // The repeat with our schema is one of several attempts anyway.
-        let is_asked = self.structured == Structured::Auto
-            && call.parameters.contains(&Parameter::Schema)
-            && !call.is_own_schema;
-        let has_object = reply.content.contains('{');
-        if is_asked && has_object {
-            self.keeps_schema.store(true, Ordering::Relaxed);
+    pub fn drops_form(&self, call: &Rendered, reply: &JudgeReply) -> Result<bool> {
+        let mut forms = [Parameter::Schema, Parameter::ResponseFormat].into_iter();
+        let Some(form) = forms.find(|form| call.parameters.contains(form)) else {
+            return Ok(false);
+        };
+        if reply.content.contains('{') {
+            locked(&self.kept_forms).insert(form);
         }
-        // One reply with an object shows that the server takes schemas; then a reply without one is
-        // the model's, and dropping the schema would cost its other replies their form.
-        let is_dropped = is_asked
-            && !has_object
+        // The repeat with our schema is one of several attempts anyway.
+        let lacks_object = form == Parameter::Schema
+            && self.structured == Structured::Auto
+            && !call.is_own_schema
             && !reply.is_cut()
-            && !self.keeps_schema.load(Ordering::Relaxed);
+            && !reply.content.contains('{');
+        // One reply with an object shows that the server takes the form; then a reply without one is
+        // the model's, and dropping the form would cost its other replies theirs.
+        let is_dropped =
+            (lacks_object || is_empty_by_form(reply)) && !locked(&self.kept_forms).contains(&form);
         if is_dropped {
-            self.leave_out(Parameter::Schema)?;
+            self.leave_out(form)?;
         }
         Ok(is_dropped)
     }
@@ -529,6 +543,17 @@ fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
         }
     }
     &first[..first.len().min(second.len())]
+}
+
+/// Whether a reply is empty though the judge ended it: constrained decoding that found no token, or white space up to the
+/// limit. A judge that was cut while it reasoned is not meant.
+fn is_empty_by_form(reply: &JudgeReply) -> bool {
+    let is_ended = match reply.finish_reason.as_deref() {
+        Some("stop") => true,
+        Some("length") => !reply.content.is_empty() && !reply.is_all_reasoning(),
+        _ => false,
+    };
+    is_ended && reply.content.trim().is_empty()
 }
 
 /// Whether the text has the beginning of an object without any of the members that the schema asks for.

@@ -16,8 +16,8 @@ use super::reading::{Unreadable, quoted};
 use super::variable::{Insert, Presence, Variable};
 use crate::domain::python_json::MAX_INT_DIGITS;
 use crate::domain::{
-    Aspect, GradeMerge, JudgeReply, Judgment, MAX_GRADE, Mode, Reading, ScoreLocation,
-    UnscoredKind, UnscoredReason, Verdict, after_thinking,
+    Aspect, GradeMerge, JudgeReply, Judgment, MAX_GRADE, Mode, RESULT, Reading, ScoreLocation,
+    UnscoredKind, UnscoredReason, Verdict, after_thinking, last_result,
 };
 use crate::text::python_chars::{decimal_digit, is_python_whitespace};
 
@@ -63,8 +63,6 @@ const GRADE_VARIABLES: [&str; 5] = [
     "score5_description",
 ];
 
-/// Marker before a grade.
-const MARKER: &str = "[RESULT]";
 /// The reference's marker.
 const REFERENCE_MARKER: &str = "[RESULT] ";
 /// Where the reference starts without a marker: its search gives -1, to which it adds the marker's length.
@@ -132,9 +130,9 @@ impl Question for AspectGrade {
 
     /// Reads a grade, 1..=5.
     ///
-    /// Default: after the last `[RESULT]` (any case), optional white space and `(` or `[`, then one digit 1-5 not followed
-    /// by a digit or by a full stop and a digit. The text before is the feedback. In a reply cut at the token limit, a
-    /// grade counts only if more text follows: `1` may be the beginning of `10`. Compat: as in [`reference_score`],
+    /// Default: after the last `[RESULT]` (any case), perhaps the scale in brackets as in `(1-5):`, and `(` or `[`, one digit
+    /// 1-5 that no other number of its line belongs to. The text before is the feedback. In a reply cut at the token limit,
+    /// a grade counts only if more text follows: `1` may be the beginning of `10`. Compat: as in [`reference_score`],
     /// feedback included; what it drops is unreadable and not asked again.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         if mode == Mode::Compat {
@@ -150,7 +148,13 @@ impl Question for AspectGrade {
             return Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback));
         }
         match found(&reply.content) {
-            Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
+            // `4 or` may go on with another number.
+            Ok((_, _, rest))
+                if reply.is_cut() && rest.chars().filter(|c| c.is_alphabetic()).count() < 3 =>
+            {
+                Err(Unreadable::cut(reply))
+            }
+            Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
             Ok((grade, feedback, _)) => {
                 Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
             }
@@ -254,45 +258,55 @@ fn merge_texts(samples: &[Sample], rule: GradeMerge) -> Judgment {
 /// The grade, the feedback before it, and the text after it.
 fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
     let text = after_thinking(content)?;
-    let Some(at) = last_marker(text) else {
-        return Err(format!("no {MARKER} in the reply"));
+    let Some((at, behind)) = last_result(text) else {
+        return Err(format!("no {RESULT} in the reply"));
     };
-    let behind = text[at + MARKER.len()..].trim_start();
     let Some((grade, rest)) = leading_grade(behind) else {
         let found = quoted(behind.trim_end());
         return Err(format!(
-            "behind {MARKER} stands \"{found}\", not a grade 1 to 5"
+            "behind {RESULT} stands \"{found}\", not a grade 1 to 5"
         ));
     };
     Ok((grade, feedback(&text[..at]), rest))
 }
 
-/// The grade that a text begins with, perhaps behind a bracket, and the text after it. `12` and `1.5` are not grades.
+/// The grade that a text begins with, and the text after it. `12`, `1.5` and `3-4` are not grades.
 fn leading_grade(text: &str) -> Option<(f64, &str)> {
-    let inner = text.strip_prefix(['(', '[']).unwrap_or(text);
-    let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5'))?;
-    let rest = &inner[digit.len_utf8()..];
-    // A full stop may end the sentence; before a digit it makes the grade a fraction, which the
-    // scale does not have.
-    let behind_point = rest.strip_prefix('.').unwrap_or(rest);
-    if behind_point.starts_with(|c: char| c.is_ascii_digit()) {
+    let digit = text.chars().next().filter(|c| matches!(c, '1'..='5'))?;
+    let rest = &text[digit.len_utf8()..];
+    if names_another(rest) {
         return None;
     }
     let grade = f64::from(digit.to_digit(10)?);
     Some((grade, rest))
 }
 
-/// Start of the last marker, in any case.
-fn last_marker(text: &str) -> Option<usize> {
-    // The last one: judges repeat the format before they grade.
-    for (at, _) in text.rmatch_indices('[') {
-        // Compared as bytes: the marker is ASCII, but the text behind the bracket may end inside a character.
-        let start = text.as_bytes()[at..].get(..MARKER.len());
-        if start.is_some_and(|start| start.eq_ignore_ascii_case(MARKER.as_bytes())) {
-            return Some(at);
-        }
+/// Whether the line goes on behind a digit so that another number belongs to it, as in `12`, `1.5`, `3-4`, `4 or 5` and `4,5`,
+/// or so that it is none of the scale, as in `4/10`. A full stop may end a sentence, and `4/5` names the scale.
+fn names_another(rest: &str) -> bool {
+    let line = rest.split('\n').next().unwrap_or_default();
+    if line.trim_start_matches('.').starts_with(char::is_numeric) {
+        return true;
     }
-    None
+    let mut bare = line.to_ascii_lowercase();
+    bare.retain(|c| !c.is_whitespace() && !"()[]*_`\"'“”‘’".contains(c));
+    let mut behind: &str = &bare;
+    for scale in ["/5", "outof5"] {
+        behind = behind.strip_prefix(scale).unwrap_or(behind);
+    }
+    behind = behind.trim_start_matches(is_between_numbers);
+    for word in ["or", "to", "and", "outof"] {
+        behind = behind.strip_prefix(word).unwrap_or(behind);
+    }
+    behind.starts_with(char::is_numeric)
+}
+
+/// Whether the character stands between two numbers: every dash, a tilde, a comma, a slash.
+fn is_between_numbers(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2010}'..='\u{2015}' | '\u{fe58}' | '\u{301c}' | '\u{ff5e}'
+    ) || "-−﹣－~…,，、&/".contains(c)
 }
 
 /// The judge's text before its grade, without the heading; `None` if empty.

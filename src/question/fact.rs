@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use super::reading::outermost_object;
+use super::reading::{is_cut_json, outermost_object};
 use crate::domain::python_json::{self, PythonJsonFault, is_truthy};
 use crate::domain::{CitedStatement, JudgeReply, Mode, PageVerdict, after_thinking, text_of};
 use crate::text::markdown_links::without_addresses;
@@ -303,7 +303,7 @@ pub(super) fn list_in(reply: &JudgeReply) -> Option<Vec<Value>> {
     let start = text.find(['[', '{'])?;
     let list = text.get(start..=text.rfind(']')?)?;
     // An object with a list in it has the form that our prompts ask for.
-    if reply.is_cut() || !list.starts_with('[') {
+    if is_cut_json(reply) || !list.starts_with('[') {
         return None;
     }
     match python_json::parse_distinct(list) {

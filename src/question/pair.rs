@@ -113,8 +113,8 @@ impl Question for BetterAnswer {
         self.form == PairForm::Winner
     }
 
-    fn read(&self, reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
-        self.form.read(reply)
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        self.form.read(reply, mode)
     }
 
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {

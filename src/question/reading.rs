@@ -94,12 +94,29 @@ pub(super) fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
 /// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
 ///
 /// # Errors
-/// A reply that was cut at the token limit, or that holds no JSON object.
+/// A reply that was cut at the token limit before it was whole, or that holds no JSON object.
 pub fn object(reply: &JudgeReply) -> Result<Value, Unreadable> {
-    if reply.is_cut() {
+    if is_cut_json(reply) {
         return Err(Unreadable::cut(reply));
     }
     outermost_object(&reply.content, Mode::Default).map_err(Unreadable::new)
+}
+
+/// Whether a reply was cut before its JSON was whole: where it is nothing but a whole object or list, its last token came
+/// with the limit.
+pub(super) fn is_cut_json(reply: &JudgeReply) -> bool {
+    reply.is_cut() && !is_whole_json(&reply.content)
+}
+
+fn is_whole_json(content: &str) -> bool {
+    let behind = after_thinking(content).unwrap_or_default();
+    [content, behind].iter().any(|text| {
+        let text = text.trim().trim_matches('`').trim_start_matches("json");
+        matches!(
+            python_json::parse(text),
+            Ok(Value::Object(_) | Value::Array(_))
+        )
+    })
 }
 
 /// [`object`] of a text. In default mode a key with two different values has none that can be read.

@@ -30,8 +30,11 @@ use crate::text::perturbation::Perturbation;
 /// The setting of a run with imported scores.
 pub const IMPORTED: &str = "imported";
 
-/// The setting of a run with answers that begin with `<think>` blocks: `kept` or `removed`.
+/// The setting of a run with answers that begin with reasoning: `kept` or `removed`.
 pub const THINKING: &str = "score.thinking";
+
+/// The setting of a run whose user named the forms of reasoning.
+pub const REASONING_TAGS: &str = "score.reasoning_tags";
 
 /// The setting of a run with perturbed answers: the perturbations.
 pub const PERTURBATIONS: &str = "probe";
@@ -499,6 +502,14 @@ impl Manifest {
         let setting = self.settings.get(PERTURBATIONS).cloned();
         setting
             .and_then(|names| serde_json::from_value(names).ok())
+            .unwrap_or_default()
+    }
+
+    /// The forms of reasoning that the user named.
+    pub fn reasoning_tags(&self) -> Vec<String> {
+        let setting = self.settings.get(REASONING_TAGS).cloned();
+        setting
+            .and_then(|tags| serde_json::from_value(tags).ok())
             .unwrap_or_default()
     }
 

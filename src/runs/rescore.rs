@@ -137,7 +137,7 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
     let profile = recorded.criteria_profile();
     let has_reports = profile.is_some_and(|profile| profile.report);
     let what = if thinking.is_some_and(|what| what == "removed") {
-        "the answers were judged without their <think> blocks, which the reference keeps"
+        "the answers were judged without their reasoning, which the reference keeps"
     } else if recorded.mode != Mode::Compat && has_reports {
         "the reference reads reports in another way, so that other questions are asked"
     } else {
@@ -233,6 +233,7 @@ async fn replay(
         // Nobody is asked: each attempt that exists is in the record.
         retry_unscored: false,
         mode: manifest.mode,
+        reasoning_tags: manifest.reasoning_tags(),
     });
     let panels = Arc::new(panels(manifest, &replies));
     let of_rubric: Arc<[Item]> = inputs.of_scorer(true).into();

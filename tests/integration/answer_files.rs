@@ -12,6 +12,8 @@ use scholareval::scorer::citation::IndexBase;
 use serde_json::{Value, json};
 
 use crate::rubric_golden::shared;
+use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::judging::{constant_reply, kind_of};
 use crate::support::workspace::{Workspace, plain_case};
 
 /// The released answers of experts, with their passages.
@@ -433,8 +435,8 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
     let lines: String = thought.iter().enumerate().map(line).collect();
     work.write("answers/alpha.jsonl", &(lines + &"\n".repeat(300_000)));
     score("removed", &[]).says(&[
-        "note: <think> blocks are removed from 3 of 3 answers; --keep-thinking keeps them",
-        "warning: answers/alpha.jsonl:3 (case c3): the answer is empty but for its <think> block",
+        "note: 3 of 3 answers begin with reasoning, which is removed; --keep-thinking keeps it",
+        "warning: answers/alpha.jsonl:3 (case c3): the answer is empty but for its reasoning",
     ]);
     assert_eq!(texts("removed"), [plain[0].as_str(), &plain[1], ""]);
     assert_eq!(
@@ -451,7 +453,7 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
     assert_eq!(texts("kept"), thought);
     let done = score("compat", &["--compat"]);
     assert!(
-        texts("compat") == thought && !done.stderr.contains("<think> blocks"),
+        texts("compat") == thought && !done.stderr.contains("reasoning"),
         "{}",
         done.stderr
     );
@@ -464,7 +466,49 @@ fn reasoning_is_no_part_of_an_answer_unless_it_is_kept() {
         .says(&["different score.thinking: removed (removed), kept (kept)"]);
     work.run(&["rescore", "removed", "--compat"])
         .exits_with(3)
-        .says(&["without their <think> blocks"]);
+        .says(&["without their reasoning"]);
+}
+
+#[test]
+fn users_name_tags_of_reasoning_and_a_run_keeps_them() {
+    let work = Workspace::new(&[], 2);
+    work.answers(
+        "alpha",
+        ["c1", "c2"].map(|id| (id, format!("<plan>Rayleigh.</plan>{id}: no idea"))),
+    );
+    // The judge reasons in tags of the same name.
+    let judge = Behaviour::good().saying(|request| {
+        let reply = constant_reply(kind_of(request));
+        format!("<plan>{{\"score\": 1}} or</plan>{reply}")
+    });
+    let server = FakeServer::start(judge);
+    let score = |more: &[&str]| work.score(&server, &[&["--no-cache"], more].concat());
+    score(&["--out", "plain", "--parse-retries", "0"]).exits_with(5);
+    work.answers(
+        "beta",
+        ["c1", "c2"].map(|id| (id, format!("<cot>Rayleigh.</cot>{id}: no idea"))),
+    );
+    let tags = ["--reasoning-tags", "<plan> </plan>"];
+    score(&[&tags[..], &["--out", "named"]].concat())
+        .exits_with(0)
+        .says(&[
+            "2 of 4 answers begin with reasoning, which is removed",
+            "2 of 4 answers may begin with reasoning, which is kept; --reasoning-tags",
+        ]);
+    let inputs = work.read("named/inputs.jsonl");
+    assert!(!inputs.contains("<plan>") && inputs.contains("\"c1: no idea\""));
+    work.run(&["rescore", "named", "--out", "again"])
+        .exits_with(0);
+    assert_eq!(
+        work.lines("again/scores.jsonl"),
+        work.lines("named/scores.jsonl")
+    );
+    score(&["--out", "named"])
+        .exits_with(3)
+        .says(&["score.reasoning_tags"]);
+    score(&["--reasoning-tags", "<plan>"])
+        .exits_with(2)
+        .says(&["expected an opening and a closing tag"]);
 }
 
 #[test]
@@ -486,7 +530,7 @@ fn reasoning_in_predictions_is_removed_as_convert_removes_it() {
     ];
     work.run(&convert)
         .exits_with(0)
-        .says(&["<think> blocks are removed from 1 of 1 answers; --keep-thinking keeps them"]);
+        .says(&["1 of 1 answers begin with reasoning, which is removed"]);
     // The reasoning's citation is not in the list.
     assert_eq!(
         work.lines("a.jsonl")[0]["answer_text"],

@@ -524,7 +524,7 @@ fn imported_prompts_declare_the_form_of_their_verdicts() {
         let message = request.user_message();
         let (first, second) = message.split_once("The second:").unwrap();
         let letter = if first.len() > second.len() { "A" } else { "B" };
-        format!("At first sight [[C]], but then [[{letter}]]")
+        format!("Not [[D]]: [[{letter}]], [[{letter}]]")
     }));
     pairs(&work, &server, &["--prompts", "prompts"]).exits_with(0);
     let json = work.json("out/pairs.json");

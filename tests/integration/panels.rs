@@ -166,6 +166,7 @@ async fn judged(members: Vec<Member>) -> Summary {
         parse_retries: 0,
         retry_unscored: false,
         mode: Mode::Default,
+        reasoning_tags: Vec::new(),
         at_once: false,
     };
     let jobs = scorers.map(|scorer| Job {

@@ -28,6 +28,9 @@ pub struct ConvertArgs {
     /// Keep the thinking that outputs begin with (--compat keeps it, too)
     #[arg(long)]
     pub keep_thinking: bool,
+    /// Tags of reasoning besides the known ones, such as "<plan> </plan>"; may be repeated
+    #[arg(long, value_name = "OPEN CLOSE")]
+    pub reasoning_tags: Vec<String>,
     /// Convert as the reference script does: sources renumbered, the last of two equal cases kept
     #[arg(long)]
     pub compat: bool,

@@ -38,6 +38,7 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
     let reading = AnswerOptions {
         mode,
         keep_thinking: args.keep_thinking,
+        reasoning_tags: args.reasoning_tags.clone(),
         ..AnswerOptions::default()
     };
     let (systems, notes) = reading.load(std::slice::from_ref(&args.file))?;

@@ -57,6 +57,7 @@ fn system(name: &str, ids: &[&str]) -> SystemAnswers {
         guesses: String::new(),
         renamed: String::new(),
         thinking: 0,
+        maybe_thinking: 0,
         answers,
         warnings: Vec::new(),
     }

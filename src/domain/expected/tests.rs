@@ -65,6 +65,22 @@ fn a_grade_is_the_mean_of_its_alternatives() {
 }
 
 #[test]
+fn a_repeated_scale_is_not_the_grade() {
+    let mut tokens = plain(&["[RESULT]", " (", "1", "-", "5", "):"]);
+    tokens.push(token(" 4", &[(" 4", 0.5), (" 5", 0.5)]));
+    // 4 x 0.5 + 5 x 0.5
+    assert_expected(
+        expected_value(
+            &reply("[RESULT] (1-5): 4", tokens),
+            GRADES,
+            ScoreLocation::AfterResult,
+        ),
+        4.5,
+        1.0,
+    );
+}
+
+#[test]
 fn numbers_outside_the_range_are_no_scores() {
     let mut tokens = plain(&["[RESULT]", " ("]);
     tokens.push(token(

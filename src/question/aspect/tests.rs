@@ -63,10 +63,10 @@ fn only_a_single_digit_from_1_to_5_is_a_grade() {
             "Feedback: the overall score is 4",
             "no [RESULT] in the reply",
         ),
-        ("<think>[RESULT] 1</think>Fine", "no [RESULT] in the reply"),
+        ("[THINK][RESULT] 1[/THINK]Fine", "no [RESULT] in the reply"),
         (
             "<think>[RESULT] 1",
-            "the reply ends inside its <think> block",
+            "the reply has nothing behind its reasoning",
         ),
         (
             "x [RESULT] 4 [RESULT]",
@@ -91,10 +91,72 @@ fn only_a_single_digit_from_1_to_5_is_a_grade() {
 }
 
 #[test]
+fn a_digit_that_another_number_follows_is_not_a_grade() {
+    for grade in [
+        "3-4",
+        "3 - 4",
+        "3–4",
+        "3 — 4",
+        "3−4",
+        "3 to 4",
+        "3 TO 4",
+        "4 or 5",
+        "4,5",
+        "4, 5",
+        "4 and 5",
+        "4~5",
+        "4..5",
+        "4½",
+        "4 1/2",
+        "4/10",
+        "4 out of 10",
+        "4/5 or 5/5",
+        "**4** or **5**",
+        "(4) - (5)",
+        "(1-5)",
+        "(3-4): 4",
+        "(15) 4",
+    ] {
+        let reply = format!("Fine. [RESULT] {grade}");
+        assert!(graded(&reply).is_err(), "{reply}");
+    }
+    for grade in [
+        "(1-5): 4",
+        "[1-5] 4",
+        "(1 to 5) 4",
+        "(an integer number between 1 and 5): [4]",
+        "4, because",
+        "4/5",
+        "4 / 5.",
+        "4 out of 5",
+        "4.",
+        "4-",
+        "4 - good",
+        "4 (good)",
+        "4**",
+        "4. 5 claims are right",
+        "4\n- 5 claims are right",
+        "4 to be fair",
+    ] {
+        let reply = format!("Fine. [RESULT] {grade}");
+        let read = graded(&reply).map(|(grade, _)| grade);
+        assert_eq!(read, Ok(4.0), "{reply}");
+    }
+    let compat = grade(&JudgeReply::of_text("x [RESULT] 4,5"), Mode::Compat);
+    assert!(compat.is_err_and(|unreadable| !unreadable.ask_again));
+}
+
+#[test]
 fn a_cut_reply_is_read_only_where_the_digit_cannot_go_on() {
     let read = |content| grade(&cut_reply(content), Mode::Default);
     // 1 may be the beginning of 10, `4.` that of 4.5; nothing is asked again.
-    for content in ["x", "x [RESULT]", "x [RESULT] 1", "x [RESULT] 4."] {
+    for content in [
+        "x",
+        "x [RESULT]",
+        "x [RESULT] 1",
+        "x [RESULT] 4.",
+        "x [RESULT] 4 or",
+    ] {
         assert_eq!(
             read(content),
             Err(Unreadable::cut(&cut_reply(content))),

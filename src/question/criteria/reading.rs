@@ -11,7 +11,7 @@ use crate::domain::{
     CaseCriterion, CriterionVerdict, JudgeReply, Mode, ReplyForm, ReplyShape, after_thinking,
     comparable_level, text_of,
 };
-use crate::question::reading::{Unreadable, feedback, outermost_object, quoted};
+use crate::question::reading::{Unreadable, feedback, is_cut_json, outermost_object, quoted};
 
 /// Keys under which judges write the number of a criterion.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
@@ -36,7 +36,8 @@ pub(super) fn verdicts(
 ) -> Result<Vec<CriterionVerdict>, Unreadable> {
     let count = criteria.len();
     match (shape.form, mode) {
-        (_, Mode::Default) if reply.is_cut() => Err(Unreadable::cut(reply)),
+        (ReplyForm::Lines, Mode::Default) if reply.is_cut() => Err(Unreadable::cut(reply)),
+        (ReplyForm::Object, Mode::Default) if is_cut_json(reply) => Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
         (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
             ingredients(reply, shape, criteria)
@@ -316,7 +317,13 @@ fn credit_in_line(
 /// A line without the number of its criterion, which must be right if it is there.
 fn numbered(line: &str, number: usize) -> Result<&str, String> {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    match line[digits..].strip_prefix(['.', ')', ':']) {
+    let behind = &line[digits..];
+    // 1.5 is not level 5 of the first criterion.
+    let fraction = behind.strip_prefix('.').unwrap_or_default();
+    if fraction.starts_with(char::is_numeric) {
+        return Ok(line);
+    }
+    match behind.strip_prefix(['.', ')', ':']) {
         Some(rest) if digits > 0 && line[..digits].parse() == Ok(number) => Ok(rest.trim_start()),
         Some(_) if digits > 0 => Err(format!("line {number} is numbered {}", &line[..digits])),
         _ => Ok(line),

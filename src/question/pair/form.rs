@@ -1,12 +1,15 @@
 //! How replies name the better of two answers: in our own form, or in those that imported prompts ask for.
 //!
-//! The **last** allowed verdict of a reply counts, since judges restate the choice before they decide. Where single brackets are
-//! read, doubled ones come first. What is none of the allowed verdicts is unreadable, and never a tie.
+//! The **last** allowed verdict of a reply counts, since judges restate the choice before they decide. A single letter may as
+//! well name the loser behind the winner (`[[A]] because [[B]] is worse`): of two different ones none counts. Where single
+//! brackets are read, doubled ones come first. What is none of the allowed verdicts is unreadable, and never a tie.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{AnswerPreference, JudgeReply, Reading, Verdict, bare, listed};
+use crate::domain::{
+    AnswerPreference, JudgeReply, Mode, Reading, Verdict, after_thinking, bare, listed,
+};
 use crate::question::Unreadable;
 use crate::question::reading::{feedback, object};
 
@@ -51,27 +54,39 @@ impl PairForm {
     /// Reads a reply.
     ///
     /// # Errors
-    /// If it has no allowed verdict, or was cut before one.
-    pub(super) fn read(self, reply: &JudgeReply) -> Result<Reading, Unreadable> {
+    /// If it has no allowed verdict, or was cut before one; in default mode also with two different letters.
+    pub(super) fn read(self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         if self == Self::Winner {
             return winner(reply);
         }
-        let text = &*reply.content;
-        // A token is whole, whatever would come behind it.
-        if reply.is_cut() && (self != Self::Tokens || text.trim().is_empty()) {
+        if reply.is_cut() && !self.is_whole(&reply.content) {
             return Err(Unreadable::cut(reply));
         }
+        let text = match mode {
+            Mode::Default => after_thinking(&reply.content).map_err(Unreadable::new)?,
+            Mode::Compat => &reply.content,
+        };
         let found = match self {
             Self::Winner => None,
-            Self::Letters => bracketed(text, "[[", "]]").filter_map(letter).last(),
+            Self::Letters => letters(text, mode)?,
             Self::Ratings => last_bracketed(text, ratings),
             Self::Arrows => last_bracketed(text, arrow),
-            Self::Ranks => ranks(text),
-            Self::Scores => scores(text),
-            Self::Tokens => by_tokens(reply),
+            Self::Ranks => ranks(&reply.content).or_else(|| ranks(text)),
+            Self::Scores => scores(text, mode),
+            Self::Tokens => by_tokens(reply, text.trim()),
         };
         let preference = found.ok_or_else(|| Unreadable::new(self.expected()))?;
         Ok(Reading::new(Verdict::Preference(preference)).with_feedback(explanation(text)))
+    }
+
+    /// Whether a text that ended at the reply limit is a whole verdict: ranks are the whole text, and a token is whole whatever would
+    /// come behind it.
+    fn is_whole(self, text: &str) -> bool {
+        match self {
+            Self::Ranks => ranks(text).is_some(),
+            Self::Tokens => !text.trim().is_empty(),
+            _ => false,
+        }
     }
 
     /// What an unreadable reply does not have.
@@ -126,6 +141,18 @@ fn bracketed<'a>(
     let pieces = text.split(open).skip(1);
     let inside = pieces.filter_map(move |piece| Some(piece.split_once(close)?.0));
     inside.filter(|inside| !inside.contains(['[', ']']))
+}
+
+/// The last letter; in default mode all must be the same.
+fn letters(text: &str, mode: Mode) -> Result<Option<AnswerPreference>, Unreadable> {
+    let letters: Vec<AnswerPreference> = bracketed(text, "[[", "]]").filter_map(letter).collect();
+    let last = letters.last().copied();
+    if mode == Mode::Default && letters.iter().any(|letter| Some(*letter) != last) {
+        return Err(Unreadable::new(
+            "two different verdicts in the reply, such as [[A]] and [[B]]",
+        ));
+    }
+    Ok(last)
 }
 
 fn letter(text: &str) -> Option<AnswerPreference> {
@@ -198,20 +225,23 @@ fn ranks(text: &str) -> Option<AnswerPreference> {
     }
 }
 
-/// The two numbers with which the reply begins.
-fn scores(text: &str) -> Option<AnswerPreference> {
+/// The two numbers with which the reply begins. In default mode no other may be on their line: of `8,5 7,5` or `8 or 9, 7`
+/// nobody knows which two are meant.
+fn scores(text: &str, mode: Mode) -> Option<AnswerPreference> {
     let line = text.trim_start().lines().next()?;
     let mut numbers = line
         .split(|character: char| character == ',' || character.is_whitespace())
         .filter(|word| !word.is_empty());
     let first = number(numbers.next()?)?;
     let second = number(numbers.next()?)?;
+    if mode == Mode::Default && numbers.any(|word| word.starts_with(char::is_numeric)) {
+        return None;
+    }
     Some(of_lead(first - second))
 }
 
 /// The probability of `m` among `m` and `M` where the reply has it; without probabilities, whichever the reply is.
-fn by_tokens(reply: &JudgeReply) -> Option<AnswerPreference> {
-    let text = reply.content.trim();
+fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
     let tokens = reply.logprobs.as_deref().unwrap_or_default();
     // Tokens of reasoning may come before it, and one of the end behind it.
     let own = tokens.iter().rfind(|token| bare(&token.token) == text);
@@ -256,7 +286,7 @@ mod tests {
     use crate::domain::TokenLogprob;
 
     fn value(form: PairForm, text: &str) -> Option<f64> {
-        let reading = form.read(&JudgeReply::of_text(text)).ok()?;
+        let reading = form.read(&JudgeReply::of_text(text), Mode::Default).ok()?;
         reading.verdict.number()
     }
 
@@ -271,13 +301,42 @@ mod tests {
 
     #[test]
     fn the_last_allowed_verdict_counts() {
-        assert_eq!(
-            value(PairForm::Letters, "[[A]] at first, then [[B]]"),
-            Some(0.0)
-        );
+        let letters = "[[A]] at first, then [[B]]";
+        assert_eq!(value(PairForm::Letters, letters), None);
+        let compat = PairForm::Letters.read(&JudgeReply::of_text(letters), Mode::Compat);
+        assert_eq!(compat.unwrap().verdict.number(), Some(0.0));
+        assert_eq!(value(PairForm::Letters, "[[A]], so [[a]]"), Some(1.0));
         assert_eq!(value(PairForm::Letters, "[[A]] against [[D]]"), Some(1.0));
         assert_eq!(value(PairForm::Arrows, "[[A>B]] [B>A]"), Some(1.0));
         assert_eq!(value(PairForm::Ratings, "[[7.6,7.5]]"), Some(0.5));
+    }
+
+    #[test]
+    fn scores_and_letters_are_read_behind_reasoning_and_of_two_numbers_only() {
+        let scores = |text| value(PairForm::Scores, text);
+        assert_eq!(scores("<think>\n9 1\n</think>\n7 8\nfine"), Some(0.0));
+        assert_eq!(scores("9 1 at first </think> 7, 8"), Some(0.0));
+        assert_eq!(scores("8 7 because"), Some(1.0));
+        for text in ["8,5 7,5", "8 7 or 8", "8-9 7", "8 or 9, 7"] {
+            assert_eq!(scores(text), None, "{text}");
+        }
+        assert_eq!(
+            value(PairForm::Letters, "[THINK][[A]]?[/THINK][[B]]"),
+            Some(0.0)
+        );
+        assert_eq!(value(PairForm::Tokens, "<think>m</think>M"), Some(0.0));
+    }
+
+    #[test]
+    fn whole_ranks_count_though_they_ended_at_the_limit() {
+        let list = r#"[{"model": "m", "rank": 1}, {"model": "M", "rank": 2}]"#;
+        let cut = |text: &str| JudgeReply {
+            finish_reason: Some("length".to_owned()),
+            ..JudgeReply::of_text(text)
+        };
+        let read = |text| PairForm::Ranks.read(&cut(text), Mode::Default);
+        assert_eq!(read(list).unwrap().verdict.number(), Some(1.0));
+        assert!(read(&list[..list.len() - 1]).is_err());
     }
 
     #[test]
@@ -294,7 +353,7 @@ mod tests {
     #[test]
     fn much_better_is_noted_and_counts_as_better() {
         let reading = PairForm::Arrows
-            .read(&JudgeReply::of_text("[[B>>A]]"))
+            .read(&JudgeReply::of_text("[[B>>A]]"), Mode::Default)
             .unwrap();
         let expected = AnswerPreference {
             value: 0.0,
@@ -314,7 +373,7 @@ mod tests {
             logprobs: Some(vec![token]),
             ..JudgeReply::of_text("m")
         };
-        let reading = PairForm::Tokens.read(&reply).unwrap();
+        let reading = PairForm::Tokens.read(&reply, Mode::Default).unwrap();
         let first = (-0.1_f64).exp();
         let expected = first / (first + (-2.4_f64).exp());
         assert_eq!(reading.verdict.number(), Some(expected));

@@ -59,6 +59,8 @@ fn an_object_is_found_bare_fenced_in_prose_and_after_thinking() {
         "<think>maybe {\"score\": 2}? no</think>{\"score\": 7}",
         "\n<think>\n</think>\n\n{\"score\": 7}",
         "maybe {2}, no </think> {\"score\": 7}",
+        "[THINK]maybe {\"score\": 2}[/THINK]{\"score\": 7}",
+        "<|channel|>analysis<|message|>{2}<|end|><|start|>assistant<|channel|>final<|message|>{\"score\": 7}",
         "{\"score\": 7, \"feedback\": \"the answer says </think>{\"}",
     ] {
         assert_eq!(points_of(text), Ok(7.0), "{text}");
@@ -86,7 +88,7 @@ fn what_is_no_single_object_is_unreadable() {
     }
     assert_eq!(
         points_of("<think>{\"score\": 7}"),
-        Err("the reply ends inside its <think> block".into())
+        Err("the reply has nothing behind its reasoning".into())
     );
 }
 
@@ -183,7 +185,7 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
     };
     let mut reply = JudgeReply {
         usage,
-        ..JudgeReply::of_text("{\"score\": 7}")
+        ..JudgeReply::of_text("{\"score\": 7} {")
     };
     reply.finish_reason = Some("length".into());
     for question in questions() {
@@ -202,10 +204,22 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
             .what,
         "reply cut at the token limit"
     );
-    assert_eq!(
-        questions()[1].parse(&reply, Mode::Compat),
-        Ok(Reading::new(Verdict::Points(7.0)))
-    );
+    let points = Ok(Reading::new(Verdict::Points(7.0)));
+    for whole in [
+        "{\"score\": 7}",
+        "{\"score\": 7}\n\n\n",
+        "```json\n{\"score\": 7}\n```",
+        "<think>{2}</think>{\"score\": 7}",
+    ] {
+        reply.content = whole.to_owned();
+        assert_eq!(
+            questions()[1].parse(&reply, Mode::Default),
+            points,
+            "{whole}"
+        );
+    }
+    reply.content = "{\"score\": 7}".to_owned();
+    assert_eq!(questions()[1].parse(&reply, Mode::Compat), points);
 }
 
 #[test]

@@ -587,6 +587,58 @@ fn a_server_that_does_not_keep_to_a_declared_schema_is_asked_without_it_from_the
 }
 
 #[test]
+fn a_server_whose_constrained_replies_are_empty_is_asked_for_text_from_then_on() {
+    let is_constrained = |request: &Recorded| request.text().contains("response_format");
+    let blank = json!({
+        "model": "fake-judge",
+        "choices": [{"message": {"content": "\n\n \n"}, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 50, "completion_tokens": 100},
+    });
+    for (empty, structured, more) in [
+        (Act::Content(String::new()), "schema", 2),
+        (Act::Content(String::new()), "auto", 1),
+        (Act::json(&blank), "schema", 2),
+    ] {
+        let work = Workspace::new(&["alpha"], 1);
+        let server = FakeServer::start(constant_judge().when(is_constrained, empty));
+        let form = ["--structured", structured, "--concurrency", "1"];
+        work.score(&server, &form).exits_with(0);
+        // The schema and JSON mode are each found to fail once.
+        assert_eq!(server.chat_count(), AT_MOST + more, "{structured}");
+        let again = [&form[..], &["--out", "again"]].concat();
+        work.score(&server, &again)
+            .exits_with(0)
+            .says(&["nothing to ask"]);
+        work.answers("beta", [("c1", "Another answer.".to_owned())]);
+        work.score(&server, &[&form[..], &["--out", "more"]].concat())
+            .exits_with(0);
+        assert_eq!(server.chat_count(), 2 * AT_MOST + more, "learned");
+    }
+}
+
+#[test]
+fn replies_in_json_mode_count_though_the_server_loses_it_later() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--out", "one"]).exits_with(0);
+    let is_constrained = |request: &Recorded| request.text().contains("response_format");
+    let server =
+        server.replaced_by(constant_judge().when(is_constrained, Act::Content(String::new())));
+    work.answers("alpha", [("c1", "Another answer.".to_owned())]);
+    work.score(&server, &["--out", "two", "--concurrency", "1"])
+        .exits_with(0);
+    let sent = server.chat_count();
+    let first = work.lines("one/inputs.jsonl");
+    let answer = first.iter().find(|line| line["type"] == "answer").unwrap();
+    let text = answer["answer_text"].as_str().unwrap().to_owned();
+    work.answers("alpha", [("c1", text)]);
+    work.score(&server, &["--out", "three"])
+        .exits_with(0)
+        .says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), sent);
+}
+
+#[test]
 fn a_refusal_after_good_replies_to_a_schema_is_the_judges_and_the_schema_stays() {
     let work = Workspace::new(&["alpha"], 2);
     work.run(&["prompts", "export", "set"]).exits_with(0);

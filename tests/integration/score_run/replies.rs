@@ -262,8 +262,9 @@ fn a_whole_reply_that_cannot_be_used_is_asked_again_twice_and_kept() {
     for body in bodies {
         let words = String::from_utf8_lossy(&body).into_owned();
         let (counts, p0, _) = requests_of(&Act::status(200, body));
-        // two more tries, and its snippets are not asked
-        assert_eq!(counts, [AT_MOST + 2 - 1, 0], "{words}: {p0}");
+        // two more tries, one more without JSON mode where the reply to it is empty, and its snippets are not asked
+        let again = 2 + usize::from(words.contains("null"));
+        assert_eq!(counts, [AT_MOST + again - 1, 0], "{words}: {p0}");
         assert_eq!(p0["unscored"]["kind"], "unreadable", "{words}: {p0}");
     }
 }

@@ -110,6 +110,12 @@ fn a_level_may_begin_with_a_number() {
         levels: levels.into(),
         ..shape(ReplyForm::Lines)
     };
+    // 1.5 of whole numbers is not level 5 of the first criterion.
+    let mut whole = shape.clone();
+    whole.levels.retain(|level| level.level == 5.0);
+    let one = vec![CaseCriterion::default()];
+    let half = verdicts(&JudgeReply::of_text("1.5"), &whole, &one, Mode::Default);
+    assert!(half.is_err());
     let read = verdicts(
         &JudgeReply::of_text("0.5\n2.5\n3. 1.5"),
         &shape,
