@@ -254,10 +254,13 @@ async fn score(
     note_ends(&stated_by_replies, context);
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
-    context.note(&match settings.options.input.slice {
+    let next = match settings.options.input.slice {
         Some(slice) => next_after_slice(slice, cache, is_lexical),
-        None => next_steps(&run),
-    });
+        None => next_steps(&run, settings.has_page),
+    };
+    if !next.is_empty() {
+        context.note(&format!("next: {next}"));
+    }
     Ok(code)
 }
 
@@ -389,31 +392,33 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
     escape_controls(&text)
 }
 
-/// Suggested next commands: compare the systems, write the report.
-fn next_steps(run: &Run) -> String {
+/// Suggested next commands: compare the systems, write the report unless it `has_page`.
+fn next_steps(run: &Run, has_page: bool) -> String {
     let path = shell_text(run.dir());
     let mut systems = run.scores().iter().map(|answer| &answer.system);
     let first: Option<&SystemName> = systems.next();
     let has_several = systems.any(|system| Some(system) != first);
-    let compare = if has_several {
-        format!("scholareval compare {path}; ")
-    } else {
-        String::new()
-    };
-    format!("next: {compare}scholareval report {path} --out report.html")
+    let mut commands = Vec::new();
+    if has_several {
+        commands.push(format!("scholareval compare {path}"));
+    }
+    if !has_page {
+        commands.push(format!("scholareval report {path} --out report.html"));
+    }
+    commands.join("; ")
 }
 
 /// How the slices become one run: a comparison of a part's systems may have no shared case.
 fn next_after_slice(slice: Slice, cache: Option<&Path>, is_lexical: bool) -> String {
     if is_lexical {
-        return "next: the same command without --slice scores all answers".to_owned();
+        return "the same command without --slice scores all answers".to_owned();
     }
     let Some(cache) = cache else {
-        return "next: the replies of slices without a cache cannot be joined; give each slice its --cache FILE"
+        return "the replies of slices without a cache cannot be joined; give each slice its --cache FILE"
             .to_owned();
     };
     format!(
-        "next: when all {} slices are done, scholareval cache merge {} OTHER_CACHES.. --into all.sqlite; then the same \
+        "when all {} slices are done, scholareval cache merge {} OTHER_CACHES.. --into all.sqlite; then the same \
          command with --cache all.sqlite and without --slice (slices that share a cache need no merge)",
         slice.of,
         shell_text(cache)
