@@ -254,13 +254,10 @@ async fn score(
     note_ends(&stated_by_replies, context);
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
-    let next = match settings.options.input.slice {
+    context.note(&match settings.options.input.slice {
         Some(slice) => next_after_slice(slice, cache, is_lexical),
         None => next_steps(&run, settings.has_page),
-    };
-    if !next.is_empty() {
-        context.note(&format!("next: {next}"));
-    }
+    });
     Ok(code)
 }
 
@@ -392,7 +389,7 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
     escape_controls(&text)
 }
 
-/// Suggested next commands: compare the systems, write the report unless it `has_page`.
+/// Suggested next commands: compare the systems, write the report unless the command itself does.
 fn next_steps(run: &Run, has_page: bool) -> String {
     let path = shell_text(run.dir());
     let mut systems = run.scores().iter().map(|answer| &answer.system);
@@ -405,20 +402,20 @@ fn next_steps(run: &Run, has_page: bool) -> String {
     if !has_page {
         commands.push(format!("scholareval report {path} --out report.html"));
     }
-    commands.join("; ")
+    format!("next: {}", commands.join("; "))
 }
 
 /// How the slices become one run: a comparison of a part's systems may have no shared case.
 fn next_after_slice(slice: Slice, cache: Option<&Path>, is_lexical: bool) -> String {
     if is_lexical {
-        return "the same command without --slice scores all answers".to_owned();
+        return "next: the same command without --slice scores all answers".to_owned();
     }
     let Some(cache) = cache else {
-        return "the replies of slices without a cache cannot be joined; give each slice its --cache FILE"
+        return "next: the replies of slices without a cache cannot be joined; give each slice its --cache FILE"
             .to_owned();
     };
     format!(
-        "when all {} slices are done, scholareval cache merge {} OTHER_CACHES.. --into all.sqlite; then the same \
+        "next: when all {} slices are done, scholareval cache merge {} OTHER_CACHES.. --into all.sqlite; then the same \
          command with --cache all.sqlite and without --slice (slices that share a cache need no merge)",
         slice.of,
         shell_text(cache)

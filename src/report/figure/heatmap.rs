@@ -94,7 +94,7 @@ impl Heatmap {
     fn texts_width(&self, font: f64) -> f64 {
         let rows = self.groups.iter().flat_map(|group| &group.rows);
         let widths = rows.map(|row| text_width(&row.text, font));
-        // Texts are cut where they are narrower than their room by less than this.
+        // The distance of a text from its cells, and a little for rounding.
         widths.fold(0.0, f64::max) + 0.9 * font
     }
 

@@ -5,8 +5,8 @@ use super::svg::short;
 use super::{Align, Figure, Label, Shape};
 use crate::report::latex::latex_text;
 
-/// A text that the font of the paper makes wider than its room is scaled down to it, as are a figure that is wider than its column and characters that the font does not have and
-/// that are given by number.
+/// What is wider than its room is scaled down to it: a text in the font of the paper, a figure in a column, and characters that the
+/// font does not have and that are given by number.
 const TEXT_COMMAND: &str =
     "\\newcommand\\figuretextin[2]{\\resizebox{\\ifdim\\width>#1 #1\\else\\width\\fi}{!}{#2}}%\n";
 
