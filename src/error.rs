@@ -62,16 +62,16 @@ impl InputFault {
 
 impl fmt::Display for InputFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", escaped(&self.path))?;
+        write!(f, "{}", escaped(&self.path.display().to_string()))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
         if let Some(case_id) = &self.case_id {
             write!(f, " (case {})", case_id.escape_debug())?;
         }
-        write!(f, ": {}", self.what)?;
+        write!(f, ": {}", escaped(&self.what))?;
         if !self.hint.is_empty() {
-            write!(f, "; {}", self.hint)?;
+            write!(f, "; {}", escaped(&self.hint))?;
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ pub enum Error {
     #[error("{0}")]
     Unreadable(String),
     /// The reply cache cannot be used (exit 3).
-    #[error("cache {}: {what}", escaped(path))]
+    #[error("cache {}: {what}", escaped(&path.display().to_string()))]
     Cache {
         /// The cache file.
         path: PathBuf,
@@ -105,7 +105,7 @@ pub enum Error {
         what: String,
     },
     /// A file or directory could not be read or written (exit 3).
-    #[error("{}: cannot {action}: {source}{}", escaped(path), remedy(source))]
+    #[error("{}: cannot {action}: {source}{}", escaped(&path.display().to_string()), remedy(source))]
     Io {
         /// The path concerned.
         path: PathBuf,
@@ -152,8 +152,8 @@ impl From<InputFault> for Error {
     }
 }
 
-/// Escapes control characters, so that a line break in a file name cannot forge a line of a message.
-fn escaped(path: &Path) -> String {
+/// Escapes control characters, so that a line break in the name of a file or of a field cannot forge a line of a message.
+fn escaped(text: &str) -> String {
     let escaped = |c: char| {
         if c.is_control() {
             c.escape_default().to_string()
@@ -161,7 +161,7 @@ fn escaped(path: &Path) -> String {
             c.to_string()
         }
     };
-    path.display().to_string().chars().map(escaped).collect()
+    text.chars().map(escaped).collect()
 }
 
 /// Maximum number of faults printed; the rest are counted.
@@ -239,6 +239,11 @@ mod tests {
         assert_eq!(
             fault.to_string(),
             "a\\nerror: forged.jsonl: no answers in the file"
+        );
+        let fault = InputFault::new("a", "field b\nerror: forged").hint("name\nanother");
+        assert_eq!(
+            fault.to_string(),
+            "a: field b\\nerror: forged; name\\nanother"
         );
         assert_eq!(
             Error::io("a\u{1b}", "read")(std::io::Error::other("x")).to_string(),

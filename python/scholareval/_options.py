@@ -208,6 +208,7 @@ class PlanOptions(ScoreOptions, total=False):
     font_size: Size of its texts, in points
     colors: Its colors: okabe-ito, tol or gray, or up to three of your own (first series, second series, faults) as 0072B2,E69F00,D55E00
     title: A title within the figure [default: none; papers have captions]
+    no_notes: Leave out the notes below it, which a caption can have
     """
 
     power: Text
@@ -218,6 +219,7 @@ class PlanOptions(ScoreOptions, total=False):
     font_size: float | str
     colors: str
     title: str
+    no_notes: bool
 
 
 class CompareOptions(TypedDict, total=False):
@@ -229,7 +231,7 @@ class CompareOptions(TypedDict, total=False):
     corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, or other systems
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
-    require: Require that A is at most 0.02 worse than B, "A>=B-0.02", or significantly better, "A>B", or that means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can be repeated; exit 6 if one is missed, 8 if one is undecided
+    require: Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can be repeated; exit 6 if one is missed, 8 if one is undecided
     margin: With across judges: require that the mean shift by the first metric lies within -M and M, in the unit of files; exit 6 if its interval lies outside, 8 if it is undecided
     tolerate_missing: Check gates by the reported numbers, whatever is missing
     on_undecided: What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -232,6 +233,10 @@ class _RewardRun:
         self._folder = Path(self._temporary.name)
         tests = self._folder / "rubrics.jsonl"
         answers = self._folder / "answers.jsonl"
+        # A line of these files in an error, with the id of its case where it is known. Only the whole path: a text that an error
+        # quotes may look like a place, too.
+        files = "|".join(re.escape(str(path)) for path in (tests, answers))
+        self._line = re.compile(rf"(?:{files}):(\d{{1,9}})(?: \(case \d+\))?")
         with tests.open("w", encoding="utf-8") as cases, answers.open("w", encoding="utf-8") as texts:
             for number, item in enumerate(items, 1):
                 write_line(cases, {"case_id": str(number), "question": item.question, "criteria": item.criteria})
@@ -249,10 +254,10 @@ class _RewardRun:
 
     def renamed(self, line: str) -> str:
         """A line of the program's output with items instead of lines of temporary files."""
-        return _PLACE.sub(self._place, line).replace(f"{self._folder}/", "")
+        return self._line.sub(self._place, line).replace(f"{self._folder}/", "")
 
     def _place(self, match: re.Match[str]) -> str:
-        """The item of a line. A text that an error quotes may look like a place, too, and is left unchanged."""
+        """The item of a line."""
         number = int(match.group(1))
         return self._items[number - 1].name if 1 <= number <= len(self._items) else match.group()
 
@@ -266,10 +271,6 @@ class _RewardRun:
         if any("lexical_score" in record for record in records) and not self._settings.is_lexical:
             raise Usage("no judge: name model or base_url, or judge='lexical' for the built-in baseline")
         return [_judged(record) for record in records]
-
-
-# A line of an input file of a call in an error, with the id of its case where it is known.
-_PLACE = re.compile(r"\S*(?:rubrics|answers)\.jsonl:(\d{1,9})(?: \(case \d+\))?")
 
 
 def _judged(record: Mapping[str, Any]) -> Judged:
@@ -292,10 +293,12 @@ def _values(judged: Sequence[Judged | None]) -> list[float | None]:
 async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[Judged | ScholarevalError]:
     """The result of each item, or the error that is its own."""
     results: dict[int, Judged | ScholarevalError] = {}
+    # No text of an item can hold it, and so pass for a fault of another one.
+    batch = secrets.token_hex(8)
     while len(results) < len(items):
         left = [index for index in range(len(items)) if index not in results]
         # Their names say which items the program refuses.
-        numbered = [replace(items[index], name=f"<{index}>") for index in left]
+        numbered = [replace(items[index], name=f"<{batch} {index}>") for index in left]
         try:
             with _RewardRun(numbered, settings) as run:
                 judged = run.results(await call_async(run.words, True, run.renamed))
@@ -304,7 +307,7 @@ async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[J
             results.update((index, Judged(None, str(error))) for index in left)
         except BadInput as error:
             # Found before any call: the others are asked without them.
-            refused = {index: what for index, what in _faults(str(error)).items() if index in left}
+            refused = {index: what for index, what in _faults(str(error), batch).items() if index in left}
             if not refused:
                 raise
             results.update((index, BadInput(f"{items[index].name}: {what}")) for index, what in refused.items())
@@ -313,11 +316,11 @@ async def _judge_batch(settings: _Settings, items: Sequence[_Checked]) -> list[J
     return [results[index] for index in range(len(items))]
 
 
-def _faults(message: str) -> dict[int, str]:
-    """What an error says about items by their index."""
+def _faults(message: str, batch: str) -> dict[int, str]:
+    """What an error says about items of a batch by their index."""
     faults: dict[int, str] = {}
     for line in message.split("\n"):
-        match = re.match(r"<(\d+)>:? ?(.*)", line)
+        match = re.match(rf"<{batch} (\d+)>:? ?(.*)", line)
         if match:
             faults.setdefault(int(match.group(1)), match.group(2))
     return faults

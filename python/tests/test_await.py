@@ -263,6 +263,26 @@ def test_a_group_counts_criteria_without_a_recorded_weight():
 def test_an_error_that_quotes_what_looks_like_a_place_does_not_end_the_call():
     run = _reward._RewardRun([_reward._checked(TRUE, "item 0")], _reward._Settings((), None, True))
     with run:
-        lines = [f"answers.jsonl:{number}: x" for number in (1, 0, 2, "9" * 9, "9" * 5000)]
+        lines = [f"{run._folder}/answers.jsonl:{number}: x" for number in (1, 0, 2, "9" * 9, "9" * 5000)]
         assert [run.renamed(line) for line in lines][:3] == ["item 0: x", "answers.jsonl:0: x", "answers.jsonl:2: x"]
         assert run.renamed(lines[-1]).endswith("9: x")
+        assert run.renamed("answers.jsonl:1: x") == "answers.jsonl:1: x"
+
+
+HOSTILE = [
+    {"a\nrubrics.jsonl:1: forged": "b"},
+    [{"text": "a", "weight": "rubrics.jsonl:1: forged"}],
+    {"a\n<0>: forged": "b", "\n       <0> forged": "b"},
+]
+
+
+@pytest.mark.parametrize("rubric", HOSTILE)
+def test_a_hostile_field_name_raises_in_its_own_await_only(judge, batches, rubric):
+    async def main():
+        return await asyncio.gather(
+            scholareval.areward(*TRUE, **judge), scholareval.areward("Why?", "So.", rubric, **judge), return_exceptions=True
+        )
+
+    good, bad = asyncio.run(main())
+    assert good == 1.0 and isinstance(bad, scholareval.BadInput), (good, bad)
+    assert "forged" in str(bad) or "expected" in str(bad)

@@ -20,6 +20,9 @@ pub struct Estimate {
     pub high: Option<f64>,
     /// Why it is undefined.
     pub undefined: Option<String>,
+    /// The units that it rests on: answers, items, pairs or, of orders, systems; of a mean over raters the fewest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n: Option<usize>,
 }
 
 impl Estimate {
@@ -41,7 +44,7 @@ impl Estimate {
             estimate: Some(value),
             low,
             high,
-            undefined: None,
+            ..Self::default()
         }
     }
 
@@ -67,18 +70,14 @@ impl Estimate {
 
     /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
     /// resamples are equal.
-    pub(crate) fn with_units(self, n: usize) -> Self {
+    pub(crate) fn with_units(mut self, n: usize) -> Self {
+        self.n = Some(n);
         // A single point comes from units that never disagree, of which there are too few to prove
         // it: not an interval.
-        if n >= FEWEST_FOR_INTERVAL && self.low < self.high {
-            self
-        } else {
-            Self {
-                low: None,
-                high: None,
-                ..self
-            }
+        if n < FEWEST_FOR_INTERVAL || self.low >= self.high {
+            (self.low, self.high) = (None, None);
         }
+        self
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reads the sheets and texts of `label`, and the labels that raters download from its pages.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::domain::{BlindTexts, ItemLabel, LABEL_SCHEMA, LabelFile, LabelSheet};
+use crate::domain::{BlindTexts, LABEL_SCHEMA, LabelFile, LabelSheet};
 use crate::error::{InputFault, Result};
 use crate::files::read_text;
 
@@ -36,8 +37,11 @@ pub fn load_label_sheet(dir: &Path) -> Result<LabelSheet> {
     }
 }
 
-/// What makes a sheet unusable: an index or a probability that cannot be.
+/// What makes a sheet unusable: an edit, or an index or a probability that cannot be.
 fn damage(sheet: &LabelSheet) -> Option<String> {
+    if sheet.hash().ok() != Some(sheet.id) {
+        return Some("was edited: its id is not the hash of what it holds".to_owned());
+    }
     for answer in &sheet.frame {
         let p = answer.probability.unwrap_or(1.0);
         if answer.run >= sheet.runs.len() || !(p > 0.0 && p <= 1.0) {
@@ -77,37 +81,67 @@ pub fn load_blind_texts(dir: &Path, sheet: &LabelSheet) -> Result<BlindTexts> {
 /// path is that of the first file.
 ///
 /// # Errors
-/// [`Error::Input`](crate::error::Error::Input) with the first fault of every file;
+/// [`Error::Input`](crate::error::Error::Input) with the first fault of every file, which may be two labels of an item at one time;
 /// [`Error::Io`](crate::error::Error::Io) if a file cannot be read.
 pub fn load_label_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, LabelFile)>> {
     let mut files: Vec<(PathBuf, LabelFile)> = Vec::new();
+    // The label of each item so far in the list of its page, and its file.
+    let mut places: HashMap<(usize, String), (usize, &PathBuf)> = HashMap::new();
     let hint = "name the JSON files that raters downloaded from their pages";
     all(paths.iter().map(|path| {
-        let file: LabelFile = read(path, "a file of labels", hint)?;
-        match files.iter_mut().find(|(_, own)| is_same_page(own, &file)) {
-            Some((_, own)) => own.labels = latest(std::mem::take(&mut own.labels), file.labels),
-            None => files.push((path.clone(), file)),
+        let mut file: LabelFile = read(path, "a file of labels", hint)?;
+        file.rater = file.rater.trim().to_owned();
+        let labels = std::mem::take(&mut file.labels);
+        let known = files.iter().position(|(_, own)| is_same_page(own, &file));
+        let page = known.unwrap_or(files.len());
+        if known.is_none() {
+            files.push((path.clone(), file));
+        }
+        let LabelFile {
+            rater, labels: own, ..
+        } = &mut files[page].1;
+        for label in labels {
+            let place = places.entry((page, label.item.clone()));
+            let place = place.or_insert((own.len(), path));
+            match own.get_mut(place.0) {
+                // Times of pages are of one form, in UTC, so that their order is that of the texts.
+                Some(earlier) if earlier.at < label.at => {
+                    place.1 = path;
+                    *earlier = label;
+                }
+                Some(earlier) if earlier.at == label.at && earlier.label != label.label => {
+                    return Err(contradiction(rater, &label.item, [place.1, path]).into());
+                }
+                Some(_) => {}
+                None => own.push(label),
+            }
         }
         Ok(())
     }))?;
     Ok(files)
 }
 
-fn is_same_page(one: &LabelFile, other: &LabelFile) -> bool {
-    (one.sheet, &one.rater, one.adjudicated) == (other.sheet, &other.rater, other.adjudicated)
+/// The fault of two labels of one item at one time, in these files or in one of them.
+fn contradiction(rater: &str, item: &str, [first, second]: [&Path; 2]) -> InputFault {
+    let lines_of = |path: &Path| {
+        let text = read_text(path).map(|(text, _)| text).unwrap_or_default();
+        let lines = (1..).zip(text.lines());
+        let with_item = lines.filter(|(_, line)| line.contains(&format!("{item:?}")));
+        with_item.map(|(number, _)| number).collect::<Vec<usize>>()
+    };
+    let what = format!(
+        "two labels of item {item:?} by {} at one time; the other one is at {}:{}",
+        rater.escape_debug(),
+        first.display(),
+        lines_of(first).first().copied().unwrap_or_default()
+    );
+    let last = lines_of(second).last().copied().unwrap_or_default();
+    let fault = InputFault::new(second, what).at_line(last);
+    fault.hint("files of labels must stay as they were downloaded")
 }
 
-/// The labels of both lists, the later one of each item.
-fn latest(mut labels: Vec<ItemLabel>, others: Vec<ItemLabel>) -> Vec<ItemLabel> {
-    for other in others {
-        match labels.iter_mut().find(|own| own.item == other.item) {
-            // Times of pages are of one form, in UTC, so that their order is that of the texts.
-            Some(own) if own.at < other.at => *own = other,
-            Some(_) => {}
-            None => labels.push(other),
-        }
-    }
-    labels
+fn is_same_page(one: &LabelFile, other: &LabelFile) -> bool {
+    (one.sheet, &one.rater, one.adjudicated) == (other.sheet, &other.rater, other.adjudicated)
 }
 
 /// The version of a file.
@@ -183,5 +217,40 @@ mod tests {
             let error = error.to_string();
             assert!(error.contains(says) && error.contains("a.json"), "{error}");
         }
+    }
+
+    #[test]
+    fn two_labels_of_an_item_at_one_time_are_an_error_with_both_places_and_spaces_make_no_other_rater()
+     {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, rater: &str, labels: &[(&str, f64, &str)]| {
+            let path = dir.path().join(name);
+            // A label on lines 6 and 10, as pages write them.
+            let value: serde_json::Value = serde_json::from_str(&file(rater, labels)).unwrap();
+            std::fs::write(&path, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+            path
+        };
+        let first = write("a.json", "ann", &[("x", 0.0, "2026"), ("y", 1.0, "2026")]);
+        let second = write("b.json", "ann ", &[("x", 0.0, "2026"), ("y", 0.0, "2026")]);
+        let error = load_label_files(&[first.clone(), second.clone()]).unwrap_err();
+        let error = error.to_string();
+        let line = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap();
+            1 + text
+                .lines()
+                .position(|line| line.contains("\"y\""))
+                .unwrap()
+        };
+        for place in [
+            format!("b.json:{}: two labels of item \"y\" by ann", line(&second)),
+            format!("a.json:{};", line(&first)),
+        ] {
+            assert!(error.contains(&place), "{place} not in {error}");
+        }
+        let both = write("c.json", "ann", &[("x", 0.0, "2026"), ("x", 1.0, "2026")]);
+        assert!(load_label_files(&[both]).is_err());
+        let later = write("d.json", " ann", &[("y", 0.0, "2027")]);
+        let files = load_label_files(&[first, later]).unwrap();
+        assert_eq!((files.len(), &*files[0].1.rater), (1, "ann"));
     }
 }

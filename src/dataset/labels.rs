@@ -145,6 +145,11 @@ impl LabelRow<'_> {
         }
     }
 
+    /// The rater's name: spaces around it make no other rater.
+    fn rater(&self) -> Result<String, InputFault> {
+        self.text("rater").map(|name| name.trim().to_owned())
+    }
+
     /// One number for each of two systems, where it has one.
     fn two_numbers(&self, field: &str) -> Result<[Option<f64>; 2], InputFault> {
         if self.is_null(field) {
@@ -278,7 +283,7 @@ impl Collector {
         row: &LabelRow<'_>,
         case_id: CaseId,
     ) -> Result<(), InputFault> {
-        let rater = row.text("rater")?;
+        let rater = row.rater()?;
         let is_preference = row.has("preference") || row.has("system_a");
         let field = if is_preference { "preference" } else { "value" };
         if row.is_null(field) {
@@ -357,10 +362,10 @@ impl Collector {
         };
         let case_id = CaseId::from(row.text(case)?);
         let person = if row.has("rater") {
-            row.text("rater")?
+            row.rater()?
         } else {
             let stem = row.path.file_stem().unwrap_or_default();
-            stem.to_string_lossy().into_owned()
+            stem.to_string_lossy().trim().to_owned()
         };
         let person = (person.as_str(), RaterKind::Human);
         let models: [SystemName; 2] = row.required("models")?;

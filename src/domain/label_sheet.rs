@@ -266,6 +266,16 @@ pub struct EarlierLabel {
 }
 
 impl LabelSheet {
+    /// The hash that is its id: of all other fields.
+    ///
+    /// # Errors
+    /// If it cannot be written as JSON.
+    pub fn hash(&self) -> serde_json::Result<Digest<8>> {
+        let mut bare = self.clone();
+        bare.id = Digest::from([0; 8]);
+        Ok(blake3::hash(&serde_json::to_vec(&bare)?).into())
+    }
+
     /// The item with this id.
     pub fn item(&self, id: &str) -> Option<&SheetItem> {
         self.items.iter().find(|item| item.id == id)

@@ -79,6 +79,16 @@ impl Prepared {
         Some(LookedRun::new(rule, &self.inputs, seed, one_order_first))
     }
 
+    /// What ends the run early, with all that decides which questions are asked before a look.
+    pub(super) fn until_setting(&self) -> Option<String> {
+        let scoring = &self.options.scoring;
+        let mut until = self.rule.as_ref()?.until().to_owned();
+        if let Some(baseline) = &scoring.baseline {
+            until += &format!(" {baseline}");
+        }
+        Some(format!("{until} with seed {}", scoring.seed))
+    }
+
     /// Checks the metric and the margin of a condition of `--until`, which a run would else meet at its first look, when that is
     /// paid for.
     ///

@@ -40,7 +40,12 @@ impl Prepared {
         } = self.jobs(&self.scorers, Some(path), &meters)?;
         // After the jobs are built, when nothing else can refuse the run: a refused command leaves
         // the directory as it was.
-        dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let until = self.until_setting();
+        let manifest = Manifest {
+            until,
+            ..self.manifest.clone()
+        };
+        dir.claim(&manifest, self.options.output.overwrite)?;
         let before = Manifest::of_run(path)?;
         let mut earlier_limits = before.reply_limits();
         if earlier_limits == self.manifest.reply_limits() {
@@ -49,7 +54,7 @@ impl Prepared {
         }
         let mut manifest = Manifest {
             earlier_limits,
-            ..self.manifest.clone()
+            ..manifest
         };
         manifest.keep_ends(&before);
         // A run that is continued keeps its start and the servers it used, so that its record

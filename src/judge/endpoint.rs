@@ -27,6 +27,8 @@ pub const DEFAULT_API_KEY_ENV: &str = OPENAI.key_variable;
 const AUTHORIZATION: &str = "authorization";
 /// Replaces secrets in all output.
 const MASK: &str = "***";
+/// Escapes of JSON that can stand for a character of a secret.
+const ESCAPES: [&str; 2] = ["\\u", "\\/"];
 /// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
 const SHORTEST_SECRET: usize = 4;
 /// Parts of names whose values are secrets.
@@ -231,18 +233,23 @@ impl Endpoint {
         mask_strings(reply, &self.secrets());
     }
 
+    /// Masks every secret of this endpoint in a text that was put together from a reply.
+    pub(crate) fn mask_text(&self, text: &mut String) {
+        mask(text, &self.secrets());
+    }
+
     /// Masks every secret of this endpoint in a body of any form.
     pub(crate) fn mask_body(&self, body: Bytes) -> Bytes {
         let secrets = self.secrets();
-        if !secrets
-            .iter()
-            .any(|secret| memmem::find(&body, secret.as_bytes()).is_some())
-        {
+        let mut signs = secrets.iter().map(String::as_str).chain(ESCAPES);
+        if !signs.any(|sign| memmem::find(&body, sign.as_bytes()).is_some()) {
             return body;
         }
-        let mut text = String::from_utf8_lossy(&body).into_owned();
-        mask(&mut text, &secrets);
-        text.into()
+        let text = String::from_utf8_lossy(&body);
+        let mut clean = text.to_string();
+        mask(&mut clean, &secrets);
+        // As it was, with bytes that are not UTF-8, unless there is a secret in it.
+        if clean == text { body } else { clean.into() }
     }
 
     /// Every secret in each form that a server may quote: as sent, without its scheme (`Bearer`, `Basic`), and the
@@ -443,12 +450,39 @@ pub fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
+/// A reply is parsed after it was masked: where a secret is in it with escapes of JSON, these are written out first.
 fn mask(text: &mut String, secrets: &[String]) {
+    if ESCAPES.iter().any(|escape| text.contains(escape)) {
+        let plain = written_out(text);
+        if secrets.iter().any(|secret| plain.contains(secret)) {
+            *text = plain;
+        }
+    }
     for secret in secrets {
         if text.contains(secret) {
             *text = text.replace(secret, MASK);
         }
     }
+}
+
+/// JSON, or JSON in a string of JSON, with characters in place of their escapes, as far as a string can hold them unescaped.
+fn written_out(text: &str) -> String {
+    let mut parts = text.split("\\u");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.get(..4).unwrap_or_default();
+        let number = u32::from_str_radix(digits, 16).ok();
+        let character = number.and_then(char::from_u32);
+        match character.filter(|c| !c.is_control() && !matches!(c, '"' | '\\')) {
+            Some(c) => {
+                plain.truncate(plain.trim_end_matches('\\').len());
+                plain.push(c);
+                plain += &part[4..];
+            }
+            None => plain = plain + "\\u" + part,
+        }
+    }
+    plain.replace("\\/", "/")
 }
 
 fn mask_strings(value: &mut Value, secrets: &[String]) {
@@ -780,5 +814,28 @@ mod tests {
             shown,
             json!({"max_tokens": 5, "a": [{"api_key": "***", "top_k": 3}]})
         );
+    }
+
+    #[test]
+    fn a_key_with_escapes_is_masked_in_what_is_parsed_later() {
+        let mut endpoint = Endpoint::new("https://host").unwrap();
+        endpoint.api_key = Some(SecretString::from("key-ab/cd+ef=="));
+        for escaped in [
+            r#"{"feedback": "\u006bey-ab/cd+ef== and \u00e9"}"#,
+            r#"{"feedback": "key\u002Dab\/cd+ef\u003d="}"#,
+            r#"{"content": "{\"feedback\": \"k\\u0065y-ab/cd\\u002bef==\"}"}"#,
+        ] {
+            let mut reply = json!(escaped);
+            endpoint.mask_reply(&mut reply);
+            let text = reply.as_str().unwrap();
+            assert!(text.contains(MASK) && !text.contains("cd"), "{text}");
+            assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
+            let body = endpoint.mask_body(escaped.as_bytes().to_vec().into());
+            assert_eq!(&body[..], text.as_bytes());
+        }
+        // Without a key nothing changes: not the escapes, and not the bytes.
+        let other = b"\xff {\"a\": \"\\u00e9\\u0022 \\/ \\u12\"}".to_vec();
+        assert_eq!(endpoint.mask_body(other.clone().into())[..], other[..]);
+        assert_eq!(written_out(r#"\u0022 \u12 \u0041"#), r#"\u0022 \u12 A"#);
     }
 }

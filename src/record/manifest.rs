@@ -177,6 +177,10 @@ pub struct Manifest {
     /// `--until` the same command asks the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<RunLooks>,
+    /// What `--until` decides, and the seed of the order of its questions. Not part of the identity, but a run that is continued
+    /// with `--until` has the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// The first headline metric, with the lowest and the highest mean of a system, as `compare` has them.

@@ -97,15 +97,22 @@ impl RunDir {
             // A run whose replies were cut is continued under higher limits; refusing this would
             // pay for everything again.
             differences.retain(|difference| !difference.is_reply_limit);
-            if differences.is_empty() {
+            let mut texts: Vec<String> = differences.into_iter().map(|own| own.text).collect();
+            // After a decision, another seed or condition would be a second try.
+            if let (Some(before), Some(until)) = (&there.until, &manifest.until)
+                && before != until
+            {
+                texts.push(format!(
+                    "different --until: {before} (in the run), {until} (now)"
+                ));
+            }
+            if texts.is_empty() {
                 check_calls(&self.path, &there)?;
                 return Ok(true);
             }
-            let count = differences.len();
-            let texts = differences.into_iter().map(|own| own.text);
-            let mut texts: Vec<String> = texts.take(MOST_DIFFERENCES).collect();
-            if count > texts.len() {
-                texts.push(format!("and {} more", count - texts.len()));
+            if texts.len() > MOST_DIFFERENCES {
+                let more = texts.split_off(MOST_DIFFERENCES).len();
+                texts.push(format!("and {more} more"));
             }
             format!("{}; the directory holds another run", texts.join("; "))
         } else if let Some(name) = self.foreign_file()? {

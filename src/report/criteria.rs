@@ -269,6 +269,8 @@ fn read_differently(criteria: &Criteria, all: bool, width: usize) -> Table {
             table.push(
                 Column {
                     meaning: meaning(key),
+                    // The rows are in its order.
+                    is_kept: key == "people_gap",
                     ..Column::headed(key, heading, format)
                 },
                 rows.iter().map(cell),

@@ -79,10 +79,10 @@ fn pair_line(pair: &PairDecision, unit: Unit, is_single: bool) -> String {
         Some(difference) => shown_difference(difference, pair.interval, unit),
         None => "no difference".to_owned(),
     };
-    let threshold = if pair.margin > 0.0 {
-        format!("-{}", points(pair.margin, unit))
-    } else {
+    let threshold = if pair.margin == 0.0 {
         "0".to_owned()
+    } else {
+        points(-pair.margin, unit)
     };
     let decision = match pair.decision {
         Decision::Above => format!("above {threshold}"),

@@ -19,7 +19,9 @@ impl Table {
                 interval: column.has_interval || self.has_intervals(at),
                 flag: column.has_flag || self.has_flags(at),
             };
+            // The names of some columns are tags of files.
             let key = visible(&column.key);
+            let key = texts.cell("", &key);
             header.push(key.to_string());
             if extra.interval {
                 header.push(format!("{key}_low"));
@@ -238,5 +240,16 @@ mod tests {
             markdown_text("<img> @me https://x www.y"),
             "&lt;img&gt; &#64;me https&#58;//x www&#46;y"
         );
+    }
+
+    #[test]
+    fn csv_guards_headings_which_may_be_tags_of_files() {
+        let columns = ["system", "=cmd|x", "-1"].map(|key| Column::new(key, Format::Percent));
+        let mut table = Table::new("", columns.to_vec());
+        table.columns[1].has_interval = true;
+        let guarded = table.csv(CsvText::Guarded).unwrap();
+        assert_eq!(guarded, "system,'=cmd|x,'=cmd|x_low,'=cmd|x_high,-1\n");
+        let unchanged = table.csv(CsvText::Unchanged).unwrap();
+        assert!(unchanged.starts_with("system,=cmd|x,"), "{unchanged}");
     }
 }

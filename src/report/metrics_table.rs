@@ -30,7 +30,8 @@ pub struct MetricsTableOptions {
     /// Metrics under a common heading, such as "Rubric=score,ann_score"; can be repeated
     #[arg(long, value_name = "HEADING=METRICS", value_parser = parse_group)]
     pub group: Vec<(String, Vec<String>)>,
-    /// A name in print of a system or metric, such as gpt="GPT-4o"; can be repeated. Systems of one name share a row
+    /// A name in print of a system or metric, such as gpt="GPT-4o"; can be repeated, or with commas between. Systems of one name
+    /// share a row
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_name)]
     pub names: Vec<(String, String)>,
     /// Order of the systems: by a metric (best first), name, or given (as in --names, then as in the runs) [default: by
@@ -80,6 +81,23 @@ impl MetricsTableOptions {
             .collect()
     }
 
+    /// The options with several names of one option apart: a comma begins another one where a known name and `=` follow.
+    fn with_names_apart(&self, known: &[&str]) -> Self {
+        let mut names = Vec::new();
+        for (name, text) in &self.names {
+            let (mut name, mut text) = (name.as_str(), text.as_str());
+            while let Some((before, next, after)) = split_at_name(text, known) {
+                names.push((name.to_owned(), before.trim().to_owned()));
+                (name, text) = (next, after);
+            }
+            names.push((name.to_owned(), text.trim().to_owned()));
+        }
+        Self {
+            names,
+            ..self.clone()
+        }
+    }
+
     /// The name in print of what has one of these names; the first of them goes before the others.
     fn renamed(&self, names: &[&str]) -> Option<&str> {
         for name in names {
@@ -99,6 +117,16 @@ impl MetricsTableOptions {
         }
         ""
     }
+}
+
+/// `A,nora=B`, split where a known name and `=` follow a comma.
+fn split_at_name<'a>(text: &'a str, known: &[&str]) -> Option<(&'a str, &'a str, &'a str)> {
+    text.match_indices(',').find_map(|(at, _)| {
+        let (name, after) = text[at + 1..].split_once('=')?;
+        known
+            .contains(&name.trim())
+            .then_some((&text[..at], name.trim(), after))
+    })
 }
 
 fn parse_name(text: &str) -> std::result::Result<(String, String), String> {
@@ -128,6 +156,10 @@ pub(super) fn metrics_table(
     metrics: &[&MetricComparison],
     options: &MetricsTableOptions,
 ) -> Result<Table> {
+    let known = known_names(comparison, metrics);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let options = &options.with_names_apart(&known);
+    check_names(&known, options)?;
     let names = names_in_print(comparison, metrics, options)?;
     let shown = by_group(metrics, options);
     let heading = options.renamed(&["system"]).unwrap_or("system");
@@ -225,19 +257,25 @@ fn names_in_print<'a>(
     options: &'a MetricsTableOptions,
 ) -> Result<Vec<&'a str>> {
     let mut names = Vec::new();
-    let mut known = Vec::new();
     for system in &comparison.systems {
         let plain = plain_name(comparison, metrics, system);
         let renamed = options.renamed(&[&system.label, plain]);
         names.push(renamed.unwrap_or(plain));
-        known.extend([system.label.as_str(), plain]);
     }
-    let metric_names = metric_names(comparison, metrics);
-    known.extend(metric_names.iter().map(String::as_str));
-    known.push("system");
-    check_names(&distinct(known.into_iter()), options)?;
     check_rows(metrics, &names)?;
     Ok(names)
+}
+
+/// The names that can have another one in print, each once.
+fn known_names(comparison: &Comparison, metrics: &[&MetricComparison]) -> Vec<String> {
+    let mut known = Vec::new();
+    for system in &comparison.systems {
+        let plain = plain_name(comparison, metrics, system);
+        known.extend([system.label.clone(), plain.to_owned()]);
+    }
+    known.extend(metric_names(comparison, metrics));
+    known.push("system".to_owned());
+    distinct(known.into_iter())
 }
 
 /// The name of the system; with its run where a metric has values of it from another run, too.
@@ -424,4 +462,30 @@ fn notes(
         )));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_begins_another_name_where_a_known_one_and_an_equals_sign_follow() {
+        let apart = |text: &str| {
+            let options = MetricsTableOptions {
+                names: vec![parse_name(text).unwrap()],
+                ..MetricsTableOptions::default()
+            };
+            options.with_names_apart(&["gpt", "nora", "score"]).names
+        };
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(
+            apart("gpt=A, nora = B,score=C"),
+            [pair("gpt", "A"), pair("nora", "B"), pair("score", "C")]
+        );
+        assert_eq!(apart("gpt=GPT, T=0, nora"), [pair("gpt", "GPT, T=0, nora")]);
+        assert_eq!(
+            apart("gpt=A,x=1,nora=B"),
+            [pair("gpt", "A,x=1"), pair("nora", "B")]
+        );
+    }
 }

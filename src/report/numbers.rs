@@ -44,11 +44,19 @@ pub(super) fn shown_difference(difference: f64, interval: Option<Interval>, unit
     }
 }
 
-/// `0.61 [0.50, 0.70]`, or why it is not defined.
+/// `0.61 [0.50, 0.70] (n = 24)`, or why it is not defined.
 pub(super) fn shown_coefficient(estimate: &Estimate) -> String {
     match (estimate.estimate, &estimate.undefined) {
-        (Some(value), _) => COEFFICIENT.show_estimate(value, estimate.interval()),
+        (Some(value), _) => {
+            COEFFICIENT.show_estimate(value, estimate.interval()) + &units_of(estimate)
+        }
         (None, Some(reason)) => format!("not defined ({reason})"),
         (None, None) => "not defined".to_owned(),
     }
+}
+
+/// ` (n = 24)`: what an estimate rests on, if it is known.
+pub(super) fn units_of(estimate: &Estimate) -> String {
+    let units = estimate.n.map(|n| format!(" (n = {n})"));
+    units.unwrap_or_default()
 }

@@ -46,12 +46,12 @@ pub(super) fn without_middle(text: &str, limit: usize) -> String {
         .collect()
 }
 
-/// Control characters, line separators, bidirectional controls, and what has no width.
+/// Control characters, line separators, bidirectional controls, what has no width, and what XML cannot have.
 pub(super) fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
         )
 }
 
@@ -63,6 +63,8 @@ mod tests {
     fn cursor_controls_are_escaped() {
         assert_eq!(visible("a\u{1b}[2Jb\r\n\u{9b}x"), r"a\u{1b}[2Jb\r\n\u{9b}x");
         assert_eq!(visible("\u{202e}gpt"), r"\u{202e}gpt");
+        // XML has no way to write these two.
+        assert_eq!(visible("a\u{fffe}\u{ffff}"), r"a\u{fffe}\u{ffff}");
         assert!(matches!(visible("größe 模型"), Cow::Borrowed(_)));
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::DirEntry;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, InputFault, Result};
@@ -54,7 +55,7 @@ fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
 /// Why the run cannot stand for itself in a directory of runs; `None` if it is finished.
 fn why_unfinished(run: &Path) -> Option<String> {
     match Manifest::of_run(run) {
-        Ok(manifest) if manifest.status == RunStatus::Complete => None,
+        Ok(manifest) if manifest.status == RunStatus::Complete => damaged_file(run, &manifest),
         Ok(manifest) => Some(format!(
             "it {}; run score once more to finish it",
             end_of(manifest.status)
@@ -63,7 +64,17 @@ fn why_unfinished(run: &Path) -> Option<String> {
     }
 }
 
-/// The runs in a directory, sorted by name; a run itself.
+/// A file of a finished run that is missing or has another length than when the run ended, which no command could read.
+fn damaged_file(run: &Path, manifest: &Manifest) -> Option<String> {
+    let mut files = manifest.files.iter();
+    let (name, _) = files.find(|(name, stamp)| {
+        let length = run.join(name).metadata().map(|own| own.len());
+        **name != "calls.jsonl" && length.ok() != Some(stamp.bytes)
+    })?;
+    Some(format!("its {name} is missing or was changed"))
+}
+
+/// The runs in a directory, sorted by name, with those that cannot be read; a run itself.
 pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
     if is_run(directory) {
         return Ok(vec![directory.to_path_buf()]);
@@ -74,7 +85,7 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.path();
-        if is_run(&path) {
+        if holds_record(&path) {
             found.push(path);
         }
     }
@@ -85,6 +96,18 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
 
 fn is_run(path: &Path) -> bool {
     path.join("manifest.json").is_file()
+}
+
+/// Whether this is a run or what is left of one. Without its manifest, behind a broken link or a lock it is a run that cannot be
+/// read: were it no run, a gate over its directory would pass without it.
+fn holds_record(path: &Path) -> bool {
+    let mut names = ["manifest.json", "calls.jsonl", "scores.jsonl"].into_iter();
+    let is_missing = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+    path.is_symlink() && !path.exists()
+        || names.any(|name| match path.join(name).symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => !is_missing.contains(&error.kind()),
+        })
 }
 
 /// What happened to a run, as the predicate of a sentence.

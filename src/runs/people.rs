@@ -14,7 +14,7 @@ use crate::record::RecordedRun;
 pub struct RunLabels {
     /// The raters.
     pub raters: Vec<Rater>,
-    /// What they said together, where that is not the mean of the raters: of some items a label was adjudicated.
+    /// What they said together on pages of `label`: the adjudicated label, else the mean of the raters.
     pub together: Option<Rater>,
     /// Notes on how the files were read.
     pub notes: Vec<Note>,
@@ -32,9 +32,13 @@ impl RunLabels {
             return Err(Error::Settings(what.to_owned()));
         }
         let people = PeopleLabels::load(paths, runs)?;
+        let raters = people.labels().raters.clone();
+        let is_of_pages = matches!(people, PeopleLabels::OfSheets(_));
+        // One rater alone is the people.
+        let only = raters.first().filter(|_| is_of_pages).cloned();
         Ok(Self {
-            raters: people.labels().raters.clone(),
-            together: people.together(),
+            raters,
+            together: people.together().or(only),
             notes: people.labels().notes.clone(),
         })
     }

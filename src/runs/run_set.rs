@@ -692,6 +692,32 @@ mod tests {
             skipped[1].ends_with("stopped: it was stopped early; run score once more to finish it"),
             "{skipped:?}"
         );
+        // What is left of a run is one that cannot be read, as are a run behind a broken link and one without all of its scores.
+        write("left", "");
+        std::fs::rename(within("left/manifest.json"), within("left/scores.jsonl")).expect("moved");
+        let mut cut = serde_json::to_value(run("cut", |_| ()).manifest).expect("JSON");
+        cut["files"]["scores.jsonl"] = json!({"bytes": 9, "blake3": "ab".repeat(32)});
+        write("cut", &cut.to_string());
+        let (_, skipped) = open().expect("runs");
+        let whys = [
+            "its scores.jsonl is missing",
+            "damaged",
+            "manifest.json is missing",
+            "stopped",
+        ];
+        assert_eq!(skipped.len(), 4, "{skipped:?}");
+        assert!(
+            skipped
+                .iter()
+                .zip(whys)
+                .all(|(line, why)| line.contains(why)),
+            "{skipped:?}"
+        );
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("/no/such/run", within("gone")).expect("a link");
+            assert_eq!(open().expect("runs").1.len(), 5);
+        }
         // A run that is named itself is used as it is, and only once.
         let named = [within("stopped"), within("a"), dir.path().join("./a")];
         assert_eq!(

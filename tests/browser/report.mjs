@@ -1,6 +1,6 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile|faults|labels|cited|works]
+//   node report.mjs PAGE.html [hostile|faults|labels|cited|works|long|settled]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
@@ -465,6 +465,36 @@ if (labels) {
     assert.match(await page.locator("#case .people.warn").first().innerText(), /^people: [0-9.]+$/);
     await page.locator(".parts tr", { has: page.locator(".people.warn") }).first().locator(".open-part").click();
     assert.match(await page.locator(".detail:visible").innerText(), /\(person\)/);
+    await isClean(page);
+    await page.context().close();
+  };
+}
+
+if (process.argv[3] === "long") {
+  // No length is scored.
+  for (const name of Object.keys(checks)) if (/length its words/.test(name)) delete checks[name];
+  checks["the lines behind the first ones are shown on request"] = async () => {
+    const page = await tab(url);
+    const lines = page.locator("#criteria tbody").first().locator("tr[data-of]:not(.group):visible, tr.more:visible");
+    await page.locator("#criteria .fold").first().click();
+    assert.equal(await lines.count(), 40);
+    await page.locator("#criteria .rest button").first().click();
+    assert.equal(await lines.count(), 45);
+    assert.equal(await page.locator("#criteria .rest:visible").count(), 0);
+    await page.locator("#criteria .fold").first().click();
+    assert.equal(await lines.count(), 0);
+    await isClean(page);
+    await page.context().close();
+  };
+}
+
+if (process.argv[3] === "settled") {
+  checks["of a whole answer people say what is settled, with its share of the weights"] = async () => {
+    const page = await tab(url);
+    await heatmap(page);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .people").first().waitFor();
+    assert.match(await page.locator("#case .total .people").first().innerText(), /^people: 30.0 \([0-9]+% of the weights\)$/);
     await isClean(page);
     await page.context().close();
   };

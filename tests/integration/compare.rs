@@ -261,6 +261,24 @@ fn a_directory_of_runs_stands_for_its_runs() {
         "--tolerate-missing",
     ]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    // What cannot be read at all is no less missing: without its manifest, and without its scores.
+    manifest["status"] = "complete".into();
+    for (name, why) in [
+        ("manifest.json", "manifest.json is missing"),
+        ("scores.jsonl", "its scores.jsonl is missing"),
+    ] {
+        work.write("runs/alpha/manifest.json", &manifest.to_string());
+        let kept = std::fs::read(work.path("runs/alpha").join(name)).unwrap();
+        std::fs::remove_file(work.path("runs/alpha").join(name)).unwrap();
+        compare(&work, &[&gate[..], &["--junit", "gates.xml"]].concat())
+            .exits_with(6)
+            .says(&["error: not met: skipped runs/alpha: ", why]);
+        assert!(work.read("gates.xml").contains(why));
+        compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+        std::fs::write(work.path("runs/alpha").join(name), kept).unwrap();
+    }
+    manifest["status"] = "stopped".into();
+    work.write("runs/alpha/manifest.json", &manifest.to_string());
     work.run(&["report", "runs", "--out", "page.html"])
         .exits_with(0)
         .says(&skipped);

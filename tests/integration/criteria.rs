@@ -146,6 +146,21 @@ fn labels_of_people_are_counted_and_strange_ones_refused() {
         .exits_with(3)
         .says(&["no label of a person is of a criterion"]);
     criteria(&work, &["out", "--labels", "labels.csv"]).exits_with(0);
+    // The criteria that people and judge read differently are in the order of a column, which no width hides.
+    work.write(
+        "shares.csv",
+        "system,case_id,rater,item,value\nalpha,c1,ann,p0,0.5\nbeta,c1,ann,p0,0.1\nalpha,c2,ann,p0,0\n",
+    );
+    for columns in ["80", "100", "160"] {
+        let mut command = work.command(&["criteria", "out", "--labels", "shares.csv"]);
+        let shown = Finished::of(command.env("COLUMNS", columns).output().unwrap());
+        let shown = shown.exits_with(0).stdout;
+        let table = shown.split("Read differently").nth(1).unwrap();
+        assert!(
+            table.lines().nth(2).unwrap().contains("off by"),
+            "{columns}: {shown}"
+        );
+    }
 }
 
 #[test]

@@ -53,6 +53,12 @@ fn the_demo_is_the_sample_data_scored_by_the_baseline_whatever_the_environment_s
         "{}",
         done.stdout
     );
+    // The page is there.
+    let all = &done.stderr;
+    assert!(
+        all.contains("next: scholareval compare") && !all.contains("scholareval report"),
+        "{all}"
+    );
     let data = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
     assert!(
         data.len() > 10 && files(&work.path("new one/data")) == data,

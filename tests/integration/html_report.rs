@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::criteria::with_a_fault;
 use crate::rubric_golden::shared;
@@ -221,4 +221,77 @@ fn a_page_can_be_made_without_answers_and_never_replaces_another_file() {
     work.run(&["report", "nowhere"])
         .exits_with(3)
         .says(&["nowhere: no such directory"]);
+}
+
+#[test]
+fn the_criteria_of_a_long_rubric_are_all_on_the_page_and_shown_on_request() {
+    let work = Workspace::with_cases(&[]);
+    let criterion =
+        |at: usize| json!({"text": format!("No. {at} <img src=x onerror=alert(1)>"), "weight": 1});
+    let criteria: Vec<Value> = (1..=45).map(criterion).collect();
+    let case =
+        |id: &str| json!({"case_id": id, "question": format!("Why {id}?"), "criteria": criteria});
+    work.write(
+        "criteria.json",
+        &json!(["c1", "c2", "c3"].map(case)).to_string(),
+    );
+    for (system, text) in [("good", "No. 1 No. 2 No. 7"), ("bad", "nothing")] {
+        let answers = ["c1", "c2", "c3"].map(|id| (id, text.to_owned()));
+        work.answers(system, answers);
+    }
+    work.run(&[
+        "score",
+        "answers",
+        "--tests",
+        "criteria.json",
+        "--out",
+        "out",
+    ])
+    .exits_with(0);
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    // 45 texts in three cases, as `criteria` counts them; 5 lines wait behind the first 40.
+    assert!(page.contains("135 criteria, those with the largest differences first"));
+    let grouped = work.run(&["criteria", "out"]).exits_with(0).stdout;
+    assert!(grouped.contains("(135 criteria)"), "{grouped}");
+    assert_eq!(page.matches("<tr class=\"more\"").count(), 5);
+    assert!(!page.contains("<img src=x"));
+    browse(work.path("report.html"), &["long"]);
+}
+
+#[test]
+fn the_page_shows_what_people_say_together_of_a_whole_answer_and_of_how_much() {
+    let work = Workspace::new(&["plain", "other"], 3);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &[]).exits_with(0);
+    let label = [
+        "label",
+        "out",
+        "--answers",
+        "6",
+        "--raters",
+        "ann",
+        "--out",
+        "l",
+    ];
+    work.run(&label).exits_with(0);
+    let sheet = work.json("l/sheet.json");
+    let items = sheet["items"].as_array().unwrap().iter();
+    let given = |value: f64| -> Vec<Value> {
+        let of = |item: &Value| json!({"item": item["id"], "label": {"value": value}, "seconds": 1.0, "at": "2026"});
+        items.clone().map(of).collect()
+    };
+    let file = |rater: &str, value: f64| {
+        json!({"schema_version": 1, "sheet": sheet["id"], "rater": rater, "saved_at": "2026",
+        "adjudicated": rater == "adjudication", "labels": given(value)})
+    };
+    work.write("l/labels-ann.json", &file("ann", 0.1).to_string());
+    work.write("l/labels-all.json", &file("adjudication", 0.3).to_string());
+    work.run(&["report", "out", "--labels", "l"]).exits_with(0);
+    // Credits of 0.3 by weight over their weights are 0.3, whatever ann said.
+    assert!(
+        work.read("report.html")
+            .contains(r#""item":"","labels":[["ann",0.1"#)
+    );
+    browse(work.path("report.html"), &["settled"]);
 }

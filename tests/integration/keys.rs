@@ -294,7 +294,12 @@ fn echoing() -> Behaviour {
         if request.asks_for_claims() {
             format!(r#"{{"claims": [{{"claim_text": "{echo}", "citations": []}}]}}"#)
         } else {
-            format!(r#"{{"score": 5, "note": "{echo}"}}"#)
+            // As feedback it is recorded with the scores, after the reply was parsed.
+            let escaped: String = echo
+                .chars()
+                .map(|c| format!("\\u{:04X}", u32::from(c)))
+                .collect();
+            format!(r#"{{"score": 5, "note": "{echo}", "feedback": "{escaped}"}}"#)
         }
     })
 }

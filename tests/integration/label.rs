@@ -207,6 +207,10 @@ fn a_system_named_in_an_answer_and_what_cannot_be_drawn_are_said() {
     work.run(&[&other[..], &["a,a", "--answers", "6"]].concat())
         .exits_with(2)
         .says(&["a is named twice"]);
+    // In agree, the run's judge has the name of the run.
+    work.run(&[&other[..], &["tapir ", "--answers", "6"]].concat())
+        .exits_with(2)
+        .says(&["\"tapir\" is the name of a run"]);
     work.run(&[&other[..], &["a,b,c", "--answers", "2", "--overlap", "0"]].concat())
         .exits_with(3)
         .says(&["nothing is left for c"]);

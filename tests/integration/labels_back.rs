@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use scholareval::domain::LabelSheet;
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Behaviour, FakeServer, Recorded};
@@ -88,6 +89,13 @@ fn label(work: &Workspace, out: &str, answers: &str, seed: &str) -> Value {
     work.json(&format!("{out}/sheet.json"))
 }
 
+/// A changed sheet as if `label` had made it.
+fn with_its_id(sheet: &Value) -> Value {
+    let mut sheet: LabelSheet = serde_json::from_value(sheet.clone()).unwrap();
+    sheet.id = sheet.hash().unwrap();
+    serde_json::to_value(sheet).unwrap()
+}
+
 /// The case number and the aspect of every item.
 fn items(sheet: &Value) -> BTreeMap<String, (usize, String)> {
     let mut items = BTreeMap::new();
@@ -146,6 +154,7 @@ fn levels_of_the_judge_and_of_people_are_weighted_by_the_draw() {
             .unwrap();
         answer["probability"] = json!(if case < 10 { 0.25 } else { 1.0 });
     }
+    let sheet = with_its_id(&sheet);
     work.write("sheet/sheet.json", &sheet.to_string());
     // Ann agrees with the judge on coverage up to case 14, and gives 4 after it.
     let ann = |at: usize, aspect: &str| match aspect {
@@ -374,9 +383,42 @@ fn rounds_join_and_faults_name_the_file() {
         .find(|own| own["drawn"] == true)
         .unwrap();
     let hash = drawn["text"].as_str().unwrap();
-    work.write(
-        "one/sheet.json",
-        &other.replace(hash, &"0".repeat(hash.len())),
-    );
+    let other: Value = serde_json::from_str(&other.replace(hash, &"0".repeat(hash.len()))).unwrap();
+    let other = with_its_id(&other);
+    work.write("one/sheet.json", &other.to_string());
+    write_labels(&work, "one/ann.json", &other, "ann", all);
     refused(&["one/ann.json"], &["is not the one that was labeled"]);
+}
+
+#[test]
+fn an_edited_sheet_is_refused_and_two_labels_at_one_time_name_both_places() {
+    let work = scored();
+    let sheet = label(&work, "l", "4", "1");
+    write_labels(&work, "l/labels-ann.json", &sheet, "ann", |at, _| {
+        Some(1 + at % 5)
+    });
+    write_labels(&work, "l/labels-ben.json", &sheet, "ben", |at, _| {
+        Some(1 + at % 4)
+    });
+    let labels = ["agree", "out", "--labels", "l"];
+    let shown = work.run(&labels).exits_with(0).stdout;
+    // Four answers that both raters labeled.
+    assert!(
+        shown.contains(" (4)") && shown.contains("(n = 4)"),
+        "{shown}"
+    );
+    write_labels(&work, "l/labels-more.json", &sheet, "ann ", |at, _| {
+        Some(5 - at % 5)
+    });
+    work.run(&labels).exits_with(3).says(&[
+        "labels-more.json:",
+        "by ann at one time; the other one is at l/labels-ann.json:",
+    ]);
+    std::fs::remove_file(work.path("l/labels-more.json")).unwrap();
+    let mut edited = sheet.clone();
+    edited["frame"][0]["probability"] = json!(0.5);
+    work.write("l/sheet.json", &edited.to_string());
+    work.run(&labels)
+        .exits_with(3)
+        .says(&["sheet.json: was edited: its id is not the hash of what it holds"]);
 }

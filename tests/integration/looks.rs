@@ -129,6 +129,18 @@ fn systems_that_differ_much_are_decided_at_the_first_look_and_the_rest_can_be_as
         done.stdout
     );
 
+    // Another condition or another order of questions would be a second try.
+    for other in [
+        &["--until", "new>=old-0.4"][..],
+        &["--until", "new>=old-0.5", "--seed", "7"],
+    ] {
+        score(&work, &server, other).exits_with(3).says(&[
+            "different --until: new>=old-0.5 with seed 42 (in the run), new>=old-0.",
+            "name another directory with --out, or add --overwrite",
+        ]);
+    }
+    assert_eq!(server.chat_count(), 40);
+
     let compared = work
         .run(&["compare", "out", "--format", "json"])
         .exits_with(0);

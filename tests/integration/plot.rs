@@ -402,6 +402,19 @@ fn a_heatmap_has_the_credit_of_criteria_and_how_often_faults_were_found() {
         texts[6].starts_with("Faults") && texts[8] == "100",
         "{texts:?}"
     );
+    work.run(&[
+        "plot",
+        "out",
+        "--what",
+        "criteria",
+        "--no-notes",
+        "--out",
+        "bare.svg",
+    ])
+    .exits_with(0);
+    assert!(
+        svg.contains("full marks; of faults") && !work.read("bare.svg").contains(">Mean credit")
+    );
     // A fault has an edge in its color, which credit has not.
     assert_eq!(svg.matches("stroke=\"#D55E00\"").count(), 2);
 }

@@ -82,6 +82,13 @@ fn a_caption_and_a_label_are_those_asked_for() {
             && own.contains("\n\\label{tab:mine}\n"),
         "{own}"
     );
+    let alone = table(&[&latex[..], &caption, &["--no-notes"]].concat());
+    let alone = alone.exits_with(0).says(&["note: Judge of"]);
+    assert!(
+        alone.stdout.contains("input\\{x\\}?}\n"),
+        "{}",
+        alone.stdout
+    );
     let shown = table(&caption).exits_with(0).stdout;
     assert!(shown.starts_with("50% of \\input{x}?\n\n"), "{shown}");
     // A label would leave its braces, and what has no label or caption takes none.

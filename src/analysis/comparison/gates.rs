@@ -25,8 +25,8 @@ pub const REMEDY: &str = "--tolerate-missing ignores missing data";
 #[command(next_help_heading = "Gates")]
 #[non_exhaustive]
 pub struct GateOptions {
-    /// Require that A is at most 0.02 worse than B, "A>=B-0.02", or significantly better, "A>B", or that means reach a value,
-    /// "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can
+    /// Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that
+    /// means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can
     /// be repeated; exit 6 if one is missed, 8 if one is undecided
     #[arg(long, value_name = "CONDITION")]
     pub require: Vec<String>,

@@ -1,6 +1,6 @@
 //! The credit for each criterion by system, grouped as the rubric groups criteria: what a heatmap shows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{group_of, is_criterion, property_of};
@@ -51,6 +51,8 @@ pub struct CriterionRow<'a> {
     pub text: &'a str,
     /// The names of its component in the cases in which it has another one.
     pub renamed: HashMap<&'a CaseId, &'a str>,
+    /// The cases that have it, with the name of its component.
+    pub of_cases: BTreeSet<(&'a CaseId, &'a str)>,
     /// The credit of each answer that was judged by it.
     pub marks: Vec<CriterionMark<'a>>,
 }
@@ -67,6 +69,15 @@ pub struct CriterionMark<'a> {
 }
 
 impl CriteriaGroup<'_> {
+    /// The number of its criteria, as in the statistics of criteria: what several cases have with one text counts for each of them,
+    /// unless every answer is asked it.
+    pub fn count(&self) -> usize {
+        if self.is_of_every_answer {
+            return self.rows.len();
+        }
+        self.rows.iter().map(|row| row.of_cases.len()).sum()
+    }
+
     /// The mean credit of each of `systems` systems over all answers and criteria of the group; `None` without any.
     pub fn means(&self, systems: usize) -> Vec<Option<f64>> {
         means_by_system(self.rows.iter().flat_map(|row| &row.marks), systems)
@@ -167,6 +178,7 @@ impl<'a> GridBuilder<'a> {
             if row.name != component.name {
                 row.renamed.insert(&answer.case.case_id, &component.name);
             }
+            row.of_cases.insert((&answer.case.case_id, &component.name));
             row.marks.push(CriterionMark {
                 system,
                 case: &answer.case.case_id,
@@ -198,6 +210,7 @@ impl<'a> GridBuilder<'a> {
             name: &component.name,
             text: key.label,
             renamed: HashMap::new(),
+            of_cases: BTreeSet::new(),
             marks: Vec::new(),
         });
         let place = (group, rows.len() - 1);
@@ -505,6 +518,8 @@ mod tests {
         assert_eq!(row.name, "c1");
         let second = CaseId::from("2");
         assert_eq!(row.renamed, HashMap::from([(&second, "c4")]));
+        // Two criteria of one text, as `criteria` counts them.
+        assert_eq!(grid.groups[0].count(), 2);
     }
 
     #[test]

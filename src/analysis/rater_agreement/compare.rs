@@ -16,7 +16,7 @@ use super::units::{Context, RaterView};
 use crate::analysis::ratings::{Estimate, FEWEST_FOR_INTERVAL};
 use crate::domain::{CaseId, Note, Rater, RaterKind, SystemName};
 use crate::stats::mean;
-use crate::text::names::list;
+use crate::text::names::{counted, list};
 
 /// Maximum number of raters for comparing judges in pairs.
 const ALL_PAIRS: usize = 6;
@@ -210,15 +210,19 @@ fn is_one_of(name: &str, views: &[&RaterView]) -> bool {
     views.iter().any(|view| *view.rater.name == *name)
 }
 
-/// The means over these pairs of raters.
+/// The means over these pairs of raters, without those that share fewer than half as many units as others.
 fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
+    let all = pairs.len();
+    let most = pairs.iter().map(|pair| units_of(pair)).max();
+    let mut pairs = pairs.to_vec();
+    pairs.retain(|pair| Some(2 * units_of(pair)) >= most);
     let mut tau = Vec::new();
     let mut better = Vec::new();
     let mut within = Vec::new();
     let mut orders = Vec::new();
     let mut chances = Vec::new();
     let mut is_above_chance = true;
-    for pair in pairs {
+    for pair in &pairs {
         tau.push(&pair.overall.kendall_tau_b);
         within.push(&pair.overall.within_question_tau_b);
         let compared = pair.overall.comparisons.as_ref();
@@ -233,6 +237,7 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
     SummaryRow {
         who,
         pairs: pairs.len(),
+        left_out: all - pairs.len(),
         kendall_tau_b: mean_estimate(&tau, ""),
         half_credit: mean_estimate(&better, "no two answers to one question were compared"),
         within_question_tau_b: mean_estimate(&within, ""),
@@ -241,6 +246,12 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
         chance: chances.iter().sum::<f64>() / pairs.len().max(1) as f64,
         is_above_chance,
     }
+}
+
+/// The ratings or comparisons that two raters share.
+fn units_of(pair: &RaterPair) -> usize {
+    let compared = pair.overall.comparisons.as_ref();
+    pair.overall.n.max(compared.map_or(0, |own| own.n))
 }
 
 /// The mean of the defined estimates, without an interval; a single estimate is unchanged. Without any, the first one's reason,
@@ -256,7 +267,11 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
     let first = estimates
         .iter()
         .find_map(|estimate| estimate.undefined.as_deref());
-    Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
+    let units = estimates.iter().filter(|own| own.estimate.is_some());
+    Estimate {
+        n: units.filter_map(|own| own.n).min(),
+        ..Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
+    }
 }
 
 /// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
@@ -320,6 +335,13 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         notes.push(Note::warning(format!(
             "{} has no ratings{of} at this level and is left out.",
             rater.name
+        )));
+    }
+    for row in agreement.summary.iter().filter(|row| row.left_out > 0) {
+        notes.push(Note::warning(format!(
+            "{}: {} with fewer than half as many shared units as others left out of the mean (--by rater has all).",
+            row.who,
+            counted(row.left_out, "pair of raters")
         )));
     }
     if agreement.pairs.iter().any(has_number_without_interval) {

@@ -106,8 +106,10 @@ fn texts<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error
 pub struct SummaryRow {
     /// `people with people`, or a judge's name and `with people`.
     pub who: String,
-    /// Pairs of raters.
+    /// Pairs of raters in the mean.
     pub pairs: usize,
+    /// Pairs that share fewer than half as many units as another one: a mean of both is not one number.
+    pub left_out: usize,
     /// Kendall's tau-b of ratings.
     pub kendall_tau_b: Estimate,
     /// Agreement on which of two answers is better; a tie of one rater counts half.

@@ -82,7 +82,11 @@ fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
                 context.bootstrap(),
             )
         };
-        Estimate::new(tau, interval, "the systems do not differ").with_units(distinct(&questions))
+        let tau = Estimate::new(tau, interval, "the systems do not differ");
+        Estimate {
+            n: Some(names.len()),
+            ..tau.with_units(distinct(&questions))
+        }
     };
     Some(Ranking {
         systems,

@@ -679,3 +679,26 @@ proptest! {
         prop_assert!(pairs.strict.estimate <= pairs.half_credit.estimate);
     }
 }
+
+#[test]
+fn a_rater_of_few_answers_is_not_in_the_mean_and_each_number_says_what_it_rests_on() {
+    let rows: Vec<Vec<f64>> = (0..14).map(|at| vec![f64::from(at % 5), 1.0]).collect();
+    let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let few: Vec<&[f64]> = rows[..2].to_vec();
+    let raters = [judge("j", &rows), human("ann", &rows), human("ben", &few)];
+    let summary = agree(&raters, &options()).summary;
+    // ann and ben share 2 cases of 2 answers; of ann and ben the judge shares 28 and 4 answers: 2 * 4 < 28.
+    assert_eq!((summary[0].pairs, summary[0].kendall_tau_b.n), (1, Some(4)));
+    let judge = &summary[1];
+    assert_eq!((judge.pairs, judge.left_out), (1, 1));
+    assert_eq!(judge.kendall_tau_b.n, Some(28));
+    // Each case has one pair of answers.
+    assert_eq!(judge.half_credit.n, Some(14));
+    let notes = agree(&raters, &options()).notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.text.contains("1 pair of raters with fewer than half")),
+        "{notes:?}"
+    );
+}

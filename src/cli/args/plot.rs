@@ -70,11 +70,14 @@ pub struct FigureArgs {
     /// A title within the figure [default: none; papers have captions]
     #[arg(long, value_name = "TEXT", help_heading = "Figure")]
     pub title: Option<String>,
+    /// Leave out the notes below it, which a caption can have
+    #[arg(long, help_heading = "Figure")]
+    pub no_notes: bool,
 }
 
 impl FigureArgs {
     /// The ids of these arguments.
-    pub const IDS: [&'static str; 4] = ["width", "font_size", "colors", "title"];
+    pub const IDS: [&'static str; 5] = ["width", "font_size", "colors", "title", "no_notes"];
 
     /// The style that they ask for.
     pub fn style(&self) -> FigureStyle {
@@ -83,6 +86,7 @@ impl FigureArgs {
             font: self.font_size,
             palette: self.colors,
             title: self.title.clone(),
+            has_notes: !self.no_notes,
         }
     }
 }

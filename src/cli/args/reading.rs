@@ -181,12 +181,15 @@ pub struct TableArgs {
         value_name = "FORM"
     )]
     pub format: TableFormat,
-    /// Caption in place of the built one; the notes follow it. Plain text: LaTeX commands are escaped
+    /// Caption in place of the built one; the notes follow it, unless --no-notes is given. Plain text: LaTeX commands are escaped
     #[arg(long, value_name = "TEXT")]
     pub caption: Option<String>,
     /// Label of the LaTeX table, for \ref [default: tab:results]
     #[arg(long, value_name = "NAME", value_parser = parse_label)]
     pub label: Option<String>,
+    /// Leave out the notes, which then go to standard error
+    #[arg(long)]
+    pub no_notes: bool,
     /// The table.
     #[command(flatten)]
     pub options: MetricsTableOptions,

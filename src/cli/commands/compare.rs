@@ -27,13 +27,14 @@ pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Ex
         let unchecked = unchecked(&args.gates.require, &error.to_string());
         write_bytes(path, junit(&suite(args), &[], &unchecked).as_bytes())?;
     }
-    compared
+    compared?
 }
 
-fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+/// Compares and checks the gates. The inner error is that of a condition that cannot be read; the file of `--junit` has the others.
+fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<ExitCode>> {
     let (directories, skipped) = context.runs(&args.runs)?;
     if let Some(old) = &args.corrected_by {
-        return on_old_scale(&directories, old, args, context);
+        return on_old_scale(&directories, old, args, context).map(Ok);
     }
     let runs = open(&directories, args)?;
     let mut observations = runs.observe()?;
@@ -51,7 +52,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
         ..args.options.clone()
     };
     // Before the metrics are selected, since a gate may be about a metric that is not shown.
-    let gates = Gate::all(&args.gates.require, &observations, baseline)?;
+    let (gates, mut open, error) = read_gates(args, &observations, baseline)?;
     select(&mut observations, &args.metric, &gates, context)?;
     match args.across {
         Some(Across::Runs) => {}
@@ -83,12 +84,15 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode>
         || comparison_table(&comparison, args.length_adjusted),
     )?;
     // Without its unfinished runs, a directory could pass by its good ones.
-    let has_gap = !gates.is_empty() && !tolerates && !skipped.is_empty();
-    let left_out: &[String] = if has_gap { &skipped } else { &[] };
+    let passes = comparison.gates.is_empty() || tolerates;
+    let left_out: &[String] = if passes { &[] } else { &skipped };
     let gates = by_choice(&comparison.gates, args);
-    write_junit(&gates, left_out, args)?;
+    open.extend(left_out.iter().map(|line| of_run(line)));
+    if let Some(path) = &args.junit {
+        write_bytes(path, junit(&suite(args), &gates, &open).as_bytes())?;
+    }
     warn_without_margin(&comparison.gates, context);
-    Ok(conclude(&gates, left_out))
+    Ok(error.map_or(Ok(conclude(&gates, left_out)), Err))
 }
 
 /// The runs, which must agree in what is compared.
@@ -104,14 +108,26 @@ fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
     }
 }
 
-/// Writes the gates, and the runs that were left out, to the file of `--junit`.
-fn write_junit(gates: &[GateResult], left_out: &[String], args: &CompareArgs) -> Result<()> {
-    let Some(path) = &args.junit else {
-        return Ok(());
-    };
-    let unchecked: Vec<UncheckedGate> = left_out.iter().map(|line| of_run(line)).collect();
-    let file = junit(&suite(args), gates, &unchecked);
-    write_bytes(path, file.as_bytes())
+/// The conditions of `--require` as gates. With a file of `--junit` those that cannot be read are apart, with their errors.
+fn read_gates(
+    args: &CompareArgs,
+    observations: &Observations,
+    baseline: Option<&str>,
+) -> Result<(Vec<Gate>, Vec<UncheckedGate>, Option<Error>)> {
+    let mut gates = Vec::new();
+    let mut refused = Vec::new();
+    let mut first = None;
+    for condition in args.gates.require.chunks(1) {
+        match Gate::all(condition, observations, baseline) {
+            Ok(found) => gates.extend(found),
+            Err(error) if args.junit.is_some() => {
+                refused.extend(unchecked(condition, &error.to_string()));
+                first = first.or(Some(error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((gates, refused, first))
 }
 
 /// Shows the means of a run on the scale of the judge of `old`.

@@ -38,6 +38,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
         dry_run: false,
         warnings: Vec::new(),
         lines: Vec::new(),
+        has_page: true,
     };
     let code = score::run(&settings, context)?;
     let page = ReportArgs {

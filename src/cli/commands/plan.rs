@@ -134,7 +134,7 @@ fn batch_table(batches: &[(BatchSize, PlanEstimate)]) -> Table {
     table.push(size, sizes);
     let costs: Vec<Cost> = batches
         .iter()
-        .map(|(_, estimate)| estimate.total.at_most)
+        .map(|(_, estimate)| whole_cost(&estimate.total))
         .collect();
     push_costs(&mut table, "calls", "Calls", &costs);
     table
@@ -152,7 +152,8 @@ fn text(
     }
     text.push_str(&format!(
         "\n{}\nat most: every question that depends on a reply is asked; repeats after unreadable replies (--parse-retries) \
-         are not counted. Prompt tokens (estimated, ±12%) and USD (replies up to their limits) are of these calls\n",
+         are not counted. Prompt tokens (estimated, ±12%) are of these calls, USD from the calls now to these (replies up to their \
+         limits)\n",
         table(estimate, short_name).terminal(style),
     ));
     if !batches.is_empty() {
@@ -191,11 +192,7 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     if tokens != most_tokens {
         line.push_str(&format!(" (up to ~{most_tokens})"));
     }
-    if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
-        let range = Interval {
-            low: now.low,
-            high: most.high,
-        };
+    if let Some(range) = whole_cost(&estimate.total).usd {
         let of_day = of_day(estimate.prices_of.as_deref());
         line.push_str(&format!("; {}{of_day}", cost_range(range)));
     }
@@ -203,6 +200,18 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
         line.push_str(&format!("; {cached} cached"));
     }
     line
+}
+
+/// The calls at most, with the price from the least for those now to the most for all: what a run can cost.
+fn whole_cost(line: &PlanLine) -> Cost {
+    let both = line.now.usd.zip(line.at_most.usd);
+    Cost {
+        usd: both.map(|(now, most)| Interval {
+            low: now.low,
+            high: most.high,
+        }),
+        ..line.at_most
+    }
 }
 
 /// A model's name, which may be a long path, shortened for people.
@@ -221,7 +230,7 @@ fn table(estimate: &PlanEstimate, judge_name: fn(&str) -> String) -> Table {
     table.push(question, lines.iter().map(|line| question_cell(line)));
     let now = lines.iter().map(|line| Cell::number(line.now.calls as f64));
     table.push(Column::headed("calls_now", "Now", Format::Count), now);
-    let costs: Vec<Cost> = lines.iter().map(|line| line.at_most).collect();
+    let costs: Vec<Cost> = lines.iter().map(|line| whole_cost(line)).collect();
     push_costs(&mut table, "calls_at_most", "At most", &costs);
     let judges = lines.iter().map(|line| Cell::text(judge_name(&line.judge)));
     table.push(Column::headed("judge", "Judge", Format::Text), judges);
@@ -343,6 +352,13 @@ mod tests {
             plan_line(&estimate(1188, 0, Some(7.0))),
             "plan: 1,188 calls now, up to 2,376 with all follow-up questions; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00 \
              (prices of 2026-01-31)"
+        );
+        // The table has the same lower price: that of the calls now, 7, and not that of all, 14.
+        let shown = table(&estimate(1188, 0, Some(7.0)), short_name);
+        let prices = shown.csv(CsvText::Guarded).unwrap();
+        assert!(
+            prices.ends_with("all,1188,2376,2931984,7,28,\n"),
+            "{prices}"
         );
         assert_eq!(
             plan_line(&estimate(0, 3, None)),

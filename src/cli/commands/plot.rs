@@ -184,13 +184,14 @@ fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
 
 fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
-    let observations = runs.observe()?;
+    let observations = chosen(runs.observe()?, args)?;
     let scored: Vec<&[Arc<ScoredAnswer>]> =
         runs.runs.iter().map(|run| run.scored.as_slice()).collect();
     let grid = criteria_grid(&scored, &observations.systems);
-    let plot = plot_of_criteria(&grid, &observations.systems);
-    // Of nothing: only what it says about the runs is needed.
-    let comparison = runs.compare(&Observations::default(), &ComparisonOptions::seeded(0));
+    let mut options = ComparisonOptions::seeded(SEED);
+    options.depth = ComparisonDepth::Means;
+    let comparison = runs.compare(&observations, &options);
+    let plot = plot_of_criteria(&grid, &observations.systems, &comparison.metrics[0]);
     Ok(DrawnFigure {
         figure: plot.figure(&args.look.style()),
         what: "criteria by system".to_owned(),

@@ -256,7 +256,7 @@ async fn score(
     report_run(context.environment, &path);
     context.note(&match settings.options.input.slice {
         Some(slice) => next_after_slice(slice, cache, is_lexical),
-        None => next_steps(&run),
+        None => next_steps(&run, settings.has_page),
     });
     Ok(code)
 }
@@ -389,18 +389,20 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
     escape_controls(&text)
 }
 
-/// Suggested next commands: compare the systems, write the report.
-fn next_steps(run: &Run) -> String {
+/// Suggested next commands: compare the systems, write the report unless the command itself does.
+fn next_steps(run: &Run, has_page: bool) -> String {
     let path = shell_text(run.dir());
     let mut systems = run.scores().iter().map(|answer| &answer.system);
     let first: Option<&SystemName> = systems.next();
     let has_several = systems.any(|system| Some(system) != first);
-    let compare = if has_several {
-        format!("scholareval compare {path}; ")
-    } else {
-        String::new()
-    };
-    format!("next: {compare}scholareval report {path} --out report.html")
+    let mut commands = Vec::new();
+    if has_several {
+        commands.push(format!("scholareval compare {path}"));
+    }
+    if !has_page {
+        commands.push(format!("scholareval report {path} --out report.html"));
+    }
+    format!("next: {}", commands.join("; "))
 }
 
 /// How the slices become one run: a comparison of a part's systems may have no shared case.

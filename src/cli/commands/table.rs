@@ -61,17 +61,17 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
     if let Some(caption) = &args.caption {
         table.title.clone_from(caption);
     }
+    if args.no_notes || args.format == TableFormat::Csv {
+        for note in std::mem::take(&mut table.notes) {
+            context.note(&format!("note: {}", note.text));
+        }
+    }
     let text = match args.format {
         TableFormat::Terminal => table.terminal(&context.style()),
         TableFormat::Latex => table.latex(args.label.as_deref().unwrap_or(DEFAULT_LABEL)),
         TableFormat::Markdown => table.markdown(),
         TableFormat::Csv => table.csv(context.global.csv_text())?,
     };
-    if args.format == TableFormat::Csv {
-        for note in &table.notes {
-            context.note(&format!("note: {}", note.text));
-        }
-    }
     write_stdout(text.as_bytes())
 }
 

@@ -46,6 +46,8 @@ pub struct Settings {
     pub warnings: Vec<String>,
     /// Every option with its origin, in a fixed order, secrets masked.
     pub lines: Vec<SettingLine>,
+    /// Whether the command also writes the page of the run.
+    pub has_page: bool,
 }
 
 impl Settings {
@@ -77,6 +79,7 @@ impl Settings {
             dry_run: args.dry_run,
             warnings,
             lines,
+            has_page: false,
         })
     }
 }

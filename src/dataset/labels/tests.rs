@@ -364,3 +364,18 @@ fn the_probability_of_a_selection_belongs_to_the_answer_and_an_empty_value_is_a_
         assert!(found[0].contains(what), "{found:?}");
     }
 }
+
+#[test]
+fn spaces_around_a_name_make_no_other_rater() {
+    let text = "system,case_id,rater,value\na,c1,ann,1\na,c2,ann ,0\n";
+    let labels = parse_labels(text, "l.csv".as_ref()).unwrap();
+    assert_eq!(labels.raters.len(), 1);
+    let twice = "system,case_id,rater,value\na,c1,ann,1\na,c1,ann ,0\n";
+    let error = parse_labels(twice, "l.csv".as_ref())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("l.csv:3") && error.contains("l.csv:2"),
+        "{error}"
+    );
+}

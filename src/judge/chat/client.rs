@@ -120,7 +120,7 @@ impl Chat {
             }
             Err(fault) => return Err(self.failure(fault)),
         };
-        let reply = match protocol.read(body, latency_ms) {
+        let mut reply = match protocol.read(body, latency_ms) {
             Ok(reply) => reply,
             Err(BodyFault::Error(error)) => {
                 let error = ServerError::under_200(&error, wait, &self.endpoint);
@@ -131,6 +131,10 @@ impl Chat {
                 return Err(self.no_completion(what.to_owned()));
             }
         };
+        // Again, since parts of a text were masked one by one.
+        for text in std::iter::once(&mut reply.content).chain(&mut reply.reasoning) {
+            self.endpoint.mask_text(text);
+        }
         let reply = with_plausible_usage(reply, call);
         locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);

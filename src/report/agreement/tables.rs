@@ -57,7 +57,7 @@ pub(super) fn summary(agreement: &RaterAgreement) -> Table {
         ""
     };
     let title = format!(
-        "Agreement on {}, {:.0}% intervals{ceiling}",
+        "Agreement on {}, {:.0}% intervals, n in parentheses{ceiling}",
         level_name(agreement),
         100.0 * agreement.options.confidence
     );
@@ -72,10 +72,10 @@ pub(super) fn summary(agreement: &RaterAgreement) -> Table {
     for row in &agreement.summary {
         table.rows.push(vec![
             Cell::text(&row.who),
-            estimate_cell(&row.half_credit),
-            estimate_cell(&row.kendall_tau_b),
-            estimate_cell(&row.systems),
-            estimate_cell(&row.within_question_tau_b),
+            counted_cell(&row.half_credit),
+            counted_cell(&row.kendall_tau_b),
+            counted_cell(&row.systems),
+            counted_cell(&row.within_question_tau_b),
         ]);
     }
     table
@@ -423,6 +423,12 @@ fn level_name(agreement: &RaterAgreement) -> &'static str {
         AgreementLevel::Answer => "answers",
         AgreementLevel::Item => "items",
     }
+}
+
+/// The estimate with the number of units that it rests on.
+fn counted_cell(estimate: &Estimate) -> Cell {
+    let units = estimate.n.map(|n| format!(" ({n})"));
+    estimate_cell(estimate).flagged(&units.unwrap_or_default())
 }
 
 fn estimate_cell(estimate: &Estimate) -> Cell {

@@ -3,7 +3,7 @@
 use super::{PEOPLE, UNBROKEN};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{RaterAgreement, SummaryRow};
-use crate::report::numbers::shown_coefficient;
+use crate::report::numbers::{shown_coefficient, units_of};
 use crate::report::table::Format;
 
 /// Whether the judge that is closest to people agrees with them beyond chance; without judges, people with each other.
@@ -90,7 +90,14 @@ fn details(row: &SummaryRow, ceiling: Option<&SummaryRow>) -> String {
         ceiling.map(|people| &people.within_question_tau_b),
     );
     let order = tau_beside(&row.systems, ceiling.map(|people| &people.systems));
-    format!(". Answers to one question: {within}. Order of systems: {order}.")
+    let may_be_chance = row.systems.estimate.is_some() && row.systems.low <= Some(0.0);
+    // A few systems can be in one order although their answers are not.
+    let chance = if may_be_chance {
+        ", which may be chance"
+    } else {
+        ""
+    };
+    format!(". Answers to one question: {within}. Order of systems: {order}{chance}.")
 }
 
 /// A coefficient with that of people in parentheses, unless it is not defined itself.
@@ -124,7 +131,7 @@ fn shown_main(row: &SummaryRow) -> String {
             .show_interval(interval)
             .replace(' ', UNBROKEN);
     }
-    text
+    text + &units_of(&row.half_credit).replace(' ', UNBROKEN)
 }
 
 /// Kendall's tau-b within a sentence; only a reason for a missing one may break over lines.

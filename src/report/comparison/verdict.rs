@@ -174,7 +174,17 @@ fn differences(
     words: VerdictWords,
 ) -> Vec<Statement> {
     let mut statements = Vec::new();
-    for pair in significant.iter().take(NAMED) {
+    let mut pairs = significant.to_vec();
+    if let Some(closest) = closest_to_best(metric, significant) {
+        let [best, second] = labels(metric, closest);
+        statements.push(Statement {
+            words: format!("{best} {} all others", words.as_str()),
+            evidence: format!("closest: {second}, {}", evidence(metric, closest, words)),
+        });
+        pairs.retain(|pair| pair.first != closest.first);
+    }
+    let named = pairs.len().min(NAMED - statements.len());
+    for pair in pairs.drain(..named) {
         let [first, second] = labels(metric, pair);
         statements.push(Statement {
             words: format!("{first} {} {second}", words.as_str()),
@@ -182,7 +192,7 @@ fn differences(
         });
     }
     let others = all - significant.len();
-    let rest = match (significant.len() - statements.len(), others) {
+    let rest = match (pairs.len(), others) {
         (0, 0) => return statements,
         (0, 1) => "the other pair does not differ significantly".to_owned(),
         (0, _) => "no other pair differs significantly".to_owned(),
@@ -190,6 +200,21 @@ fn differences(
     };
     statements.push(Statement::without_evidence(rest));
     statements
+}
+
+/// The first of these pairs if all others of its system, of which there are several, are among them: the closest one, since the
+/// systems are in the order of their means.
+fn closest_to_best<'a>(
+    metric: &MetricComparison,
+    significant: &[&'a PairComparison],
+) -> Option<&'a PairComparison> {
+    let closest = *significant.first()?;
+    let of_best = significant
+        .iter()
+        .filter(|pair| pair.first == closest.first);
+    let systems = metric.systems.iter().filter(|own| own.mean.is_some());
+    let others = systems.count() - 1;
+    (others > 1 && of_best.count() == others).then_some(closest)
 }
 
 /// The labels of a pair.

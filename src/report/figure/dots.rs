@@ -276,8 +276,10 @@ mod tests {
 
     #[test]
     fn a_name_with_control_characters_leaves_valid_xml() {
-        let svg = plot(&["a\u{1b}[2J\u{0}"]).figure(&style()).unwrap().svg();
-        assert!(!svg.contains('\u{1b}') && !svg.contains('\u{0}'), "{svg}");
+        let name = "a\u{1b}[2J\u{0}\u{fffe}\u{ffff}";
+        let svg = plot(&[name]).figure(&style()).unwrap().svg();
+        let hostile = ['\u{1b}', '\u{0}', '\u{fffe}', '\u{ffff}'];
+        assert!(!svg.contains(hostile), "{svg}");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::palette::{Hue, Ink};
 use super::words::{LINE, bold, fitting, text_width, wrapped};
 use super::{Align, Figure, FigureStyle, Label, Shape};
 
-/// The widest and the narrowest column, in sizes of the font: a narrower one has no room for `100`.
+/// The widest column beside texts that need the room, and the narrowest one, in sizes of the font: a narrower one has no room for
+/// `100`.
 const WIDEST_COLUMN: f64 = 4.0;
 const NARROWEST_COLUMN: f64 = 2.1;
 /// The share of the width that the texts of criteria have at least.
@@ -76,17 +77,29 @@ impl Heatmap {
             self.note
         );
         let figure = Figure::new(style, &description);
-        let room = (1.0 - TEXTS) * style.width / self.systems.len() as f64;
+        let systems = self.systems.len() as f64;
+        let room = (1.0 - TEXTS) * style.width / systems;
         let drawn = if room >= NARROWEST_COLUMN * style.font {
-            self.by_criterion(figure, room.min(WIDEST_COLUMN * style.font))
+            // What the texts do not need is the columns'.
+            let spare = (style.width - self.texts_width(style.font)) / systems;
+            let column = spare.max(room.min(WIDEST_COLUMN * style.font));
+            self.by_criterion(figure, style, column)
         } else {
-            self.by_system(figure)
+            self.by_system(figure, style)
         };
         Some(drawn.titled(style))
     }
 
+    /// The width of the texts of criteria, each on one line.
+    fn texts_width(&self, font: f64) -> f64 {
+        let rows = self.groups.iter().flat_map(|group| &group.rows);
+        let widths = rows.map(|row| text_width(&row.text, font));
+        // The distance of a text from its cells, and a little for rounding.
+        widths.fold(0.0, f64::max) + 0.9 * font
+    }
+
     /// A row for each criterion, columns of this width.
-    fn by_criterion(&self, mut figure: Figure, column: f64) -> Figure {
+    fn by_criterion(&self, mut figure: Figure, style: &FigureStyle, column: f64) -> Figure {
         let font = figure.font;
         let left = figure.width - column * self.systems.len() as f64;
         let mut y = self.push_names(&mut figure, left, column);
@@ -117,7 +130,7 @@ impl Heatmap {
                 y += height;
             }
         }
-        self.push_note(&mut figure, y + 0.4 * font);
+        self.push_note(&mut figure, style, y + 0.4 * font);
         figure
     }
 
@@ -150,15 +163,9 @@ impl Heatmap {
     }
 
     /// A row for each system, columns of numbers of criteria, and their texts below.
-    fn by_system(&self, mut figure: Figure) -> Figure {
-        let style = FigureStyle {
-            width: figure.width,
-            font: figure.font,
-            palette: figure.palette,
-            title: None,
-        };
+    fn by_system(&self, mut figure: Figure, style: &FigureStyle) -> Figure {
         let font = figure.font;
-        let labels = row_labels(self.systems.iter().map(String::as_str), &style);
+        let labels = row_labels(self.systems.iter().map(String::as_str), style);
         let left = labels_width(&labels, font);
         let mut columns = Vec::new();
         for group in &self.groups {
@@ -170,8 +177,7 @@ impl Heatmap {
         let panels = (columns.len() as f64 / most).ceil();
         // Panels of about equal width.
         let in_panel = (columns.len() as f64 / panels).ceil() as usize;
-        let widest = (figure.width - left) / in_panel as f64;
-        let column = widest.min(0.6 * WIDEST_COLUMN * font);
+        let column = (figure.width - left) / in_panel as f64;
         let mut y = 0.0;
         for (panel, columns) in columns.chunks(in_panel).enumerate() {
             y += 1.4 * font;
@@ -196,7 +202,7 @@ impl Heatmap {
             y += 0.6 * font;
         }
         y = self.push_list(&mut figure, y);
-        self.push_note(&mut figure, y);
+        self.push_note(&mut figure, style, y);
         figure
     }
 
@@ -225,9 +231,9 @@ impl Heatmap {
     }
 
     /// What the numbers are; the end of the figure.
-    fn push_note(&self, figure: &mut Figure, top: f64) {
+    fn push_note(&self, figure: &mut Figure, style: &FigureStyle, top: f64) {
         let font = figure.font;
-        let lines = wrapped(&self.note, figure.width, font, 3);
+        let lines = style.note_lines(&self.note, 3);
         let next = figure.push_lines([0.0, top + 1.1 * font], lines);
         figure.height = next - (LINE - 0.3) * font;
     }
@@ -346,6 +352,41 @@ mod tests {
         assert!(
             texts.iter().any(|text| text.starts_with("3 Names")),
             "{texts:?}"
+        );
+    }
+
+    #[test]
+    fn columns_have_the_room_that_short_texts_leave() {
+        let mut heatmap = heatmap(3, 4);
+        for group in &mut heatmap.groups {
+            for row in &mut group.rows {
+                row.text = "length".to_owned();
+            }
+        }
+        let across = FigureStyle {
+            width: 504.0,
+            ..style()
+        };
+        let figure = heatmap.figure(&across).unwrap();
+        figure.assert_texts_are_apart();
+        let widths = figure.shapes.iter().filter_map(|shape| match shape {
+            Shape::Rectangle { size, .. } => Some(size[0]),
+            _ => None,
+        });
+        // Six letters take less than 6 * 0.6 * 8 = 29 of 504 points, and three columns the rest.
+        let least = widths.fold(f64::MAX, f64::min);
+        assert!(least > (504.0 - 29.0 - 8.0) / 3.0 - 2.0, "{least}");
+        let bare = FigureStyle {
+            has_notes: false,
+            ..across
+        };
+        let bare = heatmap.figure(&bare).unwrap();
+        assert!(
+            bare.height < figure.height
+                && !bare
+                    .texts()
+                    .iter()
+                    .any(|text| text.starts_with("Mean credit"))
         );
     }
 }

@@ -43,6 +43,8 @@ pub struct FigureStyle {
     pub palette: Palette,
     /// A title within it; papers have captions.
     pub title: Option<String>,
+    /// Whether what the numbers are stands below it.
+    pub has_notes: bool,
 }
 
 /// A laid out figure. Coordinates are points, from the upper left corner.
@@ -190,6 +192,17 @@ impl Shape {
     }
 }
 
+impl FigureStyle {
+    /// The lines of a note, at most so many; none without notes.
+    fn note_lines(&self, note: &str, most: usize) -> Vec<String> {
+        if self.has_notes {
+            wrapped(note, self.width, self.font, most)
+        } else {
+            Vec::new()
+        }
+    }
+}
+
 impl Figure {
     /// An empty figure without a height. The description is cleaned: names are from files, and XML has no control characters.
     fn new(style: &FigureStyle, description: &str) -> Self {
@@ -285,6 +298,7 @@ mod tests {
             font: 8.0,
             palette: Palette::DEFAULT.parse().unwrap(),
             title: None,
+            has_notes: true,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::dots::{ROW, labels_width, push_row_label, row_labels};
 use super::scale::{BELOW, FigureScale};
-use super::words::{LINE, wrapped};
+use super::words::LINE;
 use super::{Figure, FigureStyle};
 use crate::domain::Unit;
 use crate::report::axis::Axis;
@@ -65,7 +65,7 @@ impl PanelPlot {
                 figure.push_dot([scale.x(row.values[panel]), y], panel, false);
             }
         }
-        let note = wrapped(&self.note, style.width, font, NOTE_LINES);
+        let note = style.note_lines(&self.note, NOTE_LINES);
         figure.height = bottom + (BELOW + 0.4 + LINE * note.len() as f64) * font;
         figure.push_lines([0.0, bottom + (BELOW + 1.2) * font], note);
         Some(figure.titled(style))

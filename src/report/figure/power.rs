@@ -3,7 +3,7 @@
 use super::dots::push_legend;
 use super::palette::Ink;
 use super::scale::ticks;
-use super::words::{LINE, fitting, text_width, wrapped};
+use super::words::{LINE, fitting, text_width};
 use super::{Align, Figure, FigureStyle, Label};
 use crate::domain::Unit;
 use crate::report::axis::Axis;
@@ -101,7 +101,7 @@ impl PowerPlot {
                 figure.push_dot(area.place(*dot), series, false);
             }
         }
-        let note = wrapped(&self.note, style.width, font, NOTE_LINES);
+        let note = style.note_lines(&self.note, NOTE_LINES);
         figure.height = area.bottom + (3.6 + LINE * note.len() as f64) * font;
         figure.push_lines([0.0, area.bottom + 4.4 * font], note);
         Some(figure.titled(style))

@@ -13,7 +13,7 @@ use crate::analysis::{CriteriaGrid, CriteriaGroup};
 use crate::domain::{RaterKind, Unit};
 use crate::report::layout::counted;
 use crate::report::numbers::{percent, shown_coefficient, unit_name};
-use crate::stats::{Interval, mean};
+use crate::stats::Interval;
 
 /// Rows of a heatmap at most: of three lines each, more do not fit a page. Where there are more, groups of criteria are a row.
 const MOST_CRITERIA: usize = 24;
@@ -129,8 +129,12 @@ fn axis_of(metric: &MetricId) -> String {
     format!("{} ({})", metric.name, unit_name(metric.unit))
 }
 
-/// The criteria by system, the best system first. Of more criteria than fit a page, groups are a row each.
-pub fn plot_of_criteria(grid: &CriteriaGrid<'_>, systems: &[ObservedSystem]) -> Heatmap {
+/// The criteria by system, in the order of this metric. Of more criteria than fit a page, groups are a row each.
+pub fn plot_of_criteria(
+    grid: &CriteriaGrid<'_>,
+    systems: &[ObservedSystem],
+    metric: &MetricComparison,
+) -> Heatmap {
     let folded = folded_groups(grid);
     let mut groups = Vec::new();
     for (group, is_folded) in grid.groups.iter().zip(folded) {
@@ -149,7 +153,7 @@ pub fn plot_of_criteria(grid: &CriteriaGrid<'_>, systems: &[ObservedSystem]) -> 
             }
         });
     }
-    let order = best_first(&groups, systems.len());
+    let order: Vec<usize> = metric.systems.iter().map(|own| own.system).collect();
     for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
         row.shares = order.iter().map(|system| row.shares[*system]).collect();
     }
@@ -189,7 +193,7 @@ fn heading_of(group: &CriteriaGroup<'_>) -> String {
 
 /// `Nice to have item (11 criteria)`
 fn row_of_group(group: &CriteriaGroup<'_>, systems: usize) -> HeatRow {
-    let count = match group.rows.len() {
+    let count = match group.count() {
         1 => "1 criterion".to_owned(),
         count => format!("{count} criteria"),
     };
@@ -208,23 +212,6 @@ fn rows_of_criteria(group: &CriteriaGroup<'_>, systems: usize) -> Vec<HeatRow> {
         });
     }
     rows
-}
-
-/// The systems by the mean of their credits, the best first; faults count against them.
-fn best_first(groups: &[HeatGroup], systems: usize) -> Vec<usize> {
-    let mut means = Vec::new();
-    for system in 0..systems {
-        let mut credits = Vec::new();
-        for group in groups {
-            for share in group.rows.iter().filter_map(|row| row.shares[system]) {
-                credits.push(if group.is_fault { -share } else { share });
-            }
-        }
-        means.push(mean(&credits).unwrap_or(f64::NEG_INFINITY));
-    }
-    let mut order: Vec<usize> = (0..systems).collect();
-    order.sort_by(|a, b| means[*b].total_cmp(&means[*a]));
-    order
 }
 
 fn note_of_criteria(groups: &[HeatGroup]) -> String {

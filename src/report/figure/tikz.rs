@@ -5,8 +5,8 @@ use super::svg::short;
 use super::{Align, Figure, Label, Shape};
 use crate::report::latex::latex_text;
 
-/// A text that the font of the paper makes wider than its room is scaled down to it, as are characters that the font does not have and
-/// that are given by number.
+/// What is wider than its room is scaled down to it: a text in the font of the paper, a figure in a column, and characters that the
+/// font does not have and that are given by number.
 const TEXT_COMMAND: &str =
     "\\newcommand\\figuretextin[2]{\\resizebox{\\ifdim\\width>#1 #1\\else\\width\\fi}{!}{#2}}%\n";
 
@@ -30,7 +30,7 @@ impl Figure {
         }
         // The same coordinates as in SVG: big points, downwards.
         out += &format!(
-            "\\begin{{tikzpicture}}[x=1bp,y=-1bp,font=\\fontsize{{{font}bp}}{{{font}bp}}\\selectfont,inner sep=0pt,line width=1bp]\n\
+            "\\figuretextin{{\\linewidth}}{{%\n\\begin{{tikzpicture}}[x=1bp,y=-1bp,font=\\fontsize{{{font}bp}}{{{font}bp}}\\selectfont,inner sep=0pt,line width=1bp]\n\
              \\useasboundingbox (0,0) rectangle ({},{});\n",
             short(self.width),
             short(self.height),
@@ -40,7 +40,7 @@ impl Figure {
             out += &self.command(shape);
             out.push('\n');
         }
-        out + "\\end{tikzpicture}%\n\\endgroup\n"
+        out + "\\end{tikzpicture}}%\n\\endgroup\n"
     }
 
     /// What the figure shows, on one line.

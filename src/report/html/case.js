@@ -88,7 +88,7 @@ function partTable(scorer, block, columns) {
   for (const name of new Set(scores.flatMap((score) => [...(score?.sums.keys() ?? [])]))) {
     const label = [name, name.endsWith("ann_score") && make("span", { class: "kind" }, " criteria and their snippets only")];
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share"), body.childElementCount === 0 && peopleLine(block.systems[columns[at]], "", null, false)))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share"), body.childElementCount === 0 && wholeLine(block.systems[columns[at]], score)))));
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
@@ -167,18 +167,36 @@ function partRows(name, part, table) {
   return [row, detail];
 }
 
+/** A label as it was given, which may be a mean. */
+const plain = (value) => String(Math.round(1000 * value) / 1000);
+
+/** What people said of the whole answer: on pages of labels that is what they said of its components, and says of how much of it. */
+function wholeLine(entry, score) {
+  const given = entry?.people.get("");
+  const parts = [...(score?.parts ?? [])];
+  const labeled = parts.filter(([name]) => entry?.people.has(name));
+  const weight = (list) => list.reduce((sum, [, part]) => sum + Math.max(0, part.weight), 0);
+  // Claims are no components; whole answers are labeled from 1 to 5. Labels of components of another scorer are in its table.
+  const isOfClaims = [...(entry?.people.keys() ?? [])].some((name) => name.startsWith("claim "));
+  if (given && given.together !== null && !labeled.length && !isOfClaims && entry.people.size > 1) return null;
+  const unit = labeled.length ? unitOf(labeled[0][1].kind) : isOfClaims ? "share" : "grade";
+  const line = peopleLine(entry, "", unit, false);
+  if (line && given.together !== null && weight(labeled) > 0) line.append(` (${Math.round((100 * weight(labeled)) / weight(parts))}% of the weights)`);
+  return line;
+}
+
 /** What people said of a component, or with an empty name of the whole answer: together on the scale of the unit, else each label. */
 function peopleLine(entry, name, unit, isFault) {
   const given = entry?.people.get(name);
   if (!given) return null;
   const isOnScale = given.together !== null && unit !== null;
   // A fault takes points away by people as it does by the judge.
-  const words = isOnScale ? figure(isFault ? -given.together : given.together, unit) : given.labels.map(([, value]) => String(value)).join(", ");
+  const words = isOnScale ? figure(isFault ? -given.together : given.together, unit) : given.labels.map(([, value]) => plain(value)).join(", ");
   return make("small", { class: given.differs ? "people warn" : "people" }, `people: ${words}`);
 }
 
 /** What each person said of a component. */
-const personLines = (entry, name) => (entry?.people.get(name)?.labels ?? []).map(([rater, value]) => make("p", { class: "says" }, make("span", { class: "who" }, `${rater} (person) `), make("b", {}, String(value))));
+const personLines = (entry, name) => (entry?.people.get(name)?.labels ?? []).map(([rater, value]) => make("p", { class: "says" }, make("span", { class: "who" }, `${rater} (person) `), make("b", {}, plain(value))));
 
 /** What the judge said of a component, system by system. */
 function partDetail(name, part, isFault, scores, block, columns) {

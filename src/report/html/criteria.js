@@ -38,11 +38,21 @@ function startCriteria() {
   for (const group of document.querySelectorAll("#criteria tbody")) startGroup(group, lines.length <= mostOpen || group.dataset.open !== undefined);
 }
 
+/** A group that opens and closes; of many criteria it shows the first ones until a button asks for the rest. */
 function startGroup(group, isOpen) {
   const lines = [...group.querySelectorAll("tr:not(.group)")];
+  const rest = lines.filter((line) => line.matches(".more"));
+  let isWhole = rest.length === 0;
   const button = make("button", { type: "button", class: "fold" });
+  const whole = make("tr", { class: "rest" }, make("td", { colspan: group.rows[0].cells.length }, make("button", { type: "button", on: { click: () => {
+    isWhole = true;
+    show();
+    rest[0].querySelector("a").focus();
+  } } }, `Show ${counted(rest.length, "more line")}`)));
+  if (rest.length) group.append(whole);
   const show = () => {
-    for (const line of lines) line.hidden = !isOpen;
+    for (const line of lines) line.hidden = !isOpen || (!isWhole && line.matches(".more"));
+    whole.hidden = !isOpen || isWhole;
     button.setAttribute("aria-expanded", String(isOpen));
     button.setAttribute("aria-label", `Criteria of ${group.querySelector("a").textContent}`);
   };

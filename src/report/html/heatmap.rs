@@ -13,9 +13,12 @@ use crate::domain::CaseId;
 use crate::report::table::Format;
 use crate::report::visible;
 
+/// Most criteria of a group that the page shows before it is asked for all.
+// A screen of them.
+const FIRST_ROWS: usize = 40;
 /// Most criteria of a group on the page.
-// A screen: who looks for one of hundreds finds it on the page of its case.
-const MOST_ROWS: usize = 40;
+// Some 2 MB of a page: who looks for one of more finds it on the page of its case.
+const MOST_ROWS: usize = 4000;
 /// Most values by case that the page has of criteria.
 // Some 5 MB of a page.
 const MOST_VALUES: usize = 1_000_000;
@@ -99,13 +102,16 @@ impl HeatmapLines<'_> {
     /// The line of a group, then those of its criteria.
     fn push_group(&self, page: &mut String, at: usize, group: &CriteriaGroup<'_>) {
         let rows = shown_rows(group, self.order.len());
-        let count = match (rows.len(), group.rows.len()) {
-            (_, 1) => "1 criterion".to_owned(),
-            (shown, all) if shown < all => {
-                format!("{shown} of {all} criteria, those with the largest differences")
-            }
-            (_, all) => format!("{all} criteria"),
+        let mut count = match group.count() {
+            1 => "1 criterion".to_owned(),
+            all => format!("{all} criteria"),
         };
+        if rows.len() > FIRST_ROWS {
+            count += ", those with the largest differences first";
+        }
+        if rows.len() < group.rows.len() {
+            count += &format!("; {} of them are here", rows.len());
+        }
         let open = if group.is_of_every_answer {
             " data-open"
         } else {
@@ -126,13 +132,19 @@ impl HeatmapLines<'_> {
         } else {
             self.push_cells(page, group, &group.means(self.order.len()));
         }
-        for (place, row) in rows {
+        for (number, (place, row)) in rows.into_iter().enumerate() {
+            let class = if number < FIRST_ROWS {
+                ""
+            } else {
+                " class=\"more\""
+            };
+            page.push_str(&format!("\n    <tr{class}"));
             self.push_row(page, (at, place), group, row);
         }
         page.push_str("\n    </tbody>");
     }
 
-    /// The line of a criterion, which leads to its only case, or else to the values of all its cases.
+    /// The line of a criterion behind its opened tag, which leads to its only case, or else to the values of all its cases.
     fn push_row(
         &self,
         page: &mut String,
@@ -140,7 +152,6 @@ impl HeatmapLines<'_> {
         group: &CriteriaGroup<'_>,
         row: &CriterionRow<'_>,
     ) {
-        page.push_str("\n    <tr");
         if let Some(case) = only_case(row).and_then(|case| self.cases.get(case)) {
             let part = part_key(group, row.name);
             push_html!(page, r#" data-case="{}" data-part="{}""#, case, part);
@@ -196,13 +207,13 @@ fn push_leads_to(page: &mut String, set: Option<usize>) {
     }
 }
 
-/// The criteria of a group that the page shows, with their places: all, or those with the largest differences between systems.
+/// The criteria of a group on the page, with their places: more than a screen of them by their differences between systems.
 fn shown_rows<'g, 'a>(
     group: &'g CriteriaGroup<'a>,
     systems: usize,
 ) -> Vec<(usize, &'g CriterionRow<'a>)> {
     let mut rows: Vec<(usize, &CriterionRow<'_>)> = group.rows.iter().enumerate().collect();
-    if rows.len() > MOST_ROWS {
+    if rows.len() > FIRST_ROWS {
         rows.sort_by(|(_, one), (_, other)| {
             let [one, other] = [one, other].map(|row| row.spread(systems));
             other.partial_cmp(&one).unwrap_or(Ordering::Equal)
@@ -299,7 +310,7 @@ fn value_sets<'a>(report: &'a HtmlReport<'_>) -> Vec<ValueSet<'a>> {
                 row: None,
             });
         }
-        for (place, row) in shown_rows(group, systems) {
+        for (place, row) in shown_rows(group, systems).into_iter().take(FIRST_ROWS) {
             if only_case(row).is_none() {
                 of_rows.push(ValueSet {
                     place: (at, Some(place)),

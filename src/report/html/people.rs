@@ -24,7 +24,8 @@ pub(super) struct ItemLabels {
     item: String,
     /// The raters with their labels.
     labels: Vec<(String, f64)>,
-    /// The adjudicated label or the mean of the raters; `None` unless it is on the component's scale.
+    /// The adjudicated label or the mean of the raters; `None` unless it is on the component's scale. Of a whole answer what pages
+    /// of `label` give, which the script shows with the unit and the weights of the labeled components.
     together: Option<f64>,
     /// Whether that is far from the judge's value.
     differs: bool,
@@ -244,7 +245,7 @@ impl<'a> GivenLabels<'a> {
                 .iter()
                 .map(|(rater, value)| ((*rater).to_owned(), *value))
                 .collect(),
-            together: on_scale,
+            together: on_scale.or(self.together.filter(|_| item.is_empty())),
             differs: on_scale.is_some_and(|value| judged.is_some_and(|own| is_far(own, value))),
             adjudicated: self.together,
         }

@@ -90,7 +90,7 @@ pub struct LabelRound {
 /// [`Error::Settings`] for raters with one name, for fewer answers than are drawn, and for answers without
 /// anything to label; [`Error::Input`] for runs without texts.
 pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
-    let raters = rater_pages(&options.raters)?;
+    let raters = rater_pages(&options.raters, set)?;
     let is_of_pairs = options.pairs || set.runs.iter().any(|run| are_pairs(&run.scored));
     let drawn = if is_of_pairs {
         draw_pairs(set, options.answers, options.seed)?
@@ -130,7 +130,7 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
         items: builder.items,
         raters,
     };
-    sheet.id = hash_of(&sheet)?;
+    sheet.id = sheet.hash().map_err(not_json)?;
     let mut texts = builder.texts;
     texts.sheet = sheet.id;
     Ok(LabelRound {
@@ -141,7 +141,7 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
 }
 
 /// The pages of these raters, still empty, with distinct file names.
-fn rater_pages(names: &[String]) -> Result<Vec<RaterPage>> {
+fn rater_pages(names: &[String], set: &RunSet) -> Result<Vec<RaterPage>> {
     if names.is_empty() {
         let what = "--raters: who labels? Name the raters, with commas between";
         return Err(Error::Usage(what.to_owned()));
@@ -151,6 +151,11 @@ fn rater_pages(names: &[String]) -> Result<Vec<RaterPage>> {
         let name = name.trim();
         if name.is_empty() || name == ADJUDICATOR {
             let what = format!("--raters: a rater cannot be called {name:?}; choose another name");
+            return Err(Error::Usage(what));
+        }
+        // In `agree`, the run is a rater of its name, too.
+        if set.runs.iter().any(|run| run.name.trim() == name) {
+            let what = format!("--raters: {name:?} is the name of a run; choose another name");
             return Err(Error::Usage(what));
         }
         if pages.iter().any(|page| page.rater == name) {
@@ -180,9 +185,12 @@ fn is_taken(page: &str, pages: &[RaterPage]) -> bool {
 
 /// The first bytes of the hash of a value's JSON.
 fn hash_of<const N: usize>(value: &impl serde::Serialize) -> Result<Digest<N>> {
-    let json = serde_json::to_vec(value)
-        .map_err(|error| Error::Internal(format!("cannot write a sheet as JSON: {error}")))?;
+    let json = serde_json::to_vec(value).map_err(not_json)?;
     Ok(blake3::hash(&json).into())
+}
+
+fn not_json(error: serde_json::Error) -> Error {
+    Error::Internal(format!("cannot write a sheet as JSON: {error}"))
 }
 
 /// Collects items and texts.

@@ -18,6 +18,7 @@ use crate::domain::{
 use crate::error::{InputFault, Result};
 use crate::record::RecordedRun;
 use crate::stats::mean;
+use crate::text::names::counted;
 
 /// Two labels of a scale are further apart than this.
 const SAME_LEVEL: f64 = 1e-9;
@@ -259,7 +260,7 @@ impl LabelCollector {
                 .push(preference(pair, preferred_together(own)));
         }
         // One rater alone is the people.
-        let are_several = self.raters.len() > 1 || self.is_settled();
+        let are_several = self.raters.len() > 1 || self.settled() > 0;
         labels.probabilities = probabilities(&self.sheets, runs);
         labels.notes = self.notes(partly);
         Unblinded {
@@ -291,15 +292,22 @@ impl LabelCollector {
         (rater, partly)
     }
 
-    /// Whether any label is adjudicated.
-    fn is_settled(&self) -> bool {
-        let mut values = self.values.values().flat_map(BTreeMap::values);
-        let mut preferences = self.preferences.values();
-        values.any(|own| own.settled.is_some()) || preferences.any(|own| own.settled.is_some())
+    /// How many labels are adjudicated.
+    fn settled(&self) -> usize {
+        let values = self.values.values().flat_map(BTreeMap::values);
+        let preferences = self.preferences.values();
+        values.filter(|own| own.settled.is_some()).count()
+            + preferences.filter(|own| own.settled.is_some()).count()
     }
 
     fn notes(&self, partly: usize) -> Vec<Note> {
         let mut notes = Vec::new();
+        if self.settled() > 0 {
+            notes.push(Note::warning(format!(
+                "Settled by adjudication: {}, which the people together have; raters agree or differ by their own labels.",
+                counted(self.settled(), "label")
+            )));
+        }
         if partly > 0 {
             notes.push(Note::warning(format!(
                 "{partly} of {} labeled answers have labels for only some of their items: the items count, the whole answers do not.",

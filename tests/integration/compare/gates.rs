@@ -141,6 +141,17 @@ fn a_junit_file_has_a_test_case_for_each_condition() {
     compare(&work, &[&gates[..], &["--on-undecided", "fail"]].concat()).exits_with(6);
     let header = "tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\"";
     assert!(work.read("gates.xml").contains(header));
+    // A condition that cannot be read is an error of its own, and that of the command.
+    let more = ["--require", "gamma>alpha", "--require", "alpha>=beta+0.01"];
+    compare(&work, &[&gates[..], &more].concat())
+        .exits_with(3)
+        .says(&["no system is called gamma", "not met: beta>alpha"]);
+    let header = "tests=\"5\" failures=\"1\" errors=\"1\"";
+    let file = work.read("gates.xml");
+    assert!(
+        file.contains(header) && file.contains("name=\"alpha&gt;=beta+0.01\""),
+        "{file}"
+    );
     // A run that cannot be read is an error in the file, too, and not the result of an earlier commit.
     std::fs::remove_file(work.path("out/scores.jsonl")).unwrap();
     compare(&work, &gates).exits_with(3);

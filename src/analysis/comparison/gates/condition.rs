@@ -5,7 +5,7 @@ use crate::domain::Unit;
 use crate::error::{Error, Result};
 
 /// How conditions are written, for errors.
-const FORMS: &str = "\"A>=B-0.02\", \"A>=B\", \"A>B\" or \"score>=0.5\"";
+const FORMS: &str = "\"A>=B-0.02\", \"A>=B+0.02\", \"A>=B\", \"A>B\" or \"score>=0.5\"";
 
 /// Why `A>B-0.02` is refused.
 const MARGIN_NEEDS_EQUAL: &str = "a margin needs >=, such as \"A>=B-0.02\"";
@@ -35,7 +35,7 @@ pub(super) enum Order {
     Better,
     /// Not significantly worse.
     NotWorse,
-    /// At most this much worse.
+    /// At most this much worse; a negative margin demands that it is so much better.
     Within(f64),
 }
 
@@ -158,7 +158,7 @@ impl<'a> ConditionReader<'a> {
 
     fn forms(&self) -> &'static str {
         if self.option == "--until" {
-            "\"A>=B-0.02\", \"A>B\", baseline or all"
+            "\"A>=B-0.02\", \"A>=B+0.02\", \"A>B\", baseline or all"
         } else {
             FORMS
         }
@@ -299,7 +299,7 @@ impl<'a> ConditionReader<'a> {
             && let Some(range) = metric.range()
             // `A>=B-2` is most likely meant in points of 100; taken as it stands, it could never be
             // missed.
-            && margin >= range.high - range.low
+            && margin.abs() >= range.high - range.low
         {
             return Err(self.refusal(&format!(
                 "no difference of {} is as large as the margin; 0.02 is 2 points of 100",
@@ -320,16 +320,17 @@ impl<'a> ConditionReader<'a> {
     fn second_system(&self, right: &str) -> Result<&str> {
         self.observations.system_named(right).map_err(|error| {
             let name = right
-                .rsplit_once('-')
+                .rsplit_once(['-', '+'])
                 .filter(|(_, margin)| margin.trim().parse::<f64>().is_ok())
                 .and_then(|(name, _)| self.observations.system_named(name.trim()).err());
             name.unwrap_or(error)
         })
     }
 
-    /// `B-M`, a system and a margin; the longest name of a system counts, since names may end in such numbers.
+    /// `B-M`, a system and a margin, or `B+M`, of which the margin is -M; the longest name of a system counts, since names may end
+    /// in such numbers.
     fn with_margin<'t>(&self, right: &'t str) -> Option<(&'t str, f64)> {
-        for (at, _) in right.rmatch_indices('-') {
+        for (at, sign) in right.rmatch_indices(['-', '+']) {
             let system = right[..at].trim();
             let margin = right[at + 1..].trim().parse::<f64>();
             if self.is_system(system)
@@ -337,7 +338,7 @@ impl<'a> ConditionReader<'a> {
                 && margin.is_finite()
                 && margin >= 0.0
             {
-                return Some((system, margin));
+                return Some((system, if sign == "+" { -margin } else { margin }));
             }
         }
         None
@@ -441,6 +442,13 @@ mod tests {
         };
         assert_eq!(within("a>=b-0.02"), expected);
         assert_eq!(within("score: a >= b - 2e-2"), expected);
+        let lead = Demand::Order {
+            pair: pair("a", "b"),
+            order: Order::Within(-0.1),
+        };
+        assert_eq!(within("a >= b + 0.1"), lead);
+        assert!(refusal("a>=b+2", &observed).contains("0.02 is 2 points"));
+        assert!(refusal("a>=bb+0.02", &observed).contains("no system is called bb"));
         assert!(refusal("a>b-0.02", &observed).contains("a margin needs >="));
         let mistyped = refusal("a>=bb-0.02", &observed);
         assert!(

@@ -59,7 +59,7 @@ pub struct GateResult {
     pub estimate: Option<f64>,
     /// Its interval; of a difference the one that is adjusted for all pairs of the metric.
     pub interval: Option<Interval>,
-    /// What the estimate must reach: the least mean, or the difference; -0.02 with a margin of 0.02.
+    /// What the estimate must reach: the least mean, or the difference; -0.02 for `A>=B-0.02`, 0.02 for `A>=B+0.02`.
     pub threshold: f64,
     /// Two-sided p of the difference, adjusted for all pairs of the metric.
     pub p: Option<f64>,
@@ -274,10 +274,10 @@ impl GateCheck<'_> {
         GateDecision::new(GateOutcome::Unchecked, reason)
     }
 
-    /// At most `margin` worse: the interval lies above -margin.
+    /// At most `margin` worse, or better by more than its opposite: the interval lies above -margin.
     fn within(&self, pair: &Difference<'_>, margin: f64, spread: &GateSpread) -> GateDecision {
         // Equal differences have no interval, but a system that is better is not worse.
-        let is_better = pair.of.differs && pair.estimate > 0.0;
+        let is_better = pair.of.differs && pair.estimate > 0.0 && margin >= 0.0;
         let outcome = within_margin(pair.interval, margin);
         if is_better || outcome == GateOutcome::Met {
             return GateDecision::new(GateOutcome::Met, String::new());
@@ -290,7 +290,8 @@ impl GateCheck<'_> {
         }
         // Planned for equal systems; where there are already that many questions, for the difference
         // that was observed.
-        if spread.needed(margin, self.alpha()).is_some() {
+        let has_room = margin > 0.0 && spread.needed(margin, self.alpha()).is_some();
+        if has_room {
             return self.undecided(spread, margin, " if they were equal");
         }
         self.undecided(spread, pair.estimate + margin, " at this difference")
@@ -634,6 +635,10 @@ mod tests {
         assert_eq!(within(-0.01, 0.05, 0.02), GateOutcome::Met);
         assert_eq!(within(-0.04, -0.01, 0.05), GateOutcome::Met);
         assert_eq!(within(-0.06, -0.021, 0.02), GateOutcome::Missed);
+        // A lead of 0.1 is a margin of -0.1.
+        assert_eq!(within(0.11, 0.2, -0.1), GateOutcome::Met);
+        assert_eq!(within(0.01, 0.09, -0.1), GateOutcome::Missed);
+        assert_eq!(within(0.05, 0.2, -0.1), GateOutcome::Undecided);
         for (low, high) in [(-0.02, 0.05), (-0.06, -0.02), (-0.1, 0.1)] {
             assert_eq!(within(low, high, 0.02), GateOutcome::Undecided);
         }
