@@ -60,6 +60,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Whether a value lies within, but for rounding.
+    pub fn holds(self, value: f64) -> bool {
+        let slack = 1e-9 * (self.high - self.low);
+        self.low - slack <= value && value <= self.high + slack
+    }
+
     /// Half the distance of its ends.
     pub fn half_width(self) -> f64 {
         (self.high - self.low) / 2.0

@@ -45,13 +45,8 @@ pub fn coefficient_interval(
         // hide it.
         .collect::<Option<_>>()?;
     let center = mean(&without)?;
-    let mut squares = 0.0;
-    let mut fourths = 0.0;
-    for value in &without {
-        let square = (value - center).powi(2);
-        squares += square;
-        fourths += square * square;
-    }
+    let squares: f64 = without.iter().map(|value| (value - center).powi(2)).sum();
+    let fourths: f64 = without.iter().map(|value| (value - center).powi(4)).sum();
     let degrees = (squares * squares / fourths - 1.0).max(1.0);
     let t = t_quantile(f64::midpoint(1.0, level), degrees)?;
     let error = ((k - 1.0) / k * squares).sqrt();

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
+use super::bootstrap::{BootstrapOptions, Interval};
 use super::distributions::{normal_quantile, t_quantile};
 use super::paired::FEWEST_QUESTIONS;
 use super::paired_test::MetricValues;
@@ -38,10 +38,9 @@ pub struct PilotSpread {
 impl PilotSpread {
     /// The pairs' differences over the same cases, `clusters` their questions, as in [`paired_family`](super::paired_family).
     ///
-    /// The critical value is the `level` quantile of the largest |z| of the pairs, z = (resampled mean - mean) / standard
-    /// error, so that it respects how the pairs depend on each other; of metrics of 0 and 1 Bonferroni's.
+    /// The critical value is Bonferroni's. That of the largest |t| of counts is a little smaller.
     ///
-    /// `None` where `paired_family` is, if all differences of every pair are equal, and for too few resamples.
+    /// `None` where `paired_family` is, and if all differences of every pair are equal.
     ///
     /// ```
     /// use scholareval::stats::{BootstrapOptions, MetricValues, PilotSpread};
@@ -74,12 +73,7 @@ impl PilotSpread {
             // count as the one question that they are.
             .map(|error| n * error * error)
             .collect();
-        let critical = match values {
-            MetricValues::Any => critical_of_resamples(&sample, options)?,
-            MetricValues::Within(_) | MetricValues::ZeroOr(_) => {
-                normal_quantile(1.0 - options.alpha() / 2.0 / differences.len() as f64)?
-            }
-        };
+        let critical = normal_quantile(1.0 - options.alpha() / 2.0 / differences.len() as f64)?;
         Some(Self {
             variances,
             range: Interval { low, high },
@@ -143,34 +137,6 @@ pub fn questions_for(distance: f64, [null_sd, sd]: [f64; 2], tail: f64) -> usize
     candidates.find(is_enough).unwrap_or(usize::MAX)
 }
 
-/// The `level` quantile of the largest |z| over the pairs of resamples.
-fn critical_of_resamples(sample: &ClusteredSample, options: BootstrapOptions) -> Option<f64> {
-    let mut largest: Vec<f64> = sample
-        .resampled_means(options)
-        .iter()
-        .map(|means| largest_z(sample, means))
-        .collect();
-    largest.sort_unstable_by(f64::total_cmp);
-    let rank = tail_rank(options.alpha(), largest.len())?;
-    Some(largest[largest.len() - rank]).filter(|critical| *critical > 0.0)
-}
-
-/// The largest |z| over the pairs whose differences vary, of one resample's means.
-fn largest_z(sample: &ClusteredSample, resampled: &[f64]) -> f64 {
-    let n = sample.clusters() as f64;
-    // Resampled means have the variance of the sample divided by n, errors that divided by n - 1.
-    let scale = (n / (n - 1.0)).sqrt();
-    // z and not t: the spread of a small pilot's own errors would be planned into the study, which
-    // will have better ones.
-    let mut largest = 0.0;
-    for ((resampled, mean), error) in resampled.iter().zip(&sample.means).zip(&sample.errors) {
-        if *error > 0.0 {
-            largest = f64::max(largest, scale * (resampled - mean).abs() / error);
-        }
-    }
-    largest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,22 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn more_pairs_have_a_larger_critical_value_unless_they_are_the_same() {
-        let list = |step: usize| {
-            (0..40)
-                .map(|at| (at * step % 17) as f64)
-                .collect::<Vec<f64>>()
-        };
-        let lists = [list(3), list(5), list(7)];
+    fn more_pairs_have_a_larger_critical_value() {
+        let list: Vec<f64> = (0..40).map(|at| (at * 3 % 17) as f64).collect();
         let critical = |lists: &[&[f64]]| {
             let options = BootstrapOptions::seeded(1);
-            PilotSpread::new(lists, None, MetricValues::Any, options)
-                .unwrap()
-                .critical
+            let pilot = PilotSpread::new(lists, None, MetricValues::Any, options);
+            pilot.unwrap().critical
         };
-        let alone = critical(&[&lists[0]]);
-        assert!(critical(&[&lists[0], &lists[1], &lists[2]]) > alone + 0.2);
-        assert_eq!(critical(&[&lists[0], &lists[0]]), alone);
+        assert!((critical(&[&list[..]]) - 1.96).abs() < 1e-3);
+        assert!((critical(&[&list[..]; 3]) - 2.394).abs() < 1e-3);
         let options = BootstrapOptions::seeded(1);
         let equal = PilotSpread::new(&[&[0.5; 9]], None, MetricValues::Any, options);
         assert_eq!(equal, None);

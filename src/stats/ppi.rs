@@ -110,37 +110,32 @@ pub fn prediction_powered_mean(
     } else {
         0.0
     };
-    if let Estimand::Mean(Some(range)) = estimand {
+    let (interval, p) = if let Estimand::Mean(Some(range)) = estimand {
         let questions = [sums.labeled_questions() as f64; 2];
         let mean = BoundedMean::new([estimate, error], range, questions, ENDS_OF_MEAN);
-        return Some(PredictionPoweredMean {
-            estimate,
-            standard_error: error,
-            interval: mean.interval(options.level),
-            p: mean.p(0.0),
-            lambda: fit.lambda,
-        });
-    }
-    let mut resampled = resample(
-        sums.rows.len(),
-        |drawn| match sums.fit(drawn, lambda) {
-            Some(own) => studentized(own.shift - fit.shift, own.error, error),
-            // A resample without a standard error is as far from the mean as any.
-            None => f64::INFINITY,
-        },
-        options,
-    );
-    if estimand == Estimand::Difference {
-        // Equal tails of the statistics and their opposites are those of |t|.
-        let opposites: Vec<f64> = resampled.iter().map(|t| -t).collect();
-        resampled.extend(opposites);
-    }
-    let tails = equal_tails(estimate, error, resampled, options);
+        (mean.interval(options.level), mean.p(0.0))
+    } else {
+        let mut resampled = resample(
+            sums.rows.len(),
+            |drawn| match sums.fit(drawn, lambda) {
+                Some(own) => studentized(own.shift - fit.shift, own.error, error),
+                // A resample without a standard error is as far from the mean as any.
+                None => f64::INFINITY,
+            },
+            options,
+        );
+        if estimand == Estimand::Difference {
+            // Equal tails of the statistics and their opposites are those of |t|.
+            let opposites: Vec<f64> = resampled.iter().map(|t| -t).collect();
+            resampled.extend(opposites);
+        }
+        equal_tails(estimate, error, resampled, options)
+    };
     Some(PredictionPoweredMean {
         estimate,
         standard_error: error,
-        interval: tails.interval,
-        p: tails.p,
+        interval,
+        p,
         lambda: fit.lambda,
     })
 }

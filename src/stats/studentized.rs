@@ -239,23 +239,15 @@ pub(super) fn end_of_interval(mean: f64, distance: f64) -> f64 {
     }
 }
 
-/// What resampled t statistics give for a mean.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EqualTails {
-    /// The bootstrap-t interval; `None` where it is unbounded, or without a standard error.
-    pub(super) interval: Option<Interval>,
-    /// Two-sided p of a mean of 0: twice the smaller tail. Below 1 - level exactly if the interval excludes 0.
-    pub(super) p: f64,
-}
-
 /// The bootstrap-t interval and p with equal tails (B. Efron and R. J. Tibshirani, "An introduction to the bootstrap", 1993,
-/// chapter 12).
+/// chapter 12): the interval, `None` where it is unbounded, or without a standard error, and the two-sided p of a mean of 0, twice
+/// the smaller tail. p is below 1 - level exactly if the interval excludes 0.
 pub(super) fn equal_tails(
     mean: f64,
     error: f64,
     mut resampled: Vec<f64>,
     options: BootstrapOptions,
-) -> EqualTails {
+) -> (Option<Interval>, f64) {
     resampled.sort_unstable_by(f64::total_cmp);
     let total = resampled.len();
     // A mean of 0 without a standard error is 0 standard errors from 0.
@@ -266,13 +258,12 @@ pub(super) fn equal_tails(
     let tails = tail_rank(options.alpha() / 2.0, total)
         .map(|rank| (resampled[rank - 1], resampled[total - rank]));
     let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
-    EqualTails {
-        interval: tails.map(|(low, high)| Interval {
-            low: end_of_interval(mean, high * error),
-            high: end_of_interval(mean, low * error),
-        }),
-        p: (2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64).min(1.0),
-    }
+    let interval = tails.map(|(low, high)| Interval {
+        low: end_of_interval(mean, high * error),
+        high: end_of_interval(mean, low * error),
+    });
+    let p = 2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64;
+    (interval, p.min(1.0))
 }
 
 /// The interval of the mean of `values`; `clusters` gives the question of each.
@@ -334,7 +325,7 @@ pub fn mean_interval_within(
     }
     let resampled = sample.resampled_t(options);
     let own = resampled.into_iter().map(|own| own[0]).collect();
-    equal_tails(mean, error, own, options).interval
+    equal_tails(mean, error, own, options).0
 }
 
 /// Student's interval of a mean; `None` without a standard error.
@@ -358,8 +349,7 @@ fn range_of_mean(values: &[f64], ranges: &[Interval]) -> Option<Interval> {
     for (value, range) in values.iter().zip(ranges) {
         // A declared range that a value leaves (compat mode reads points above 10) is none; but weights that sum to 1 leave it
         // by rounding.
-        let slack = 1e-9 * (range.high - range.low);
-        if *value < range.low - slack || *value > range.high + slack {
+        if !range.holds(*value) {
             return None;
         }
         sum.low += range.low;

@@ -192,39 +192,22 @@ fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
         ));
     }
     notes.extend(unequal_sizes(shared));
-    let mut equal = Vec::new();
     let mut unbounded = Vec::new();
     for pair in pairs {
         // A single question has no test, which is said elsewhere.
-        if pair.interval.is_some() || pair.method.is_none() {
-            continue;
-        }
-        let names = format!(
-            "{} - {}",
-            shared.label(pair.first),
-            shared.label(pair.second)
-        );
-        if pair.standard_error.is_none() {
-            equal.push(names);
-        } else {
-            unbounded.push(names);
+        if pair.interval.is_none() && pair.method.is_some() {
+            let [first, second] = [pair.first, pair.second].map(|rank| shared.label(rank));
+            unbounded.push(format!("{first} - {second}"));
         }
     }
-    let reasons = [
-        (equal, "all differences are equal"),
-        (
-            unbounded,
-            "too few questions, or too few that differ, for one",
-        ),
-    ];
-    for (pairs, reason) in reasons {
-        if !pairs.is_empty() {
-            let pairs = match &pairs[..] {
-                [_, _, _, _, ..] => counted(pairs.len(), "pair"),
-                few => few.join(", "),
-            };
-            notes.push(Note::info(format!("No interval for {pairs}: {reason}.")));
-        }
+    if !unbounded.is_empty() {
+        let pairs = match &unbounded[..] {
+            [_, _, _, _, ..] => counted(unbounded.len(), "pair"),
+            few => few.join(", "),
+        };
+        notes.push(Note::info(format!(
+            "No interval for {pairs}: too few questions, too few that differ, or equal differences."
+        )));
     }
     notes
 }

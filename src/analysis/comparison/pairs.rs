@@ -41,40 +41,15 @@ pub(super) fn compare_pairs(
     let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
-        let Some(difference) = mean(lists[index]) else {
+        let test = family.as_ref().map(|family| family.pairs[index]);
+        let Some(pair) = tested_pair(shared, (first, second), test, lists[index]) else {
             continue;
         };
-        let wins = lists[index].iter().filter(|value| **value > TIE).count();
-        let losses = lists[index].iter().filter(|value| **value < -TIE).count();
-        let test = family.as_ref().map(|family| family.pairs[index]);
-        let pointwise = test.and_then(|test| test.pointwise);
-        let error = test
-            .map(|test| test.standard_error)
-            .filter(|error| *error > 0.0);
-        let detectable = critical
-            .zip(error)
-            .map(|(critical, error)| (critical + POWER) * error);
         results.push(PairComparison {
-            first,
-            second,
-            difference,
-            interval: test.and_then(|test| test.interval),
-            method: test.map(|test| test.method),
-            standard_error: error,
-            p: test.map(|test| test.p),
-            pointwise,
-            pointwise_p: test.map(|test| test.pointwise_p),
-            differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
-            wins,
-            ties: lists[index].len() - wins - losses,
-            losses,
             cohens_dz: cohens_dz(lists[index]),
             cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
-            bounds: None,
-            sensitive: false,
-            length: None,
-            is_at_look: false,
-            detectable,
+            detectable: detectable(&pair, critical),
+            ..pair
         });
     }
     if shared.options.depth == ComparisonDepth::Full {
@@ -84,6 +59,48 @@ pub(super) fn compare_pairs(
         }
     }
     (results, family)
+}
+
+/// A pair with its test and the differences by case; `None` without either.
+fn tested_pair(
+    shared: &SharedCases<'_>,
+    (first, second): (usize, usize),
+    test: Option<PairedTest>,
+    differences: &[f64],
+) -> Option<PairComparison> {
+    let wins = differences.iter().filter(|value| **value > TIE).count();
+    let losses = differences.iter().filter(|value| **value < -TIE).count();
+    let observed = || mean(differences);
+    Some(PairComparison {
+        first,
+        second,
+        difference: test.map(|test| test.difference).or_else(observed)?,
+        interval: test.and_then(|test| test.interval),
+        method: test.map(|test| test.method),
+        standard_error: test
+            .map(|test| test.standard_error)
+            .filter(|error| *error > 0.0),
+        p: test.map(|test| test.p),
+        pointwise: test.and_then(|test| test.pointwise),
+        pointwise_p: test.map(|test| test.pointwise_p),
+        differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
+        wins,
+        ties: differences.len() - wins - losses,
+        losses,
+        cohens_dz: None,
+        cliffs_delta: None,
+        bounds: None,
+        sensitive: false,
+        length: None,
+        is_at_look: false,
+        detectable: None,
+    })
+}
+
+/// The difference that the verdict finds with 80% power.
+fn detectable(pair: &PairComparison, critical: Option<f64>) -> Option<f64> {
+    let (critical, error) = critical.zip(pair.standard_error)?;
+    Some((critical + POWER) * error)
 }
 
 /// The same where answers were compared with each other: a pair is tested by its verdicts.
@@ -100,15 +117,23 @@ fn judged_pairs(
     let mut results = Vec::with_capacity(ranks.len());
     for (index, pair) in ranks.into_iter().enumerate() {
         let test = family.as_ref().map(|family| family.pairs[index]);
-        let Some(mut result) = judged_pair(shared, pair, test, of_strengths) else {
+        let leads = shared.cases.iter();
+        let leads: Vec<f64> = leads.filter_map(|case| shared.lead(pair, *case)).collect();
+        // None of two that were never compared, directly or by strengths.
+        let Some(mut result) = tested_pair(shared, pair, test, &leads) else {
             continue;
         };
-        let error = test.map(|test| test.standard_error);
-        let error = error.filter(|error| *error > 0.0);
-        let detectable = critical
-            .zip(error)
-            .map(|(critical, error)| (critical + POWER) * error);
-        result.detectable = detectable.map(|difference| on_win_rates(difference, of_strengths));
+        result.detectable = detectable(&result, critical);
+        if of_strengths {
+            put_on_win_rates(&mut result);
+        } else {
+            // Sign flips do not know the range of win rates, and no share is above all.
+            let ends = [&mut result.interval, &mut result.pointwise];
+            for interval in ends.into_iter().flatten() {
+                interval.low = interval.low.max(-1.0);
+                interval.high = interval.high.min(1.0);
+            }
+        }
         results.push(result);
     }
     for pair in &mut results {
@@ -117,63 +142,17 @@ fn judged_pairs(
     (results, family)
 }
 
-/// A difference as one of win rates: a test of strengths is one of their differences.
-fn on_win_rates(difference: f64, of_strengths: bool) -> f64 {
-    if of_strengths {
-        lead_of_strengths(difference)
-    } else {
-        difference
+/// Shows a test of strengths as one of win rates, whose standard error it does not have.
+fn put_on_win_rates(pair: &mut PairComparison) {
+    pair.difference = lead_of_strengths(pair.difference);
+    pair.detectable = pair.detectable.map(lead_of_strengths);
+    pair.standard_error = None;
+    for interval in [&mut pair.interval, &mut pair.pointwise] {
+        *interval = interval.map(|own| Interval {
+            low: lead_of_strengths(own.low),
+            high: lead_of_strengths(own.high),
+        });
     }
-}
-
-/// A pair with its test; `None` for two that were never compared, directly or by strengths.
-fn judged_pair(
-    shared: &SharedCases<'_>,
-    (first, second): (usize, usize),
-    test: Option<PairedTest>,
-    of_strengths: bool,
-) -> Option<PairComparison> {
-    let leads: Vec<f64> = shared
-        .cases
-        .iter()
-        .filter_map(|case| shared.lead((first, second), *case))
-        .collect();
-    // No share is above all: intervals by question do not know the range of win rates.
-    let shown = |interval: Interval| Interval {
-        low: on_win_rates(interval.low, of_strengths).max(-1.0),
-        high: on_win_rates(interval.high, of_strengths).min(1.0),
-    };
-    let difference = match test {
-        Some(test) => on_win_rates(test.difference, of_strengths),
-        None => mean(&leads)?,
-    };
-    let wins = leads.iter().filter(|lead| **lead > TIE).count();
-    let losses = leads.iter().filter(|lead| **lead < -TIE).count();
-    let error = test
-        .map(|test| test.standard_error)
-        .filter(|error| *error > 0.0 && !of_strengths);
-    Some(PairComparison {
-        first,
-        second,
-        difference,
-        interval: test.and_then(|test| test.interval).map(shown),
-        method: test.map(|test| test.method),
-        standard_error: error,
-        p: test.map(|test| test.p),
-        pointwise: test.and_then(|test| test.pointwise).map(shown),
-        pointwise_p: test.map(|test| test.pointwise_p),
-        differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
-        wins,
-        ties: leads.len() - wins - losses,
-        losses,
-        cohens_dz: None,
-        cliffs_delta: None,
-        bounds: None,
-        sensitive: false,
-        length: None,
-        detectable: None,
-        is_at_look: false,
-    })
 }
 
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.

@@ -234,23 +234,17 @@ impl<'a> SharedCases<'a> {
                 let Some(range) = range.or_else(|| self.net_range(*rank, *case)) else {
                     return MetricValues::Any;
                 };
-                let width = range.high - range.low;
                 let value = self.observation(*rank, *case).value();
-                // Weights that sum to 1 leave the range by rounding.
-                let is_outside = value.is_some_and(|value| {
-                    value < range.low - 1e-9 * width || value > range.high + 1e-9 * width
-                });
-                if is_outside {
+                if value.is_some_and(|value| !range.holds(value)) {
                     return MetricValues::Any;
                 }
-                widest = widest.max(width);
+                widest = widest.max(range.high - range.low);
             }
             sum += widest;
         }
-        if sum > 0.0 {
-            MetricValues::Within(sum / cases.len() as f64)
-        } else {
-            MetricValues::Any
+        match sum / cases.len() as f64 {
+            width if width > 0.0 => MetricValues::Within(width),
+            _ => MetricValues::Any,
         }
     }
 

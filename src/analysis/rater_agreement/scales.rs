@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions};
-use super::units::{Context, RatedUnit, RaterView, is_within};
+use super::units::{Context, RatedUnit, RaterView};
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 use crate::stats::Interval;
@@ -41,7 +41,7 @@ pub(super) fn not_one_scale(
         let mut raters = raters.iter();
         let is_outside = |view: &&&RaterView| {
             let ends = view.ends.get(item);
-            ends.is_some_and(|ends| !is_within(ends, scale))
+            ends.is_some_and(|ends| !(scale.holds(ends.low) && scale.holds(ends.high)))
         };
         if let Some(other) = raters.find(is_outside) {
             let Interval { low, high } = scale;

@@ -68,7 +68,9 @@ impl RaterView {
         for (item, ends) in &view.ends {
             let scale = rater.units.get(item).copied().and_then(unit_range);
             // Compat mode reads points above 10: such numbers have no scale.
-            if let Some(scale) = scale.filter(|scale| is_within(ends, scale)) {
+            if let Some(scale) =
+                scale.filter(|scale| scale.holds(ends.low) && scale.holds(ends.high))
+            {
                 view.scales.insert(item.clone(), scale);
             }
         }
@@ -180,12 +182,6 @@ impl RaterView {
         };
         self.values.get(&unit).copied()
     }
-}
-
-/// Whether an interval lies within another one, but for rounding.
-pub(super) fn is_within(ends: &Interval, scale: &Interval) -> bool {
-    let slack = 1e-9 * (scale.high - scale.low);
-    ends.low >= scale.low - slack && ends.high <= scale.high + slack
 }
 
 /// Data shared by all measures: the options, the question of each case, and the scale of each item.

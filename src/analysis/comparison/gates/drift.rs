@@ -1,9 +1,9 @@
 //! The gate on a shift between two judges, or the same judge at two times: `--margin M`.
 
-use super::result::{GateOutcome, GateResult};
+use super::result::{GateOutcome, GateResult, GateSpread};
 use crate::analysis::comparison::JudgeChange;
 use crate::error::{Error, Result};
-use crate::stats::{Interval, questions_for, t_quantile};
+use crate::stats::{Interval, t_quantile};
 use crate::text::names::counted;
 
 /// Fewer questions cannot show that a judge is stable, even if all its scores are the same again: under a shift in
@@ -120,10 +120,12 @@ fn questions_needed(
 ) -> Option<usize> {
     let side = f64::midpoint(1.0, level);
     let error = interval.half_width() / t_quantile(side, questions as f64 - 1.0)?;
-    let deviation = error * (questions as f64).sqrt();
-    let needed = questions_for(margin - shift.abs(), [deviation; 2], 1.0 - side);
-    // Far more than anybody asks: the shift is at the margin.
-    (needed > questions && needed < 1_000_000).then_some(needed)
+    let spread = GateSpread {
+        errors: Some([error; 2]),
+        questions,
+        pairs: 1,
+    };
+    spread.needed(margin - shift.abs(), 1.0 - level)
 }
 
 #[cfg(test)]

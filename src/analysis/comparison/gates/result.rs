@@ -377,12 +377,12 @@ impl GateCheck<'_> {
 }
 
 /// What a number of questions is planned by.
-struct GateSpread {
+pub(super) struct GateSpread {
     /// Standard errors over these questions, where the estimate is compared with the threshold and where it is.
-    errors: Option<[f64; 2]>,
-    questions: usize,
+    pub(super) errors: Option<[f64; 2]>,
+    pub(super) questions: usize,
     /// The pairs that the interval is adjusted for.
-    pairs: usize,
+    pub(super) pairs: usize,
 }
 
 impl GateSpread {
@@ -397,13 +397,13 @@ impl GateSpread {
 
     /// Questions that decide with 80% power at this distance from the threshold, by Bonferroni's critical value for all pairs. `None`
     /// where no more questions than these come out: values that are all equal here need not be so in others.
-    fn needed(&self, distance: f64, alpha: f64) -> Option<usize> {
+    pub(super) fn needed(&self, distance: f64, alpha: f64) -> Option<usize> {
         let root = (self.questions as f64).sqrt();
         let deviations = self.errors?.map(|error| error * root);
         let tail = alpha / 2.0 / self.pairs.max(1) as f64;
         let needed = questions_for(distance, deviations, tail);
         // Beyond that the number is an artifact of a distance near 0, and no advice.
-        (needed > self.questions && needed < 1_000_000_000).then_some(needed)
+        (needed > self.questions && needed < 1_000_000).then_some(needed)
     }
 }
 
@@ -508,20 +508,16 @@ impl<'a> Difference<'a> {
             if !is_same && !is_reversed {
                 continue;
             }
-            let interval = pair.interval;
+            let (mut estimate, mut interval) = (pair.difference, pair.interval);
+            if is_reversed {
+                estimate = -estimate;
+                interval = interval.map(Interval::negated);
+            }
             return Some(Self {
                 of: pair,
                 is_reversed,
-                estimate: if is_reversed {
-                    -pair.difference
-                } else {
-                    pair.difference
-                },
-                interval: if is_reversed {
-                    interval.map(Interval::negated)
-                } else {
-                    interval
-                },
+                estimate,
+                interval,
                 // A single question has no test; a run that was looked at has a repeated interval and no p.
                 p: if pair.is_at_look { None } else { Some(pair.p?) },
             });
