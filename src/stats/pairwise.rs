@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
 use super::paired_difference::{PairedDifference, ends, family};
 use super::paired_test::PairedFamily;
 
@@ -118,7 +117,7 @@ impl WinRate {
             when_first,
             when_second,
             position_effect: both.map(|(first, second)| (first - second) / 2.0),
-            decided: decided(&orders),
+            decided: rate.decided,
             orders: both_orders(&orders[0], &orders[1]),
         })
     }
@@ -154,11 +153,7 @@ impl WinRate {
 
     /// Its interval, that of [`Self::family`] for this pair alone; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let lead = self.lead()?.interval(level)?;
-        Some(Interval {
-            low: f64::midpoint(1.0, lead.low),
-            high: f64::midpoint(1.0, lead.high),
-        })
+        self.lead()?.interval(level).map(of_lead)
     }
 
     /// The tests of these pairs: what the win rate of the first system is above that of the second, 2 W - 1. `None` where one of them
@@ -168,37 +163,26 @@ impl WinRate {
         Some(family(&leads?, options))
     }
 
-    /// 2 W - 1, a difference within -1..1.
     fn lead(&self) -> Option<PairedDifference> {
-        let questions = self.questions as f64;
-        let lead = 2.0 * self.win_rate - 1.0;
-        // Equal values have an error of rounding.
-        let error = self
-            .standard_error
-            .map(|own| if own > 1e-12 { 2.0 * own } else { 0.0 })?;
-        let ends = ends(self.decided);
-        Some(PairedDifference::new(
-            [lead, error],
-            1.0,
-            [questions; 2],
-            ends,
-        ))
+        let estimate = [self.win_rate, self.standard_error?];
+        Some(lead(estimate, self.questions, self.decided))
     }
 }
 
-/// The questions whose verdicts in both places do not add to a tie.
-fn decided(orders: &[ByQuestion; 2]) -> usize {
-    let mut by_question = ByQuestion::new();
-    for order in orders {
-        for (question, values) in order {
-            by_question
-                .entry(*question)
-                .or_default()
-                .extend(super::mean(values));
-        }
+/// 2 W - 1 of a win rate with its error, a difference within -1..1.
+fn lead([win_rate, error]: [f64; 2], questions: usize, decided: usize) -> PairedDifference {
+    // Equal values have an error of rounding.
+    let error = if error > 1e-12 { 2.0 * error } else { 0.0 };
+    let questions = [questions as f64; 2];
+    PairedDifference::new([2.0 * win_rate - 1.0, error], 1.0, questions, ends(decided))
+}
+
+/// The interval of a win rate where this is that of [`lead`].
+fn of_lead(interval: Interval) -> Interval {
+    Interval {
+        low: f64::midpoint(1.0, interval.low),
+        high: f64::midpoint(1.0, interval.high),
     }
-    let means = by_question.values().filter_map(|own| super::mean(own));
-    means.filter(|mean| (mean - 0.5).abs() > SAME).count()
 }
 
 fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
@@ -215,6 +199,8 @@ pub struct SystemWinRate {
     pub win_rate: f64,
     /// What each question with a verdict on the system adds to its deviation.
     influences: BTreeMap<usize, f64>,
+    /// Questions whose verdicts on the system do not add to a tie.
+    decided: usize,
 }
 
 impl SystemWinRate {
@@ -250,16 +236,19 @@ impl SystemWinRate {
         }
         let opponents = orders.len() as f64;
         let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut leads: BTreeMap<usize, f64> = BTreeMap::new();
         for ((other, place), values) in &met {
             let (sums, weights) = places[*place];
             let weight = 1.0 / (opponents * orders[other] * values.len() as f64);
             for (question, value) in values {
                 *influences.entry(*question).or_default() += weight * (value - sums / weights);
+                *leads.entry(*question).or_default() += value - 0.5;
             }
         }
         (opponents > 0.0).then(|| Self {
             win_rate: (places[0].0 + places[1].0) / opponents,
             influences,
+            decided: leads.values().filter(|lead| lead.abs() > SAME).count(),
         })
     }
 
@@ -273,15 +262,11 @@ impl SystemWinRate {
         self.influences.len()
     }
 
-    /// Its interval, that of a mean of shares; `None` for a single question.
+    /// Its interval, as that of a pair's win rate; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let share = Interval {
-            low: 0.0,
-            high: 1.0,
-        };
-        let questions = [self.questions() as f64; 2];
         let estimate = [self.win_rate, self.standard_error()?];
-        BoundedMean::new(estimate, share, questions, ENDS_OF_MEAN).interval(level)
+        let lead = lead(estimate, self.questions(), self.decided);
+        lead.interval(level).map(of_lead)
     }
 
     /// A value for each of these cases, by their questions, with the win rate as mean and, over questions, its standard error. The
