@@ -37,6 +37,13 @@ pub(super) struct SetAnswer {
     pub(super) parts: Vec<Vec<Observation>>,
 }
 
+impl SetAnswer {
+    /// The first value of a part.
+    fn value(&self, part: usize) -> Option<f64> {
+        self.parts[part].iter().find_map(|own| own.value())
+    }
+}
+
 impl SetNumber {
     /// The numbers of a scorer with these columns and answers.
     pub(super) fn all(
@@ -143,13 +150,45 @@ impl SetNumber {
         }
     }
 
+    /// The number of its parts.
+    pub(super) fn parts(&self) -> usize {
+        match self {
+            Self::AspectMean(names) => names.len(),
+            Self::CitationF1 => 2,
+            Self::CitationAccuracy(_) => 1,
+        }
+    }
+
     /// Whether a part of the number has no value in any of these answers.
     pub(super) fn lacks_part(&self, answers: &[(usize, &SetAnswer)]) -> bool {
-        let parts = answers.first().map_or(0, |(_, answer)| answer.parts.len());
-        (0..parts).any(|part| {
+        (0..self.parts()).any(|part| {
             let mut values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
             values.all(|own| own.value().is_none())
         })
+    }
+
+    /// A value for each of these answers: the mean of its parts' means, moved by its deviation in each part it has, so that the mean of
+    /// the values is that mean, and without gaps each is the answer's own.
+    pub(super) fn values_of(&self, answers: &[&SetAnswer]) -> Vec<f64> {
+        let mut parts: Vec<(f64, f64)> = Vec::new();
+        for part in 0..self.parts() {
+            let values: Vec<f64> = answers.iter().filter_map(|own| own.value(part)).collect();
+            parts.push((mean(&values).unwrap_or_default(), values.len() as f64));
+        }
+        let known = parts.iter().filter(|(_, count)| *count > 0.0);
+        let means: Vec<f64> = known.map(|(mean, _)| *mean).collect();
+        let center = mean(&means).unwrap_or_default();
+        let mut values = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let mut moved = 0.0;
+            for (part, (mean, count)) in parts.iter().enumerate() {
+                if let Some(value) = answer.value(part) {
+                    moved += (value - mean) / count;
+                }
+            }
+            values.push(center + moved * answers.len() as f64 / means.len() as f64);
+        }
+        values
     }
 
     fn estimate(
@@ -164,15 +203,16 @@ impl SetNumber {
                 share.and_then(|share| share.interval),
             );
         }
-        let questions: Vec<usize> = answers.iter().map(|(question, _)| *question).collect();
+        let mut questions: Vec<usize> = Vec::new();
         let mut values: Vec<Vec<Option<f64>>> = Vec::new();
-        for (_, answer) in answers {
-            let parts = answer.parts.iter();
-            values.push(
-                parts
-                    .map(|part| part.iter().find_map(|own| own.value()))
-                    .collect(),
-            );
+        for (question, answer) in answers {
+            let parts: Vec<Option<f64>> =
+                (0..self.parts()).map(|part| answer.value(part)).collect();
+            // An answer without any value says nothing, and is no question of the interval.
+            if parts.iter().any(Option::is_some) {
+                questions.push(*question);
+                values.push(parts);
+            }
         }
         let estimate = self.of_parts(answers, |own| own.value());
         let interval = match (self, unit_range(self.unit())) {
@@ -207,9 +247,8 @@ impl SetNumber {
         answers: &[(usize, &SetAnswer)],
         value: impl Fn(Observation) -> Option<f64>,
     ) -> Option<f64> {
-        let count = answers.first()?.1.parts.len();
         let mut means = Vec::new();
-        for part in 0..count {
+        for part in 0..self.parts() {
             let values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
             means.push(mean(
                 &values.filter_map(|own| value(*own)).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 //! Source: ScholarQABench's `scripts/convert_answer_scholar_cs.py`, which takes the last of two cases with one
 //! question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,8 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
         ids.push(&case.case_id);
     }
     let (mut converted, mut faults) = (Converted::default(), Vec::new());
-    let mut first_lines: HashMap<&str, usize> = HashMap::new();
+    let mut first_lines: HashMap<(&str, Option<&CaseId>), usize> = HashMap::new();
+    let repeated = repeated_with_ids(&system.answers);
     for answer in &system.answers {
         let fault = |what: String| {
             InputFault::new(&system.path, what)
@@ -65,6 +66,15 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
             )));
             continue;
         };
+        // Of several answers to one question each belongs to the case whose id it has.
+        let is_by_id = how.mode == Mode::Default
+            && repeated.contains(question)
+            && ids.contains(&&answer.case_id);
+        let own = is_by_id.then_some(&answer.case_id);
+        let ids = match own {
+            Some(id) => vec![id],
+            None => ids.clone(),
+        };
         match how.append(answer) {
             Err(exception) => faults.push(fault(format!(
                 "the reference script raises {exception} here"
@@ -78,7 +88,7 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
                 }));
             }
         }
-        if let Some(first) = first_lines.insert(question, answer.line) {
+        if let Some(first) = first_lines.insert((question, own), answer.line) {
             let shown = start_of(question);
             let what = format!(
                 "the question \"{}\" is answered twice, first on line {first}",
@@ -95,6 +105,19 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
     } else {
         Err(Error::Input(faults))
     }
+}
+
+/// The questions that several of these answers are to, where they have ids: those without have their position as an id.
+pub(super) fn repeated_with_ids(answers: &[Answer]) -> HashSet<&str> {
+    let mut places = (1..).zip(answers);
+    if places.all(|(place, answer)| answer.case_id.as_str() == format!("{place}")) {
+        return HashSet::new();
+    }
+    let mut seen = HashSet::new();
+    let questions = answers.iter().map(Answer::question);
+    questions
+        .filter(|question| !seen.insert(*question))
+        .collect()
 }
 
 impl Conversion {

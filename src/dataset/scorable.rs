@@ -16,7 +16,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::names::{counted, list};
 
 use super::answers::prediction_of;
-use super::conversion::{Conversion, convert};
+use super::conversion::{Conversion, convert, repeated_with_ids};
 use super::pairing::{check_cases, pair};
 use super::reader::all;
 use super::{PairOptions, References, SystemAnswers, TestCases};
@@ -379,8 +379,10 @@ fn ids_of(items: &[Item]) -> HashSet<(SystemName, CaseId)> {
 struct Names {
     /// Ids in use: of test cases, of answers without a question, and new ones.
     taken: HashSet<String>,
-    /// By question and its occurrence in the file.
-    ids: HashMap<(String, usize), CaseId>,
+    /// Questions that a system answers more than once, by ids.
+    repeated: HashSet<(SystemName, String)>,
+    /// By question and its occurrence in the file; of a repeated question by the answer's own id, if it has one.
+    ids: HashMap<(String, String), CaseId>,
     cases: HashMap<CaseId, Arc<TestCase>>,
 }
 
@@ -398,8 +400,15 @@ impl Names {
             .chain(answers.map(|answer| &answer.case_id))
             .map(CaseId::to_string)
             .collect();
+        let mut repeated = HashSet::new();
+        for system in systems.iter().filter(|system| system.by_question) {
+            for question in repeated_with_ids(&system.answers) {
+                repeated.insert((system.system.clone(), question.to_owned()));
+            }
+        }
         Self {
             taken,
+            repeated,
             ids: HashMap::new(),
             cases: HashMap::new(),
         }
@@ -410,7 +419,13 @@ impl Names {
     fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
         // Systems are compared case by case, so an equal question must have one id in all files,
         // whatever their own ids are.
-        let key = (answer.question().to_owned(), turn);
+        let question = (answer.system.clone(), answer.question().to_owned());
+        let occurrence = if self.repeated.contains(&question) {
+            answer.case_id.to_string()
+        } else {
+            turn.to_string()
+        };
+        let key = (answer.question().to_owned(), occurrence);
         if let Some(id) = self.ids.get(&key) {
             return id.clone();
         }

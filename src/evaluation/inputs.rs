@@ -213,12 +213,11 @@ impl LoadedInputs {
         choice: &PairChoice,
         terms: PairTerms<'_>,
     ) -> Result<ChosenPairs> {
-        let answers = if self.has_tests() {
-            &self.rubric
-        } else {
-            &self.plain
-        };
-        let (pairs, chosen) = choice.pairs_of(answers, terms)?;
+        let known: HashSet<&CaseId> = self.all_cases.iter().map(|case| &case.case_id).collect();
+        let mut answers = self.plain.to_vec();
+        // With test cases only the answers to these.
+        answers.retain(|item| known.is_empty() || known.contains(&item.case.case_id));
+        let (pairs, chosen) = choice.pairs_of(&answers, terms)?;
         self.support.pairs = pairs.len();
         self.rubric = Arc::default();
         self.plain = pairs.into();

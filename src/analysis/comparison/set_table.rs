@@ -15,40 +15,35 @@ pub struct SetTable {
 }
 
 impl SetTable {
-    /// Whether the metric that it stands by has its name, so that both are one column.
-    fn is_column_of(&self, metric: &MetricId) -> bool {
-        self.metric.name == metric.name
+    /// Whether a case counts in any part of the number among these systems.
+    pub(super) fn has_shared_part(&self, systems: &[usize], case: usize) -> bool {
+        self.shared_parts(systems, case).contains(&true)
     }
 
-    /// The number of a system, over the cases that these systems share.
-    fn over_shared(&self, system: usize, shared: &SharedCases<'_>) -> Metric {
-        let systems = &shared.order[..shared.participants];
-        let mut answers = Vec::new();
-        for case in &shared.by_id {
-            let Some(mut answer) = self.answers[system][*case].clone() else {
-                continue;
-            };
-            for (part, values) in answer.parts.iter_mut().enumerate() {
-                if !systems
-                    .iter()
-                    .all(|other| self.is_shared(*other, *case, part))
-                {
-                    values.clear();
-                }
-            }
-            answers.push((shared.question_of[*case], answer));
-        }
-        self.measure(
-            &answers
-                .iter()
-                .map(|(at, own)| (*at, own))
-                .collect::<Vec<_>>(),
-            shared,
-        )
+    /// A value for each of these cases whose mean is the number of the system: the difference of two systems by these values is that
+    /// of their numbers, also where a case has some of the parts only.
+    pub(super) fn values_over(
+        &self,
+        system: usize,
+        systems: &[usize],
+        cases: &[usize],
+    ) -> Vec<f64> {
+        let answers = self.shared_answers(system, systems, cases);
+        let answers: Vec<&SetAnswer> = answers.iter().map(|(_, own)| own).collect();
+        self.number.values_of(&answers)
     }
 
-    /// Whether a system has what makes a case count in a part of the number.
-    fn is_shared(&self, system: usize, case: usize, part: usize) -> bool {
+    /// Whether a case counts in each part of the number: where all of these systems have what the part needs.
+    fn shared_parts(&self, systems: &[usize], case: usize) -> Vec<bool> {
+        let parts = 0..self.number.parts();
+        let is_shared = |part: usize| {
+            let mut systems = systems.iter();
+            systems.all(|system| self.has_part(*system, case, part))
+        };
+        parts.map(is_shared).collect()
+    }
+
+    fn has_part(&self, system: usize, case: usize, part: usize) -> bool {
         let Some(answer) = &self.answers[system][case] else {
             return false;
         };
@@ -56,26 +51,46 @@ impl SetTable {
         !self.number.needs_values() || values.all(|own| own.value().is_some())
     }
 
-    /// The number of a system over all its answers.
-    fn over_all(&self, system: usize, shared: &SharedCases<'_>) -> Metric {
+    /// The answers of a system to these cases, each with what counts of it among these systems.
+    fn shared_answers(
+        &self,
+        system: usize,
+        systems: &[usize],
+        cases: &[usize],
+    ) -> Vec<(usize, SetAnswer)> {
         let mut answers = Vec::new();
-        for case in &shared.by_id {
-            let answer = self.answers[system][*case].as_ref();
-            answers.extend(answer.map(|answer| (shared.question_of[*case], answer)));
+        for case in cases {
+            let Some(mut answer) = self.answers[system][*case].clone() else {
+                continue;
+            };
+            let shared = self.shared_parts(systems, *case);
+            for (values, is_shared) in answer.parts.iter_mut().zip(shared) {
+                if !is_shared {
+                    values.clear();
+                }
+            }
+            answers.push((*case, answer));
         }
-        self.measure(&answers, shared)
+        answers
     }
 
-    fn measure(&self, answers: &[(usize, &SetAnswer)], shared: &SharedCases<'_>) -> Metric {
-        self.number.measure(answers, shared.bootstrap())
+    /// The number of a system over the cases that the participants share, and over all its own.
+    fn measures(&self, system: usize, shared: &SharedCases<'_>) -> [Metric; 2] {
+        let participants = &shared.order[..shared.participants];
+        [participants, &[]].map(|systems| {
+            let answers = self.shared_answers(system, systems, &shared.by_id);
+            let answers = answers.iter();
+            let given = answers.map(|(case, own)| (shared.question_of[*case], own));
+            self.number
+                .measure(&given.collect::<Vec<_>>(), shared.bootstrap())
+        })
     }
 }
 
 impl SharedCases<'_> {
     /// Gives systems the number of their sets in place of the mean over answers, where both are one column.
     pub(super) fn set_means(&self, systems: &mut [SystemMean]) {
-        let mut sets = self.table.sets.iter();
-        if let Some(set) = sets.find(|set| set.is_column_of(&self.table.metric)) {
+        if let Some(set) = self.table.column_set() {
             self.measure_set(set, systems);
         }
     }
@@ -83,8 +98,7 @@ impl SharedCases<'_> {
     /// Replaces means, intervals and ranks by those of a number.
     fn measure_set(&self, set: &SetTable, systems: &mut [SystemMean]) {
         for system in systems.iter_mut().filter(|system| system.mean.is_some()) {
-            let over_shared = set.over_shared(system.system, self);
-            let over_all = set.over_all(system.system, self);
+            let [over_shared, over_all] = set.measures(system.system, self);
             (system.mean, system.interval) = (over_shared.estimate, over_shared.interval);
             (system.own_mean, system.own_cases) = (over_all.estimate, over_all.n);
             system.bounds = over_all.bounds;
@@ -226,6 +240,37 @@ mod tests {
             .iter()
             .find(|own| own.metric.name == "aspect_mean");
         assert_eq!(metric.unwrap().systems[0].mean, Some(3.0));
+    }
+
+    #[test]
+    fn the_difference_of_aspect_means_is_that_of_the_numbers_also_where_grades_are_missing() {
+        let grades = |system, case, coverage, relevance| {
+            let parts = [("coverage", Some(coverage)), ("relevance", relevance)];
+            scored("prometheus", [system, case], ComponentKind::Aspect, &parts)
+        };
+        // By complete answers a has 3 and b 2; over all grades a has (2 + 3) / 2 and b (7/2 + 2) / 2.
+        let mut answers = Vec::new();
+        for (case, other) in [("1", "3"), ("2", "4")] {
+            answers.push(grades("a", case, 3.0, Some(3.0)));
+            answers.push(grades("b", case, 2.0, Some(2.0)));
+            answers.push(grades("a", other, 1.0, None));
+            answers.push(grades("b", other, 5.0, None));
+        }
+        let all = observed(&answers);
+        let compared = compare(&all, &quick());
+        let metric = compared
+            .metrics
+            .iter()
+            .find(|own| own.metric.name == "aspect_mean");
+        let metric = metric.unwrap();
+        let means: Vec<_> = metric
+            .systems
+            .iter()
+            .map(|own| (&*own.label, own.mean))
+            .collect();
+        assert_eq!(means, [("b", Some(2.75)), ("a", Some(2.5))]);
+        assert!((metric.pairs[0].difference - 0.25).abs() < 1e-12);
+        assert_eq!((metric.cases.len(), metric.pairs[0].wins), (4, 2));
     }
 
     #[test]

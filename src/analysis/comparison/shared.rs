@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::set_table::SetTable;
 use super::{
     ComparisonDepth, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
     ObservedSystem,
@@ -61,6 +62,11 @@ impl Observations {
 }
 
 impl MetricTable {
+    /// The number of the whole set that is the metric's column, if there is one.
+    pub(super) fn column_set(&self) -> Option<&SetTable> {
+        self.sets.iter().find(|set| set.metric == self.metric)
+    }
+
     /// The values of a system over these cases, without those that have none.
     fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
         cases
@@ -118,16 +124,17 @@ impl<'a> SharedCases<'a> {
         // A system without any value would leave no shared case for the others.
         let has_value =
             |system: usize| table.values[system].iter().any(|own| own.value().is_some());
-        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
+        let (participants, mut without): (Vec<usize>, Vec<usize>) =
             (0..all.systems.len()).partition(|system| has_value(*system));
+        let set = table.column_set();
         self.cases = self.by_id.clone();
         self.cases.retain(|case| {
             let has_value = |system: &usize| table.values[*system][*case].value().is_some();
-            // Of judged pairs every verdict counts, whatever others of its case are missing.
-            if table.games.is_some() {
-                order.iter().any(has_value)
-            } else {
-                order.iter().all(has_value)
+            match set {
+                Some(set) => set.has_shared_part(&participants, *case),
+                // Of judged pairs every verdict counts, whatever others of its case are missing.
+                None if table.games.is_some() => participants.iter().any(has_value),
+                None => participants.iter().all(has_value),
             }
         });
         // Without a shared case, order by the means over each system's own cases.
@@ -136,12 +143,17 @@ impl<'a> SharedCases<'a> {
         } else {
             &self.cases
         };
+        let values_over = |system: usize, cases: &[usize]| match set {
+            Some(set) => set.values_over(system, &participants, cases),
+            None => table.values_over(system, cases),
+        };
         let means: Vec<f64> = (0..all.systems.len())
             .map(|system| match &self.win_rates[system] {
                 Some(own) => own.win_rate,
-                None => mean(&table.values_over(system, counted)).unwrap_or(f64::NEG_INFINITY),
+                None => mean(&values_over(system, counted)).unwrap_or(f64::NEG_INFINITY),
             })
             .collect();
+        let mut order = participants.clone();
         order.sort_by(|a, b| {
             means[*b]
                 .total_cmp(&means[*a])
@@ -153,7 +165,7 @@ impl<'a> SharedCases<'a> {
         for system in &order {
             self.values.push(match &self.win_rates[*system] {
                 Some(own) => own.values(&self.questions),
-                None => table.values_over(*system, &self.cases),
+                None => values_over(*system, &self.cases),
             });
         }
         self.participants = order.len();

@@ -632,3 +632,44 @@ fn further_annotators_cases_are_counted_in_a_sentence() {
         ]
     );
 }
+
+#[test]
+fn predictions_with_ids_to_equal_questions_are_matched_by_them() {
+    let row = |id: &str, text: &str| json!({"id": id, "input": "Summarize.", "output": text});
+    let one = file("a", &[row("x", "ax"), row("y", "ay")]);
+    let other = file("b", &[row("y", "by"), row("x", "bx")]);
+    let systems = [one, other];
+    let made = scorable(None, &systems, None, &ScorableOptions::default()).unwrap();
+    assert_eq!(
+        ids(&made.plain),
+        [
+            ("a", "x", "ax"),
+            ("a", "y", "ay"),
+            ("b", "y", "by"),
+            ("b", "x", "bx")
+        ]
+    );
+    let tests = tests_of(&[("y", "Summarize."), ("x", "Other?")]);
+    let two = tests_of(&[("x", "Summarize."), ("y", "Summarize.")]);
+    let cases = TestCases {
+        cases: [&two.cases[0], &two.cases[1]].map(Arc::clone).to_vec(),
+        ..tests
+    };
+    let how = ScorableOptions {
+        pairing: PairOptions {
+            agreement: true,
+            ..PairOptions::default()
+        },
+        block: None,
+    };
+    let made = scorable(Some(&cases), &systems, None, &how).unwrap();
+    assert_eq!(
+        ids(&made.rubric),
+        [
+            ("a", "x", "ax"),
+            ("a", "y", "ay"),
+            ("b", "x", "bx"),
+            ("b", "y", "by")
+        ]
+    );
+}
