@@ -225,7 +225,8 @@ impl AnswerOptions {
         path: &Path,
         before: Option<u64>,
     ) -> Result<SystemAnswers> {
-        let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
+        let mut read =
+            SystemAnswers::new(system.clone(), path, blake3::hash(text.as_bytes()).into());
         let text = rows_as_jsonl(text, path)?;
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
@@ -241,7 +242,6 @@ impl AnswerOptions {
         // Only after the fields have their expected names can the kind of the file be seen.
         read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
-        let system = read.system.clone();
         let places = TextPlaces {
             field: Arc::new(FieldInFile {
                 path: path.to_path_buf(),
@@ -271,11 +271,9 @@ impl AnswerOptions {
         };
         added.map_err(|error| reading.explain(error))?;
         let mut read = collecting.read;
-        read.warnings.extend(ignored);
-        if read.answers.is_empty() {
-            let fault = InputFault::new(path, "no answers in the file");
-            read.warnings.push(fault);
-        }
+        let is_empty = read.answers.is_empty();
+        let nothing = is_empty.then(|| InputFault::new(path, "no answers in the file"));
+        read.warnings.extend(ignored.into_iter().chain(nothing));
         Ok(SystemAnswers {
             renamed: reading.renamed(),
             guesses: reading.guesses,

@@ -189,13 +189,8 @@ fn field_faults(
     for case in cases.iter().filter_map(Value::as_object) {
         match field_at(case, &profile.case.criteria) {
             Some(Value::Object(groups)) => {
-                criteria.extend(
-                    groups
-                        .values()
-                        .filter_map(Value::as_array)
-                        .flatten()
-                        .cloned(),
-                );
+                let lists = groups.values().filter_map(Value::as_array);
+                criteria.extend(lists.flatten().cloned());
             }
             Some(Value::Array(list)) => criteria.extend(list.iter().cloned()),
             _ => {}
@@ -237,18 +232,14 @@ fn values_at<'a>(all: &'a [Value], field: &str) -> Vec<&'a Value> {
 /// The longest part of the path of a field that any of these has, with the names there: `meta has points, source`.
 fn existing_part(all: &[Value], field: &str) -> String {
     let steps = steps_of(field);
-    let parts = (1..steps.len())
-        .rev()
-        .map(|length| steps[..length].join("."));
-    let mut parts = parts.map(|part| {
-        (
-            values_at(all, &part),
-            format!("{} has", part.escape_debug()),
-        )
-    });
-    let (within, part) = parts
-        .find(|(within, _)| !within.is_empty())
-        .unwrap_or_else(|| (all.iter().collect(), "found".to_owned()));
+    let (mut within, mut part) = (all.iter().collect::<Vec<_>>(), "found".to_owned());
+    for length in 1..steps.len() {
+        let path = steps[..length].join(".");
+        let values = values_at(all, &path);
+        if !values.is_empty() {
+            (within, part) = (values, format!("{} has", path.escape_debug()));
+        }
+    }
     let fields = within.into_iter().filter_map(Value::as_object);
     let names: BTreeSet<&String> = fields.flat_map(Fields::keys).collect();
     if names.is_empty() {
