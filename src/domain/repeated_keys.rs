@@ -56,7 +56,8 @@ fn changed<'a>(text: &'a str, mark: &str, depth: usize) -> Option<Cow<'a, str>> 
                     Some((_, first)) => *first = TWO_VALUES.into(),
                 }
             }
-            if fields.len() == count && fields.iter().all(|(_, value)| is_same(value)) {
+            let mut values = fields.iter();
+            if fields.len() == count && values.all(|(_, value)| matches!(value, Cow::Borrowed(_))) {
                 return Some(text.into());
             }
             let fields = fields.into_iter();
@@ -68,19 +69,14 @@ fn changed<'a>(text: &'a str, mark: &str, depth: usize) -> Option<Cow<'a, str>> 
             let within = depth.checked_sub(1)?;
             let values = list.iter().map(|value| changed(value.get(), mark, within));
             let values = values.collect::<Option<Vec<_>>>()?;
-            Some(if values.iter().all(is_same) {
-                text.into()
-            } else {
-                format!("[{}]", values.join(",")).into()
-            })
+            if values.iter().all(|value| matches!(value, Cow::Borrowed(_))) {
+                return Some(text.into());
+            }
+            Some(format!("[{}]", values.join(",")).into())
         }
         _ if is_long_number(text) => Some(format!("\"{mark}{text}\"").into()),
         _ => Some(text.into()),
     }
-}
-
-fn is_same(value: &Cow<'_, str>) -> bool {
-    matches!(value, Cow::Borrowed(_))
 }
 
 /// Whether this is a whole number beyond 64 bits.
