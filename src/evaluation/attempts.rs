@@ -86,13 +86,13 @@ impl AnswerRun<'_> {
                     self.asks_again(may_help, tries, &next, member)?
                 }
             };
-            reply.note = with_note_of_call(&request, reply.note.take());
-            let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
+            let note = with_note_of_call(&request, reply.note.clone());
+            let mut flags = Vec::from_iter(note.clone());
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
-                let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
                 sample = expected::weigh(&*call.question, &shown, sample, &mut flags);
             }
+            reply.note = note;
             let fault = sample.as_ref().err().cloned();
             let unreadable = fault.map(|reason| (reason, reply.content.clone()));
             // Before the next attempt is made: a crash in between must not lose a reply that was
