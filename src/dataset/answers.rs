@@ -231,10 +231,8 @@ impl AnswerOptions {
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
         let reading = FieldReading::of(&elements, &self.fields, &self.id_field, path)?;
-        let texts: Vec<_> = elements
-            .iter()
-            .map(|element| reading.json(element))
-            .collect();
+        let texts = elements.iter().map(|element| reading.json(element));
+        let texts: Vec<_> = texts.collect();
         let mut lines = Vec::with_capacity(elements.len());
         for (element, text) in elements.iter().zip(&texts) {
             lines.push(JsonLine { text, ..*element });
