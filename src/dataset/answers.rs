@@ -65,6 +65,10 @@ pub struct SystemAnswers {
     pub thinking: usize,
     /// Number of answers that, as they are kept, may begin with reasoning in an unknown form.
     pub maybe_thinking: usize,
+    /// Fields of `--fields` that the file does not have.
+    pub(super) absent: Vec<(String, String)>,
+    /// Number of empty cells of a CSV file in the place of gold answers.
+    pub(super) empty_golds: usize,
     /// Its answers; unless joined by question, each `case_id` occurs once.
     pub answers: Vec<Answer>,
     /// Warnings (empty answers; duplicates in compat mode).
@@ -112,15 +116,6 @@ pub struct AnswerOptions {
     pub systems: Vec<String>,
 }
 
-/// What notes about all files are made of.
-#[derive(Debug, Default)]
-struct FileFacts {
-    /// Fields of `--fields` that the file does not have.
-    absent: Vec<String>,
-    /// Empty cells of a CSV file in the place of gold answers.
-    empty_golds: usize,
-}
-
 impl SystemAnswers {
     /// A system without answers.
     pub fn new(system: SystemName, path: &Path, blake3: Fingerprint) -> Self {
@@ -134,6 +129,8 @@ impl SystemAnswers {
             renamed: String::new(),
             thinking: 0,
             maybe_thinking: 0,
+            absent: Vec::new(),
+            empty_golds: 0,
             answers: Vec::new(),
             warnings: Vec::new(),
         }
@@ -151,15 +148,13 @@ impl AnswerOptions {
         let (files, mut notes) = system_files(paths, &self.systems)?;
         // Files are read in parallel, but collected in their order: every fault of every file is
         // reported at once, and always in the same order.
-        let read = all(files
+        let systems = all(files
             .par_iter()
             .map(|file| self.load_file(file))
             .collect::<Vec<_>>())?;
-        let (systems, facts): (Vec<SystemAnswers>, Vec<FileFacts>) = read.into_iter().unzip();
-        self.require_fields(&facts)?;
-        notes.extend(empty_golds_note(
-            facts.iter().map(|file| file.empty_golds).sum(),
-        ));
+        self.require_fields(&systems)?;
+        let empty_golds = systems.iter().map(|read| read.empty_golds).sum();
+        notes.extend(empty_golds_note(empty_golds));
         let mut guesses = BTreeMap::<&str, Vec<&str>>::new();
         for read in systems.iter().filter(|read| !read.guesses.is_empty()) {
             // One note for all files with the same guess; a directory of twenty systems has one
@@ -189,10 +184,10 @@ impl AnswerOptions {
 
     /// # Errors
     /// When no file has one of the given fields.
-    fn require_fields(&self, files: &[FileFacts]) -> Result<()> {
-        for (part, field) in &self.fields {
-            if !files.is_empty() && files.iter().all(|file| file.absent.contains(field)) {
-                let field = field.escape_debug();
+    fn require_fields(&self, files: &[SystemAnswers]) -> Result<()> {
+        for given in &self.fields {
+            if !files.is_empty() && files.iter().all(|file| file.absent.contains(given)) {
+                let (part, field) = (&given.0, given.1.escape_debug());
                 let what = format!("--fields {part}={field}: no file has the field {field}");
                 return Err(Error::Settings(what));
             }
@@ -201,7 +196,7 @@ impl AnswerOptions {
     }
 
     /// The answers of one file.
-    fn load_file(&self, (system, path): &SystemFile) -> Result<(SystemAnswers, FileFacts)> {
+    fn load_file(&self, (system, path): &SystemFile) -> Result<SystemAnswers> {
         let (text, blake3, log) = read_input(path, self.partial_logs)?;
         // A pipe cannot be read again. The file may begin with a byte order mark.
         // A table or a log is parsed from a text made of it, whose offsets say nothing about the file.
@@ -211,10 +206,10 @@ impl AnswerOptions {
             .ok()
             .filter(|file| is_left && file.is_file());
         let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
-        let (mut read, facts) = self.parse(&text, system.clone(), path, before)?;
+        let mut read = self.parse(&text, system.clone(), path, before)?;
         read.blake3 = blake3;
         read.warnings.extend(log.and_then(|log| log.warning(path)));
-        Ok((read, facts))
+        Ok(read)
     }
 
     /// Whether reasoning is kept.
@@ -229,16 +224,15 @@ impl AnswerOptions {
         system: SystemName,
         path: &Path,
         before: Option<u64>,
-    ) -> Result<(SystemAnswers, FileFacts)> {
-        let mut read = SystemAnswers::new(system, path, blake3::hash(text.as_bytes()).into());
+    ) -> Result<SystemAnswers> {
+        let mut read =
+            SystemAnswers::new(system.clone(), path, blake3::hash(text.as_bytes()).into());
         let text = rows_as_jsonl(text, path)?;
         let (json, nan_line) = without_bare_nan(&text);
         let elements = elements(&json, path)?;
         let reading = FieldReading::of(&elements, &self.fields, &self.id_field, path)?;
-        let texts: Vec<_> = elements
-            .iter()
-            .map(|element| reading.json(element))
-            .collect();
+        let texts = elements.iter().map(|element| reading.json(element));
+        let texts: Vec<_> = texts.collect();
         let mut lines = Vec::with_capacity(elements.len());
         for (element, text) in elements.iter().zip(&texts) {
             lines.push(JsonLine { text, ..*element });
@@ -246,7 +240,6 @@ impl AnswerOptions {
         // Only after the fields have their expected names can the kind of the file be seen.
         read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
-        let system = read.system.clone();
         let places = TextPlaces {
             field: Arc::new(FieldInFile {
                 path: path.to_path_buf(),
@@ -262,43 +255,29 @@ impl AnswerOptions {
             by_case: HashMap::new(),
         };
         let mut ignored = Vec::new();
-        let mut empty = 0;
         let added = if collecting.read.by_question {
             collecting.read.warnings.extend(nan_warning(path, nan_line));
-            let predicted = predicted_answers(&lines, &system, path);
-            let predicted = predicted.map_err(|error| reading.explain(error))?;
-            empty = empty_golds(&lines);
-            all(predicted.into_iter().map(|mut answer| {
-                self.read_report(&mut answer);
-                collecting.add(answer, None)
-            }))
+            collecting.add_predictions(&lines, &system)
         } else {
             FileKind::Answers.check(&lines, path)?;
             // One by one: the text of each is left in the file before the next is read.
             all(lines.iter().zip(&elements).map(|(line, element)| {
                 let mut answer = self.read_answer(line, &system, &mut ignored)?;
-                keep_question(&mut answer, reading.question(element))
-                    .map_err(|what| line.fault(what).of_case(answer.case_id.as_str()))?;
+                keep_question(&mut answer, reading.question(element), line)?;
                 collecting.add(answer, places.of(element))
             }))
         };
         added.map_err(|error| reading.explain(error))?;
         let mut read = collecting.read;
-        read.warnings.extend(ignored);
-        if read.answers.is_empty() {
-            let fault = InputFault::new(path, "no answers in the file");
-            read.warnings.push(fault);
-        }
-        let facts = FileFacts {
-            absent: reading.absent.clone(),
-            empty_golds: empty,
-        };
-        let read = SystemAnswers {
+        let is_empty = read.answers.is_empty();
+        let nothing = is_empty.then(|| InputFault::new(path, "no answers in the file"));
+        read.warnings.extend(ignored.into_iter().chain(nothing));
+        Ok(SystemAnswers {
             renamed: reading.renamed(),
             guesses: reading.guesses,
+            absent: reading.absent,
             ..read
-        };
-        Ok((read, facts))
+        })
     }
 }
 
@@ -341,6 +320,16 @@ struct Collecting<'a> {
 }
 
 impl Collecting<'_> {
+    /// Adds the predictions of a file.
+    fn add_predictions(&mut self, lines: &[JsonLine<'_>], system: &SystemName) -> Result<Vec<()>> {
+        let predicted = predicted_answers(lines, system, self.path)?;
+        self.read.empty_golds = empty_golds(lines);
+        all(predicted.into_iter().map(|mut answer| {
+            self.options.read_report(&mut answer);
+            self.add(answer, None)
+        }))
+    }
+
     /// Adds an answer, without its reasoning, with its text left in the file where there is a place for it.
     fn add(&mut self, mut answer: Answer, place: Option<TextPlace<'_>>) -> Result<()> {
         let read = &mut self.read;
@@ -528,7 +517,6 @@ pub fn parse_answers(
         ..AnswerOptions::default()
     }
     .parse(text, system, path, None)
-    .map(|(read, _)| read)
 }
 
 #[derive(Deserialize)]
@@ -612,18 +600,23 @@ impl AnswerOptions {
 ///
 /// # Errors
 /// When it has two.
-fn keep_question(answer: &mut Answer, question: Option<Value>) -> Result<(), String> {
+fn keep_question(
+    answer: &mut Answer,
+    question: Option<Value>,
+    line: &JsonLine<'_>,
+) -> Result<(), InputFault> {
     match question {
         Some(question) if has_two_values(&question) => {
-            Err(format!("the question has {TWO_VALUES_NAME}"))
+            let fault = line.fault(format!("the question has {TWO_VALUES_NAME}"));
+            return Err(fault.of_case(answer.case_id.as_str()));
         }
         Some(Value::String(question)) if !question.trim().is_empty() => {
             let case = TestCase::without_rubric(answer.case_id.clone(), question.trim());
             answer.prediction = Some(Arc::new(prediction_of(answer, &case)));
-            Ok(())
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(())
 }
 
 /// Gives an answer its report, with the text of it.
@@ -754,7 +747,6 @@ mod tests {
             options
                 .parse(&line(text), "gpt".into(), Path::new("gpt.jsonl"), None)
                 .unwrap()
-                .0
         };
         let completion = of(format!("<think>{{}}</think>Here: {report}"), Mode::Default);
         for read in [&object, &completion] {

@@ -440,14 +440,11 @@ pub(super) fn field_at<'v>(fields: &'v Fields, name: &str) -> Option<&'v Value> 
     fields.get(name).or_else(|| {
         let steps = steps_of(name);
         let (first, within) = steps.split_first()?;
-        let mut value = fields.get(first)?;
-        for step in within {
-            value = match value {
-                Value::Array(list) => list.get(step.parse::<usize>().ok()?)?,
-                other => other.get(step)?,
-            };
-        }
-        Some(value)
+        let mut steps = within.iter();
+        steps.try_fold(fields.get(first)?, |value, step| match value {
+            Value::Array(list) => list.get(step.parse::<usize>().ok()?),
+            other => other.get(step),
+        })
     })
 }
 

@@ -42,14 +42,8 @@ pub fn load_tests(
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
     // Tables often come as `.txt` or `.tsv`; JSON always begins with a bracket or brace.
-    let start = text.trim_start();
-    let is_json = start.is_empty() || start.starts_with(['[', '{']);
-    let is_rows = is_csv(path) || !is_json;
-    let rows = if is_rows {
-        Some(csv_as_jsonl(&text, path)?)
-    } else {
-        None
-    };
+    let is_rows = is_csv(path) || text.trim_start().starts_with(|c| !['[', '{'].contains(&c));
+    let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
     let first = FirstCase::of(&elements, is_rows, path)?;
     let profile = first.profile(rubric)?;
@@ -64,15 +58,15 @@ pub fn load_tests(
         }
         return Err(first.fault(&profile, path).into());
     }
-    let named = named_fields(rubric)?;
-    if !named.is_empty() {
-        no_faults(NamedFields::of(&elements, &profile, is_rows).faults(&named, path))?;
-    }
+    no_faults(field_faults(
+        &named_fields(rubric)?,
+        &elements,
+        &profile,
+        is_rows,
+    ))?;
     let mut reader = CriteriaReader::new(&profile, is_rows, mode);
-    let mut faults = Vec::new();
-    for line in &elements {
-        faults.extend(reader.read(line).err());
-    }
+    let faults = elements.iter().filter_map(|line| reader.read(line).err());
+    let mut faults: Vec<InputFault> = faults.collect();
     let mut cases = reader.into_cases();
     if mode == Mode::Compat && profile.clip_in_compat {
         extend_overall_tag(&mut cases);
@@ -86,12 +80,10 @@ pub fn load_tests(
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
-        for what in case_faults(case, profile.report) {
-            faults.push(line.fault(what).of_case(id));
-        }
-        for (what, hint) in doubts(case, scores_zero) {
-            warnings.push(line.fault(what).of_case(id).hint(hint));
-        }
+        let found = case_faults(case, profile.report).into_iter();
+        faults.extend(found.map(|what| line.fault(what).of_case(id)));
+        let doubts = doubts(case, scores_zero).into_iter();
+        warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
     no_faults(faults)?;
     let tests = TestCases {
@@ -182,99 +174,78 @@ impl FirstCase {
     }
 }
 
-/// The cases and criteria of a file, in which the fields of a profile are looked for.
-struct NamedFields {
-    cases: Vec<Fields>,
-    criteria: Vec<Fields>,
-    /// Whether each case is a row with a criterion.
+/// A fault for each of these fields of the user's profile that is nowhere: an unknown weight would count every criterion alike,
+/// faults as merits.
+fn field_faults(
+    named: &[(String, String)],
+    elements: &[JsonLine<'_>],
+    profile: &RubricProfile,
     is_rows: bool,
+) -> Vec<InputFault> {
+    let lines = elements.iter();
+    let cases = lines.filter_map(|line| serde_json::from_str(line.text).ok());
+    let cases: Vec<Value> = cases.collect();
+    let mut criteria = if is_rows { cases.clone() } else { Vec::new() };
+    for case in cases.iter().filter_map(Value::as_object) {
+        match field_at(case, &profile.case.criteria) {
+            Some(Value::Object(groups)) => {
+                let lists = groups.values().filter_map(Value::as_array);
+                criteria.extend(lists.flatten().cloned());
+            }
+            Some(Value::Array(list)) => criteria.extend(list.iter().cloned()),
+            _ => {}
+        }
+    }
+    let mut faults = Vec::new();
+    for (key, field) in named {
+        let (all, what) = if key.starts_with("case.") {
+            (&cases, "case")
+        } else {
+            (&criteria, "criterion")
+        };
+        // A table has no list of criteria, and may call their text `criterion`.
+        let names = match &**key {
+            "case.criteria" if is_rows => continue,
+            "criterion.text" => [field.as_str(), "criterion"],
+            _ => [field.as_str(); 2],
+        };
+        let has_one = names.iter().any(|name| !values_at(all, name).is_empty());
+        if !has_one && let Some(first) = elements.first() {
+            let what = format!(
+                "{key} is the field {}, which no {what} has; {}",
+                field.escape_debug(),
+                existing_part(all, field)
+            );
+            let hint = "correct the key in profile.toml, or take it out";
+            faults.push(InputFault::new(first.path, what).hint(hint));
+        }
+    }
+    faults
 }
 
-impl NamedFields {
-    fn of(elements: &[JsonLine<'_>], profile: &RubricProfile, is_rows: bool) -> Self {
-        let lines = elements.iter();
-        let cases: Vec<Fields> = lines
-            .filter_map(|line| serde_json::from_str(line.text).ok())
-            .collect();
-        let mut criteria = Vec::new();
-        for case in &cases {
-            match field_at(case, &profile.case.criteria) {
-                Some(Value::Object(groups)) => {
-                    criteria.extend(groups.values().filter_map(Value::as_array).flatten())
-                }
-                Some(Value::Array(list)) => criteria.extend(list),
-                _ => {}
-            }
-        }
-        let criteria = criteria
-            .into_iter()
-            .filter_map(|one| one.as_object().cloned());
-        Self {
-            criteria: if is_rows {
-                cases.clone()
-            } else {
-                criteria.collect()
-            },
-            cases,
-            is_rows,
-        }
-    }
-
-    /// A fault for each named field that is nowhere: an unknown weight would count every criterion alike, faults as merits.
-    fn faults(&self, named: &[(String, String)], path: &Path) -> Vec<InputFault> {
-        let mut faults = Vec::new();
-        for (key, field) in named {
-            let (all, what) = if key.starts_with("case.") {
-                (&self.cases, "case")
-            } else {
-                (&self.criteria, "criterion")
-            };
-            // A table has no list of criteria, and may call their text `criterion`.
-            let other = match &**key {
-                "case.criteria" if self.is_rows => continue,
-                "criterion.text" => "criterion",
-                _ => field,
-            };
-            let has_field = |own: &Fields| {
-                [field, other]
-                    .iter()
-                    .any(|name| field_at(own, name).is_some())
-            };
-            if !all.iter().any(has_field) {
-                let found = existing_part(all, field);
-                let what = format!(
-                    "{key} is the field {}, which no {what} has; {found}",
-                    field.escape_debug()
-                );
-                let hint = "correct the key in profile.toml, or take it out";
-                faults.push(InputFault::new(path, what).hint(hint));
-            }
-        }
-        faults
-    }
+/// The values of a field in those of these that have it.
+fn values_at<'a>(all: &'a [Value], field: &str) -> Vec<&'a Value> {
+    let objects = all.iter().filter_map(Value::as_object);
+    objects.filter_map(|own| field_at(own, field)).collect()
 }
 
 /// The longest part of the path of a field that any of these has, with the names there: `meta has points, source`.
-fn existing_part(all: &[Fields], field: &str) -> String {
+fn existing_part(all: &[Value], field: &str) -> String {
     let steps = steps_of(field);
-    for length in (1..steps.len()).rev() {
-        let part = steps[..length].join(".");
-        let values: Vec<&Value> = all.iter().filter_map(|own| field_at(own, &part)).collect();
+    let (mut within, mut part) = (all.iter().collect::<Vec<_>>(), "found".to_owned());
+    for length in 1..steps.len() {
+        let path = steps[..length].join(".");
+        let values = values_at(all, &path);
         if !values.is_empty() {
-            let within = values.into_iter().filter_map(Value::as_object);
-            return format!("{} has {}", part.escape_debug(), names_in(within));
+            (within, part) = (values, format!("{} has", path.escape_debug()));
         }
     }
-    format!("found {}", names_in(all.iter()))
-}
-
-fn names_in<'a>(all: impl Iterator<Item = &'a Fields>) -> String {
-    let names: BTreeSet<&str> = all.flat_map(|own| own.keys().map(String::as_str)).collect();
+    let fields = within.into_iter().filter_map(Value::as_object);
+    let names: BTreeSet<&String> = fields.flat_map(Fields::keys).collect();
     if names.is_empty() {
-        "no fields".to_owned()
-    } else {
-        list(names, 8)
+        return format!("{part} no fields");
     }
+    format!("{part} {}", list(names.into_iter().map(String::as_str), 8))
 }
 
 /// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of

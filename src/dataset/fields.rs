@@ -129,7 +129,7 @@ pub(super) struct FieldReading {
     /// Whether these are answers without an id, which are joined to test cases by question.
     pub(super) without_id: bool,
     /// Fields of `--fields` that the file does not have.
-    pub(super) absent: Vec<String>,
+    pub(super) absent: Vec<(String, String)>,
 }
 
 impl FieldReading {
@@ -150,7 +150,7 @@ impl FieldReading {
             .iter()
             .cloned()
             .partition(|(_, field)| known.contains_key(field));
-        let given = with_harness_fields(&present, elements, id_field);
+        let mut given = with_harness_fields(&present, elements, id_field);
         let fields = fields_of(elements, &given);
         // A file of test cases in the place of answers gets its own message, which is better than
         // one about missing fields.
@@ -161,13 +161,12 @@ impl FieldReading {
             && OF_PREDICTIONS
                 .iter()
                 .any(|field| fields.contains_key(*field));
-        let mut given = given;
         let is_id_given = given.iter().any(|(part, _)| part != "answer_text");
         let has_only_id_field = fields.contains_key(id_field) && !fields.contains_key("case_id");
         if has_only_id_field && !is_id_given && !is_prediction {
             given.push(("case_id".to_owned(), id_field.to_owned()));
         }
-        let mut finder = Finder {
+        let finder = Finder {
             fields: &fields,
             given: &given,
             absent: &absent,
@@ -175,52 +174,7 @@ impl FieldReading {
             path,
             guessed: Vec::new(),
         };
-        let text = finder.find("answer_text")?;
-        let id = finder.find("case_id")?;
-        if let Some(field) = &text {
-            require_text(elements, field, path)?;
-        }
-        let without_id = id.is_none() && !is_prediction;
-        let question = if without_id || is_prediction {
-            finder.find("question")?
-        } else {
-            None
-        };
-        let mut found: Vec<(&'static str, String)> = Vec::new();
-        let mut known_question = None;
-        match (text, id, question) {
-            // From here on there are two forms only, answers and predictions; whatever the file
-            // called its fields, later code knows no third one.
-            (Some(text), Some(id), None) if !is_prediction => {
-                found.push(("answer_text", text));
-                found.push(("case_id", id));
-                known_question = finder.known_question();
-            }
-            (Some(text), id, Some(question)) => {
-                found.push(("output", text));
-                found.push(("input", question));
-                found.extend(id.map(|id| ("id", id)));
-            }
-            (text, _, question) => {
-                let missing = MissingParts {
-                    parts: missing_parts(&text, &question, is_prediction, without_id),
-                    finder: &finder,
-                    nested: nested_texts(elements),
-                };
-                return Err(missing.fault());
-            }
-        }
-        // Readers accept two names for these.
-        found.retain(|(expected, field)| {
-            field != expected && !matches!(field.as_str(), "query" | "case_id")
-        });
-        Ok(Self {
-            renamed: found,
-            question: known_question,
-            guesses: finder.guessed.join(","),
-            without_id,
-            absent: absent.into_iter().map(|(_, field)| field).collect(),
-        })
+        finder.reading(elements)
     }
 
     /// The fields that have other names than expected, given or guessed: `answer_text=answer,case_id=id`.
@@ -466,6 +420,57 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    /// How the file is read, once its fields are known.
+    ///
+    /// # Errors
+    /// As [`FieldReading::of`].
+    fn reading(mut self, elements: &[JsonLine<'_>]) -> Result<FieldReading, InputFault> {
+        let text = self.find("answer_text")?;
+        let id = self.find("case_id")?;
+        if let Some(field) = &text {
+            require_text(elements, field, self.path)?;
+        }
+        let without_id = id.is_none() && !self.is_prediction;
+        let question = if without_id || self.is_prediction {
+            self.find("question")?
+        } else {
+            None
+        };
+        let mut found: Vec<(&'static str, String)> = Vec::new();
+        match (text, id, question) {
+            // From here on there are two forms only, answers and predictions; whatever the file
+            // called its fields, later code knows no third one.
+            (Some(text), Some(id), None) if !self.is_prediction => {
+                found.push(("answer_text", text));
+                found.push(("case_id", id));
+            }
+            (Some(text), id, Some(question)) => {
+                found.push(("output", text));
+                found.push(("input", question));
+                found.extend(id.map(|id| ("id", id)));
+            }
+            (text, _, question) => {
+                let missing = MissingParts {
+                    parts: missing_parts(&text, &question, self.is_prediction, without_id),
+                    finder: &self,
+                    nested: nested_texts(elements),
+                };
+                return Err(missing.fault());
+            }
+        }
+        // Readers accept two names for these.
+        found.retain(|(expected, field)| {
+            field != expected && !matches!(field.as_str(), "query" | "case_id")
+        });
+        Ok(FieldReading {
+            renamed: found,
+            question: self.known_question(),
+            guesses: self.guessed.join(","),
+            without_id,
+            absent: self.absent.to_vec(),
+        })
+    }
+
     /// The field of this part: one of its own names, else the only one that can mean it.
     ///
     /// # Errors

@@ -78,11 +78,7 @@ pub fn pair(
         strays(system, &known, &tests.path, &mut warnings);
         let answers: HashMap<&CaseId, &Answer> =
             system.answers.iter().map(|a| (&a.case_id, a)).collect();
-        let Answered {
-            mut paired,
-            others,
-            unanswered,
-        } = answered(&questions, &answers, options);
+        let ([mut paired, others], unanswered) = answered(&questions, &answers, options);
         // In compat mode a later annotation may replace the first.
         paired.sort_by_key(|item| known.get(&item.case.case_id));
         items.append(&mut paired);
@@ -117,24 +113,15 @@ pub fn pair(
     })
 }
 
-/// The answers of a system to some questions.
-#[derive(Default)]
-struct Answered {
-    /// To the case of each question that counts.
-    paired: Vec<Item>,
-    /// To other annotators' cases.
-    others: Vec<Item>,
-    /// The cases without an answer.
-    unanswered: Vec<CaseId>,
-}
-
-/// The answers to the questions, each to the first case of its question; in compat mode to the first one that is answered.
+/// The answers to the case of each question that counts, which is the first one, in compat mode the first one that is answered;
+/// those to other annotators' cases; the cases without an answer.
 fn answered(
     questions: &[Vec<&Arc<TestCase>>],
     answers: &HashMap<&CaseId, &Answer>,
     options: &PairOptions,
-) -> Answered {
-    let mut answered = Answered::default();
+) -> ([Vec<Item>; 2], Vec<CaseId>) {
+    let [mut paired, mut others] = [Vec::new(), Vec::new()];
+    let mut unanswered = Vec::new();
     for cases in questions {
         let mut is_paired = false;
         for (place, case) in cases.iter().enumerate() {
@@ -144,18 +131,18 @@ fn answered(
             let item = Item::new(Arc::clone(case), (*answer).clone());
             if !is_paired && (place == 0 || options.compat) {
                 is_paired = true;
-                answered.paired.push(item);
+                paired.push(item);
             } else {
-                answered.others.push(item);
+                others.push(item);
             }
         }
         if let Some(first) = cases.first().filter(|_| !is_paired) {
             // A question is missing once, by the case that all systems share, however many annotators
             // it has.
-            answered.unanswered.push(first.case_id.clone());
+            unanswered.push(first.case_id.clone());
         }
     }
-    answered
+    ([paired, others], unanswered)
 }
 
 /// `110 read, 100 counted`, for questions with several annotators' cases.

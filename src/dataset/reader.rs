@@ -358,7 +358,7 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
         let quotes = if row.matches('"').count() % 2 == 1 {
             Some("odd number of quotes in the row")
         } else {
-            has_text_behind_quotes(row, separator)
+            (!is_of_cells(row, &record, separator))
                 .then_some("a quote in a quoted cell is not doubled")
         };
         if let Some(what) = quotes {
@@ -418,25 +418,17 @@ fn row_and_line<'a>(text: &'a str, record: &csv::StringRecord, end: usize) -> (&
     (row, line + newlines(&row.as_bytes()[..before]))
 }
 
-/// Whether the quotes that close a cell have more of it behind them.
-fn has_text_behind_quotes(row: &str, separator: u8) -> bool {
-    let ends = |byte: Option<&u8>| byte.is_none_or(|byte| [separator, b'\r', b'\n'].contains(byte));
-    let bytes = row.as_bytes();
-    let (mut at, mut is_start, mut in_quotes) = (0, true, false);
-    while let Some(&byte) = bytes.get(at) {
-        if in_quotes && byte == b'"' {
-            match bytes.get(at + 1) {
-                Some(b'"') => at += 1,
-                next if ends(next) => in_quotes = false,
-                _ => return true,
-            }
-        } else if !in_quotes {
-            in_quotes = is_start && byte == b'"';
-            is_start = ends(Some(&byte));
-        }
-        at += 1;
-    }
-    false
+/// Whether the row is its cells, each as it is or in quotes with those in it doubled: the parser takes text behind closing quotes
+/// for a part of the cell.
+fn is_of_cells(row: &str, record: &csv::StringRecord, separator: u8) -> bool {
+    let mut rest = row.trim_start_matches(['\r', '\n']);
+    record.iter().all(|cell| {
+        let quoted = format!("\"{}\"", cell.replace('"', "\"\""));
+        let behind = rest.strip_prefix(&quoted).or(rest.strip_prefix(cell));
+        rest = behind.unwrap_or_default();
+        rest = rest.strip_prefix(char::from(separator)).unwrap_or(rest);
+        behind.is_some()
+    })
 }
 
 /// The first column, from 1, that is called as an earlier one.

@@ -119,9 +119,9 @@ pub fn scorable(
             Mode::Default
         },
     };
-    let mut second = SecondCases::default();
+    let (mut second, mut others) = (None, Vec::new());
     if let Some(tests) = tests {
-        second = made.pair(tests, &systems, &how, &options.pairing)?;
+        (second, others) = made.pair(tests, &systems, &how, &options.pairing)?;
     } else {
         made.plain = plain_items(&systems, &[], None, &how, &options.pairing);
         choose_items(&mut made.plain, &systems, &options.pairing)?;
@@ -133,7 +133,7 @@ pub fn scorable(
         }
     }
     let repeated = repeated_texts(&mut made.plain, &systems);
-    made.uncounted = second.sentences(&made.plain, &repeated);
+    made.uncounted = uncounted(second, &ids_of(&others), &made.plain, &repeated);
     if made.plain.is_empty() {
         return Err(no_answers(&systems).into());
     }
@@ -147,14 +147,15 @@ pub fn scorable(
 }
 
 impl Scorable {
-    /// Adds the answers that test cases ask for.
+    /// Adds the answers that test cases ask for. Returns how many cases count where some are further annotators' cases of a question,
+    /// and the answers to these.
     fn pair(
         &mut self,
         tests: &TestCases,
         systems: &[SystemAnswers],
         how: &Conversion,
         options: &PairOptions,
-    ) -> Result<SecondCases> {
+    ) -> Result<(Option<String>, Vec<Item>)> {
         let asked = all(systems
             .iter()
             .map(|system| with_case_ids(system, tests, how)))?;
@@ -166,47 +167,39 @@ impl Scorable {
         self.kept_cases = pairing.kept_cases;
         self.missing = pairing.missing;
         self.warnings = pairing.warnings;
-        Ok(SecondCases {
-            sentence: pairing.second_cases,
-            answers: ids_of(&pairing.other_items),
-        })
+        Ok((pairing.second_cases, pairing.other_items))
     }
 }
 
-/// Further annotators' cases of questions.
-#[derive(Default)]
-struct SecondCases {
-    /// How many cases count.
-    sentence: Option<String>,
-    /// The answers to them.
-    answers: HashSet<(SystemName, CaseId)>,
-}
+/// The name of an answer: its system and case.
+type AnswerName = (SystemName, CaseId);
 
-impl SecondCases {
-    /// What was read and does not count, where scorers that ask no rubric score the answers `plain`, and not the `repeated` ones.
-    fn sentences(self, plain: &[Item], repeated: &[Item]) -> Vec<String> {
-        let mut sentences = Vec::new();
-        if let Some(mut sentence) = self.sentence {
-            let scored = self.answers.intersection(&ids_of(plain)).count();
-            if scored > 0 {
-                let answers = counted(scored, "answer");
-                sentence += &format!("; scorers that ask no rubric count {answers} to these");
-            }
-            sentences.push(sentence);
-        }
-        let mut by_system: BTreeMap<&SystemName, usize> = BTreeMap::new();
-        let repeated = ids_of(repeated);
-        for (system, _) in repeated.difference(&self.answers) {
-            *by_system.entry(system).or_default() += 1;
-        }
-        for (system, repeats) in by_system {
-            sentences.push(format!(
-                "{system}: {} with the text of another one to the same question; each text counts once, except for rubrics",
-                counted(repeats, "answer")
-            ));
-        }
-        sentences
+/// What was read and does not count, where scorers that ask no rubric score the answers `plain`, and not the `repeated` ones.
+/// `second` says how many cases count, `others` are the answers to further annotators' cases.
+fn uncounted(
+    second: Option<String>,
+    others: &HashSet<AnswerName>,
+    plain: &[Item],
+    repeated: &[Item],
+) -> Vec<String> {
+    let mut sentences = Vec::from_iter(second);
+    let scored = others.intersection(&ids_of(plain)).count();
+    for sentence in sentences.iter_mut().filter(|_| scored > 0) {
+        let answers = counted(scored, "answer");
+        *sentence += &format!("; scorers that ask no rubric count {answers} to these");
     }
+    let mut by_system: BTreeMap<&SystemName, usize> = BTreeMap::new();
+    let repeated = ids_of(repeated);
+    for (system, _) in repeated.difference(others) {
+        *by_system.entry(system).or_default() += 1;
+    }
+    sentences.extend(by_system.into_iter().map(|(system, repeats)| {
+        let answers = counted(repeats, "answer");
+        format!(
+            "{system}: {answers} with the text of another one to the same question; each text counts once, except for rubrics"
+        )
+    }));
+    sentences
 }
 
 fn no_answers(systems: &[SystemAnswers]) -> InputFault {
@@ -355,11 +348,7 @@ fn repeated_texts(items: &mut Vec<Item>, systems: &[SystemAnswers]) -> Vec<Item>
     let (kept, repeated) = std::mem::take(items).into_iter().partition(|item| {
         let question = item.case.initial_prompt.trim();
         let is_known = !question.is_empty() && with_ids.contains(&item.answer.system);
-        let text = (
-            item.answer.system.clone(),
-            question.to_owned(),
-            item.answer.text_hash(),
-        );
+        let text = (item.system(), question.to_owned(), item.answer.text_hash());
         // Two answers that are missing are not one answer.
         !is_known || item.answer.is_missing || texts.insert(text)
     });
@@ -368,11 +357,11 @@ fn repeated_texts(items: &mut Vec<Item>, systems: &[SystemAnswers]) -> Vec<Item>
 }
 
 /// Names of answers.
-fn ids_of(items: &[Item]) -> HashSet<(SystemName, CaseId)> {
-    let ids = items
-        .iter()
-        .map(|item| (item.system(), item.case.case_id.clone()));
-    ids.collect()
+fn ids_of(items: &[Item]) -> HashSet<AnswerName> {
+    let items = items.iter();
+    items
+        .map(|item| (item.system(), item.case.case_id.clone()))
+        .collect()
 }
 
 /// Ids for questions without a test case.

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserializer;
+use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -32,36 +33,49 @@ pub(crate) fn settled(text: &str) -> Cow<'_, str> {
 
 /// [`settled`], with `mark` as the beginning of the texts that stand for long numbers.
 pub(crate) fn settled_with<'a>(text: &'a str, mark: &str) -> Cow<'a, str> {
-    let mut out = String::with_capacity(text.len());
-    match write_settled(text.trim(), mark, DEPTH, &mut out) {
-        Some(true) => out.into(),
+    match changed(text.trim(), mark, DEPTH) {
+        Some(Cow::Owned(changed)) => changed.into(),
         _ => text.into(),
     }
 }
 
-/// Whether anything was changed; `None` for invalid JSON, and for values within more than `depth` others.
-fn write_settled(text: &str, mark: &str, depth: usize, out: &mut String) -> Option<bool> {
+/// The settled JSON, borrowed if nothing had to be changed; `None` for invalid JSON, and for values within more than `depth` others.
+fn changed<'a>(text: &'a str, mark: &str, depth: usize) -> Option<Cow<'a, str>> {
     match text.as_bytes().first()? {
-        b'{' => write_object(text, mark, depth.checked_sub(1)?, out),
+        b'{' => {
+            let members = members(text)?;
+            let count = members.len();
+            let mut places: HashMap<String, usize> = HashMap::new();
+            let mut fields: Vec<(String, Cow<'_, str>)> = Vec::new();
+            for (key, value) in members {
+                let value = changed(value.get(), mark, depth.checked_sub(1)?)?;
+                let place = *places.entry(key.clone()).or_insert(fields.len());
+                match fields.get_mut(place) {
+                    None => fields.push((key, value)),
+                    Some((_, first)) if are_equal(first, &value) => {}
+                    Some((_, first)) => *first = TWO_VALUES.into(),
+                }
+            }
+            let mut values = fields.iter();
+            if fields.len() == count && values.all(|(_, value)| matches!(value, Cow::Borrowed(_))) {
+                return Some(text.into());
+            }
+            let fields = fields.into_iter();
+            let fields = fields.map(|(key, value)| format!("{}:{value}", Value::from(key)));
+            Some(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")).into())
+        }
         b'[' => {
             let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-            let mut is_changed = false;
-            out.push('[');
-            for (at, value) in list.iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                is_changed |= write_settled(value.get(), mark, depth.checked_sub(1)?, out)?;
+            let within = depth.checked_sub(1)?;
+            let values = list.iter().map(|value| changed(value.get(), mark, within));
+            let values = values.collect::<Option<Vec<_>>>()?;
+            if values.iter().all(|value| matches!(value, Cow::Borrowed(_))) {
+                return Some(text.into());
             }
-            out.push(']');
-            Some(is_changed)
+            Some(format!("[{}]", values.join(",")).into())
         }
-        _ if is_long_number(text) => {
-            out.extend(["\"", mark, text, "\""]);
-            Some(true)
-        }
-        _ => {
-            out.push_str(text);
-            Some(false)
-        }
+        _ if is_long_number(text) => Some(format!("\"{mark}{text}\"").into()),
+        _ => Some(text.into()),
     }
 }
 
@@ -72,76 +86,31 @@ pub(crate) fn is_long_number(text: &str) -> bool {
     is_whole && text.parse::<i64>().is_err()
 }
 
-fn write_object(text: &str, mark: &str, depth: usize, out: &mut String) -> Option<bool> {
-    let Members(members) = serde_json::from_str(text).ok()?;
-    let mut is_changed = false;
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut values: Vec<String> = Vec::new();
-    for (key, value) in &members {
-        let mut own = String::new();
-        is_changed |= write_settled(value.get(), mark, depth, &mut own)?;
-        let place = *places.entry(key).or_insert(values.len());
-        let Some(first) = values.get_mut(place) else {
-            values.push(own);
-            continue;
-        };
-        is_changed = true;
-        if !are_equal(first, &own) {
-            TWO_VALUES.clone_into(first);
-        }
-    }
-    if !is_changed {
-        out.push_str(text);
-        return Some(false);
-    }
-    out.push('{');
-    for (key, _) in &members {
-        // Each key at its first place.
-        if let Some(place) = places.remove(&**key) {
-            out.push_str(if place > 0 { "," } else { "" });
-            out.push_str(&Value::from(&**key).to_string());
-            out.push(':');
-            out.push_str(&values[place]);
-        }
-    }
-    out.push('}');
-    Some(true)
-}
-
 /// Whether two texts are the same value, 3 and 3.0 as well.
 fn are_equal(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap_or(Value::Null));
-    one == other
-        || one
-            .as_f64()
-            .is_some_and(|number| other.as_f64() == Some(number))
+    one == other || one.is_number() && one.as_f64() == other.as_f64()
 }
 
 /// The members of an object, in their order.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+fn members(text: &str) -> Option<Vec<(String, &RawValue)>> {
+    struct Members;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Vec<(String, &'de RawValue)>;
 
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Vec<(String, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
         }
 
-        deserializer.deserialize_map(InOrder).map(Members)
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            std::iter::from_fn(|| map.next_entry().transpose()).collect()
+        }
     }
+
+    let mut json = serde_json::Deserializer::from_str(text);
+    let members = json.deserialize_map(Members).ok()?;
+    json.end().ok().map(|()| members)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ enum AttemptEnd {
 }
 
 /// The attempts of a sample so far.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Tries {
     /// 0-based index of the current one.
     attempt: u32,
@@ -49,10 +49,7 @@ impl AnswerRun<'_> {
         let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
-        let mut tries = Tries {
-            attempt: 0,
-            fresh: 0,
-        };
+        let mut tries = Tries::default();
         loop {
             // Checked at each attempt: the repeats of a call that was in flight at the stop would
             // be new, paid calls.
@@ -75,9 +72,7 @@ impl AnswerRun<'_> {
             tries.fresh += u32::from(is_fresh);
             // A reference that merges texts makes one attempt a sample: our repeats are not among
             // them.
-            if raw.is_none() {
-                raw = Some(self.text_to_merge(call, member, &reply));
-            }
+            raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
             let options = &self.job.options;
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
@@ -91,17 +86,15 @@ impl AnswerRun<'_> {
                     self.asks_again(may_help, tries, &next, member)?
                 }
             };
-            reply.note = with_note_of_call(&request, reply.note.take());
-            let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
+            let note = with_note_of_call(&request, reply.note.clone());
+            let mut flags = Vec::from_iter(note.clone());
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
-                let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
                 sample = expected::weigh(&*call.question, &shown, sample, &mut flags);
             }
-            let unreadable = match &sample {
-                Ok(_) => None,
-                Err(reason) => Some((reason.clone(), reply.content.clone())),
-            };
+            reply.note = note;
+            let fault = sample.as_ref().err().cloned();
+            let unreadable = fault.map(|reason| (reason, reply.content.clone()));
             // Before the next attempt is made: a crash in between must not lose a reply that was
             // paid for.
             self.record(&request, member, Some(reply), &sample).await;

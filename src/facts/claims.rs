@@ -8,7 +8,6 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::scifact::DocId;
 use crate::dataset::{no_faults, parse_jsonl};
 use crate::domain::repeated_keys::is_long_number;
 use crate::domain::{Mode, Note};
@@ -27,7 +26,28 @@ pub enum EntryId {
     Text(String),
 }
 
+/// The S2ORC identifier of an abstract, a number as its file writes it: `03` is another abstract than `3`.
+pub type DocId = EntryId;
+
 impl EntryId {
+    /// The number of an abstract that a key is; `None` if it is not a whole number.
+    fn of_key(key: &str) -> Option<DocId> {
+        let digits = key.trim();
+        let digits = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let number = key.parse().map(Self::Number).ok();
+        let same = number.filter(|number| number.to_string() == key);
+        Some(same.unwrap_or_else(|| Self::Text(key.to_owned())))
+    }
+
+    /// The number that Python's `int` reads; a longer one as its text.
+    pub(super) fn python_int(&self) -> Result<i128, String> {
+        let text = self.to_string();
+        text.trim().parse().map_err(|_| text)
+    }
+
     /// Whether this is a number of an abstract, and not one in quotes.
     pub(super) fn is_number(&self) -> bool {
         match self {
@@ -63,7 +83,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for ByDocument<V> {
         let by_text = BTreeMap::<String, V>::deserialize(deserializer)?;
         let mut by_document = BTreeMap::new();
         for (key, value) in by_text {
-            let doc_id = DocId::of_text(&key).ok_or_else(|| {
+            let doc_id = DocId::of_key(&key).ok_or_else(|| {
                 D::Error::custom(format!("expected the number of an abstract, found {key:?}"))
             })?;
             by_document.insert(doc_id, value);

@@ -119,14 +119,12 @@ fn gold(
     for group in groups {
         let mut own = Vec::new();
         for (_, _, page, line) in group {
-            let line = match (line, mode) {
-                (None, _) => None,
-                (Some(GoldLine::Number(Whole(line))), _) => Some(line),
-                (Some(GoldLine::Text(line)), Mode::Default) => {
-                    Some(line_in_text("evidence", &line)?)
-                }
+            let line = match line {
                 // In the reference a text equals no line.
-                (Some(GoldLine::Text(_)), Mode::Compat) => None,
+                Some(GoldLine::Text(_)) if mode == Mode::Compat => None,
+                Some(GoldLine::Text(line)) => Some(line_in_text("evidence", &line)?),
+                Some(GoldLine::Number(Whole(line))) => Some(line),
+                None => None,
             };
             own.push(Sentence { page, line });
         }

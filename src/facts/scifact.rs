@@ -34,83 +34,20 @@
 //! # }
 //! ```
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
 
 use clap::ValueEnum;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
+pub use super::claims::DocId;
 use super::claims::{ClaimFile, LineFault};
 use super::leaderboard::CountedPart;
 use crate::domain::Mode;
-use crate::domain::repeated_keys::is_long_number;
 use crate::error::{Error, InputFault, Result};
 use crate::stats::Prf;
 use crate::text::names::suggest;
-
-/// The S2ORC identifier of an abstract, a number, as its file writes it: `03` is another abstract than `3`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
-#[serde(try_from = "Value")]
-pub struct DocId(Arc<str>);
-
-impl DocId {
-    /// The identifier that a text is; `None` if it is not a whole number.
-    pub(super) fn of_text(text: &str) -> Option<Self> {
-        let digits = text.trim();
-        let digits = digits.strip_prefix(['-', '+']).unwrap_or(digits);
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| Self(text.into()))
-    }
-
-    /// The number that Python's `int` reads.
-    fn number(&self) -> (bool, &str) {
-        let text = self.0.trim();
-        let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
-        (text.starts_with('-') && !digits.is_empty(), digits)
-    }
-}
-
-impl From<i64> for DocId {
-    fn from(number: i64) -> Self {
-        Self(number.to_string().into())
-    }
-}
-
-impl TryFrom<Value> for DocId {
-    type Error = String;
-
-    fn try_from(value: Value) -> std::result::Result<Self, String> {
-        match &value {
-            Value::Number(number) if number.is_i64() => Ok(Self(number.to_string().into())),
-            // A number that was too long for one.
-            Value::String(text) if is_long_number(text) => Ok(Self(text.as_str().into())),
-            _ => Err(format!("expected the number of an abstract, found {value}")),
-        }
-    }
-}
-
-impl Ord for DocId {
-    /// In the order of the numbers.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.0.len(), &self.0).cmp(&(other.0.len(), &other.0))
-    }
-}
-
-impl PartialOrd for DocId {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for DocId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The value of an abstract; with `by_number`, `03` and `3` are the same one.
 pub(super) fn of_document<'a, V>(
@@ -118,18 +55,18 @@ pub(super) fn of_document<'a, V>(
     doc_id: &DocId,
     by_number: bool,
 ) -> Option<&'a V> {
-    if !by_number {
-        return values.get(doc_id);
-    }
     let mut all = values.iter();
-    all.find(|(own, _)| own.number() == doc_id.number())
-        .map(|(_, value)| value)
+    let found =
+        all.find(|(own, _)| *own == doc_id || by_number && own.python_int() == doc_id.python_int());
+    found.map(|(_, value)| value)
 }
 
 /// An abstract that occurs twice if identifiers are compared as numbers.
 fn repeated_number<V>(values: &BTreeMap<DocId, V>) -> Option<&DocId> {
     let mut seen = HashSet::new();
-    values.keys().find(|doc_id| !seen.insert(doc_id.number()))
+    values
+        .keys()
+        .find(|doc_id| !seen.insert(doc_id.python_int()))
 }
 
 /// Relation of an abstract to a claim.

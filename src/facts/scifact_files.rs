@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::claims::{
     BlindClaim, ByAbstract, ByDocument, CheckedSubmission, ClaimFile, EntryId, FromLine, LineFault,
@@ -135,11 +137,18 @@ pub struct Corpus {
 /// A line of a corpus.
 #[derive(Deserialize)]
 struct RawAbstract {
+    #[serde(deserialize_with = "number_of_abstract")]
     doc_id: DocId,
     #[serde(rename = "abstract")]
     sentences: Vec<String>,
     #[serde(default)]
     structured: bool,
+}
+
+fn number_of_abstract<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DocId, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let id = DocId::deserialize(&value).ok().filter(DocId::is_number);
+    id.ok_or_else(|| D::Error::custom(format!("expected the number of an abstract, found {value}")))
 }
 
 impl Corpus {

@@ -129,9 +129,7 @@ fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
         return [0.0, 0.0, 1.0];
     };
     let numbers = ids.iter().filter(|id| id.is_number());
-    let retrieved: BTreeMap<DocId, ()> = numbers
-        .filter_map(|id| Some((DocId::of_text(&id.to_string())?, ())))
-        .collect();
+    let retrieved: BTreeMap<DocId, ()> = numbers.map(|id| (id.clone(), ())).collect();
     let by_number = mode == Mode::Compat;
     let relevant_ids = claim.evidence.keys();
     let found = relevant_ids

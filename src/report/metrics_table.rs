@@ -81,21 +81,23 @@ impl MetricsTableOptions {
             .collect()
     }
 
-    /// The options with several names of one option apart: a comma begins another one where a known name and `=` follow.
-    fn with_names_apart(&self, known: &[&str]) -> Self {
+    /// The names in print, several names of one option apart: a comma begins another one where a known name and `=` follow.
+    fn names_apart(&self, known: &[&str]) -> Vec<(String, String)> {
         let mut names = Vec::new();
         for (name, text) in &self.names {
-            let (mut name, mut text) = (name.as_str(), text.as_str());
-            while let Some((before, next, after)) = split_at_name(text, known) {
-                names.push((name.to_owned(), before.trim().to_owned()));
-                (name, text) = (next, after);
+            let (mut name, mut start) = (name.as_str(), 0);
+            for (at, _) in text.match_indices(',') {
+                if at >= start
+                    && let Some((next, after)) = text[at + 1..].split_once('=')
+                    && known.contains(&next.trim())
+                {
+                    names.push((name.to_owned(), text[start..at].trim().to_owned()));
+                    (name, start) = (next.trim(), text.len() - after.len());
+                }
             }
-            names.push((name.to_owned(), text.trim().to_owned()));
+            names.push((name.to_owned(), text[start..].trim().to_owned()));
         }
-        Self {
-            names,
-            ..self.clone()
-        }
+        names
     }
 
     /// The name in print of what has one of these names; the first of them goes before the others.
@@ -117,16 +119,6 @@ impl MetricsTableOptions {
         }
         ""
     }
-}
-
-/// `A,nora=B`, split where a known name and `=` follow a comma.
-fn split_at_name<'a>(text: &'a str, known: &[&str]) -> Option<(&'a str, &'a str, &'a str)> {
-    text.match_indices(',').find_map(|(at, _)| {
-        let (name, after) = text[at + 1..].split_once('=')?;
-        known
-            .contains(&name.trim())
-            .then_some((&text[..at], name.trim(), after))
-    })
 }
 
 fn parse_name(text: &str) -> std::result::Result<(String, String), String> {
@@ -158,7 +150,10 @@ pub(super) fn metrics_table(
 ) -> Result<Table> {
     let known = known_names(comparison, metrics);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let options = &options.with_names_apart(&known);
+    let options = &MetricsTableOptions {
+        names: options.names_apart(&known),
+        ..options.clone()
+    };
     check_names(&known, options)?;
     let names = names_in_print(comparison, metrics, options)?;
     let shown = by_group(metrics, options);
@@ -475,7 +470,7 @@ mod tests {
                 names: vec![parse_name(text).unwrap()],
                 ..MetricsTableOptions::default()
             };
-            options.with_names_apart(&["gpt", "nora", "score"]).names
+            options.names_apart(&["gpt", "nora", "score"])
         };
         let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         assert_eq!(

@@ -246,7 +246,7 @@ fn run_script(row: &Value, mode: Mode) -> Result<Vec<f64>> {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .map(|doc| doc.as_i64().unwrap().into())
+                .map(|doc| DocId::Number(doc.as_i64().unwrap()))
                 .collect();
             let keep = |doc: &DocId| {
                 row["filter"]

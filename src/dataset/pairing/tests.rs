@@ -48,18 +48,10 @@ fn system(name: &str, ids: &[&str]) -> SystemAnswers {
         ..Answer::new(name.into(), (*id).into(), "x")
     };
     let answers = ids.iter().enumerate().map(answer).collect();
+    let path = format!("{name}.jsonl");
     SystemAnswers {
-        system: name.into(),
-        path: format!("{name}.jsonl").into(),
-        blake3: [0; 32].into(),
-        by_question: false,
-        without_id: false,
-        guesses: String::new(),
-        renamed: String::new(),
-        thinking: 0,
-        maybe_thinking: 0,
         answers,
-        warnings: Vec::new(),
+        ..SystemAnswers::new(name.into(), Path::new(&path), [0; 32].into())
     }
 }
 

@@ -28,7 +28,7 @@ fn claim(evidence: &[(i64, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
             .map(|sentences| sentences.to_vec())
             .collect();
         (
-            DocId::from(*doc_id),
+            DocId::Number(*doc_id),
             Evidence {
                 label: *label,
                 rationales,
@@ -44,7 +44,7 @@ fn claim(evidence: &[(i64, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
 fn prediction(evidence: &[(i64, EvidenceLabel, &[u32])]) -> ClaimPrediction {
     let found = |(doc_id, label, sentences): &(i64, EvidenceLabel, &[u32])| {
         (
-            DocId::from(*doc_id),
+            DocId::Number(*doc_id),
             PredictedAbstract {
                 label: *label,
                 sentences: sentences.to_vec(),
@@ -167,7 +167,10 @@ fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
     let other = file(vec![(1, prediction(&[(7, EvidenceLabel::Support, &[0])]))]);
     assert!(!is_refused(&claims, &other, SentenceCap::Three));
     // The rationale script takes the first rationale with the sentence: [0, 1] is not whole, so only 2 counts.
-    let lines = file(vec![(1, Rationales([(7.into(), vec![1, 2])].into()))]);
+    let lines = file(vec![(
+        1,
+        Rationales([(DocId::Number(7), vec![1, 2])].into()),
+    )]);
     assert_eq!(
         score_rationales(&claims, &lines, Mode::Default).unwrap(),
         [[2.0, 2.0, 4.0]]
@@ -248,7 +251,7 @@ fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
         1,
         PredictedLabels(
             [7, 8, 9]
-                .map(|doc_id| (DocId::from(doc_id), EvidenceLabel::Support))
+                .map(|doc_id| (DocId::Number(doc_id), EvidenceLabel::Support))
                 .into(),
         ),
     )]);
@@ -381,7 +384,7 @@ prop_compose! {
     fn any_claim()(evidence in prop::collection::btree_map(0..4_i64, (any_label(), prop::collection::vec(
         prop::collection::btree_set(0..8_u32, 1..4), 1..3)), 0..3)) -> GoldClaim {
         let gold = |(doc_id, (label, sets)): (i64, (EvidenceLabel, Vec<std::collections::BTreeSet<u32>>))| {
-            (doc_id.into(), Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
+            (DocId::Number(doc_id), Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
         };
         GoldClaim { text: String::new(), evidence: evidence.into_iter().map(gold).collect() }
     }
@@ -390,7 +393,7 @@ prop_compose! {
 prop_compose! {
     fn any_prediction()(of in prop::collection::btree_map(
         0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> ClaimPrediction {
-        let found = |(doc_id, (label, sentences)): (i64, _)| (doc_id.into(), PredictedAbstract { label, sentences });
+        let found = |(doc_id, (label, sentences)): (i64, _)| (DocId::Number(doc_id), PredictedAbstract { label, sentences });
         ClaimPrediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
     }
 }
