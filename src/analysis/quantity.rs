@@ -128,10 +128,7 @@ impl Observation {
     /// The lowest and highest possible value; `None` without an answer.
     pub fn range(self) -> Option<Interval> {
         match self {
-            Self::Value(value) => Some(Interval {
-                low: value,
-                high: value,
-            }),
+            Self::Value(value) => Some(Interval::new(value, value)),
             Self::Unscored(range) | Self::Counted { range, .. } => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
@@ -260,10 +257,7 @@ impl Quantity {
             Self::Tag(_) => earned,
             _ => 1.0,
         };
-        (earned > 0.0).then(|| Interval {
-            low: faults / whole,
-            high: tidy(earned / whole),
-        })
+        (earned > 0.0).then(|| Interval::new(faults / whole, tidy(earned / whole)))
     }
 }
 
@@ -330,10 +324,7 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
         lows.push(range.low);
         highs.push(range.high);
     }
-    Some(Interval {
-        low: tidy(mean(&lows)?),
-        high: tidy(mean(&highs)?),
-    })
+    Some(Interval::new(tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }
 
 /// Weights sum to 1 up to rounding: a bound of all ones is 1.
@@ -351,10 +342,7 @@ pub(super) fn component_value(score: &Score, name: &str) -> Observation {
     let Some(component) = score.component(name) else {
         return Observation::NotApplicable;
     };
-    let unbounded = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     let range = unit_range(component.kind.unit()).unwrap_or(unbounded);
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
 }
@@ -375,10 +363,10 @@ fn tagged(criteria: &[&Component]) -> Observation {
     if is_known {
         return Observation::Value(filled(criteria, 0.0) / positive);
     }
-    Observation::Unscored(Interval {
-        low: filled(criteria, 0.0) / positive,
-        high: filled(criteria, 1.0) / positive,
-    })
+    Observation::Unscored(Interval::new(
+        filled(criteria, 0.0) / positive,
+        filled(criteria, 1.0) / positive,
+    ))
 }
 
 /// The weighted credits, with `fill` of what a criterion without a value could earn: of a fault, the rest of it.
@@ -434,10 +422,7 @@ fn weighted_sum(
     }
     match (of(known.filled(0.0)), of(known.filled(1.0))) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-            Observation::Unscored(Interval {
-                low: low.min(high),
-                high: low.max(high),
-            })
+            Observation::Unscored(Interval::new(low.min(high), low.max(high)))
         }
         _ => Observation::NotApplicable,
     }

@@ -269,10 +269,8 @@ impl<'a> ScorerAnswers<'a> {
             metric.estimate = clipped.or(estimate);
             metric.clipped = None;
             metric.bootstrap_sd = clipped_mean_sd(values, self.options.seed);
-            metric.interval = interval.map(|own| Interval {
-                low: own.low.clamp(0.0, 1.0),
-                high: own.high.clamp(0.0, 1.0),
-            });
+            metric.interval = interval
+                .map(|own| Interval::new(own.low.clamp(0.0, 1.0), own.high.clamp(0.0, 1.0)));
         }
         metric
     }

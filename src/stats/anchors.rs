@@ -158,18 +158,12 @@ fn differing(values: &[f64]) -> usize {
 }
 
 fn around(center: f64, half: f64) -> Interval {
-    Interval {
-        low: center - half,
-        high: center + half,
-    }
+    Interval::new(center - half, center + half)
 }
 
 /// The part of an interval that is within the range.
 fn within(range: Option<Interval>, interval: Interval) -> Interval {
-    Interval {
-        low: clamped(range, interval.low),
-        high: clamped(range, interval.high),
-    }
+    Interval::new(clamped(range, interval.low), clamped(range, interval.high))
 }
 
 fn clamped(range: Option<Interval>, value: f64) -> f64 {

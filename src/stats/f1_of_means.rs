@@ -38,10 +38,7 @@ pub fn f1_of_means(
         let by_recall = recall_slope * recall.influence(*own_recall, cases.len());
         influences.push(by_precision + by_recall);
     }
-    let share = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
+    let share = Interval::new(0.0, 1.0);
     (f1, interval(f1, &influences, share, clusters, options))
 }
 

@@ -95,10 +95,7 @@ impl PairedDifference {
         questions: [f64; 2],
         ends: f64,
     ) -> Self {
-        let range = Interval {
-            low: -width,
-            high: width,
-        };
+        let range = Interval::new(-width, width);
         Self {
             difference,
             error,
@@ -139,10 +136,10 @@ impl PairedDifference {
             return self.mean.interval(level);
         }
         let others = 1.0 - ((1.0 - level) / 2.0).powf(1.0 / self.effective);
-        Some(Interval {
-            low: self.difference - others * (self.difference + self.width),
-            high: self.difference + others * (self.width - self.difference),
-        })
+        Some(Interval::new(
+            self.difference - others * (self.difference + self.width),
+            self.difference + others * (self.width - self.difference),
+        ))
     }
 }
 #[cfg(test)]

@@ -155,10 +155,10 @@ impl WinRate {
     /// Its interval, that of [`Self::family`] for this pair alone; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
         let lead = self.lead()?.interval(level)?;
-        Some(Interval {
-            low: f64::midpoint(1.0, lead.low),
-            high: f64::midpoint(1.0, lead.high),
-        })
+        Some(Interval::new(
+            f64::midpoint(1.0, lead.low),
+            f64::midpoint(1.0, lead.high),
+        ))
     }
 
     /// The tests of these pairs: what the win rate of the first system is above that of the second, 2 W - 1. `None` where one of them
@@ -275,10 +275,7 @@ impl SystemWinRate {
 
     /// Its interval, that of a mean of shares; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let share = Interval {
-            low: 0.0,
-            high: 1.0,
-        };
+        let share = Interval::new(0.0, 1.0);
         let questions = [self.questions() as f64; 2];
         let estimate = [self.win_rate, self.standard_error()?];
         BoundedMean::new(estimate, share, questions, ENDS_OF_MEAN).interval(level)

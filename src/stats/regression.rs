@@ -85,10 +85,7 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
 }
 
 fn around(center: f64, half: f64) -> Interval {
-    Interval {
-        low: center - half,
-        high: center + half,
-    }
+    Interval::new(center - half, center + half)
 }
 
 #[cfg(test)]

@@ -66,10 +66,7 @@ pub fn weighted_share(units: &[WeightedUnit], level: f64) -> Option<WeightedShar
         }
     }
     let effective = total * total / weight_squares;
-    let range = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
+    let range = Interval::new(0.0, 1.0);
     let mean = BoundedMean::new(
         [share, squares.sqrt()],
         range,

@@ -48,10 +48,7 @@ impl Game {
         if self.first == system {
             Some(self.range)
         } else if self.second == system {
-            Some(Interval {
-                low: 1.0 - self.range.high,
-                high: 1.0 - self.range.low,
-            })
+            Some(Interval::new(1.0 - self.range.high, 1.0 - self.range.low))
         } else {
             None
         }
@@ -147,15 +144,9 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     let count = |name: &str| score.component(name).and_then(|own| own.value);
     let [own_words, other_words] = WORDS.map(count);
     let range = match score.value {
-        Some(value) => Interval {
-            low: value,
-            high: value,
-        },
+        Some(value) => Interval::new(value, value),
         // Of an unfinished run, what was not asked has the components of other cases, whose weights add to more.
-        None => Interval {
-            low: score.filled(0.0).0.max(0.0),
-            high: score.filled(1.0).0.min(1.0),
-        },
+        None => Interval::new(score.filled(0.0).0.max(0.0), score.filled(1.0).0.min(1.0)),
     };
     Game {
         first,
@@ -340,10 +331,10 @@ impl SharedCases<'_> {
                 highs.push(range.high);
             }
         }
-        Some(Interval {
-            low: 2.0 * mean(&lows)? - 1.0,
-            high: 2.0 * mean(&highs)? - 1.0,
-        })
+        Some(Interval::new(
+            2.0 * mean(&lows)? - 1.0,
+            2.0 * mean(&highs)? - 1.0,
+        ))
     }
 
     /// Whether these two were compared in both places, but never in both orders of one question: then the values of each place vary

@@ -148,10 +148,8 @@ fn put_on_win_rates(pair: &mut PairComparison) {
     pair.detectable = pair.detectable.map(lead_of_strengths);
     pair.standard_error = None;
     for interval in [&mut pair.interval, &mut pair.pointwise] {
-        *interval = interval.map(|own| Interval {
-            low: lead_of_strengths(own.low),
-            high: lead_of_strengths(own.high),
-        });
+        *interval = interval
+            .map(|own| Interval::new(lead_of_strengths(own.low), lead_of_strengths(own.high)));
     }
 }
 
@@ -207,27 +205,18 @@ fn possible_difference(
         return shared.lead_range((first, second), case).or_else(|| {
             // An answer that is not there loses, or a system could pass by not answering.
             let is_missing = |rank: usize| shared.observation(rank, case) == Observation::Missing;
-            let any = Interval {
-                low: -1.0,
-                high: 1.0,
-            };
+            let any = Interval::new(-1.0, 1.0);
             (is_missing(first) || is_missing(second)).then_some(any)
         });
     }
     let own = values_values(shared, first, case)?;
     let other = values_values(shared, second, case)?;
-    Some(Interval {
-        low: own.low - other.high,
-        high: own.high - other.low,
-    })
+    Some(Interval::new(own.low - other.high, own.high - other.low))
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.
 fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
-    let unbounded = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     match shared.observation(rank, case) {
         Observation::Missing => {
             let range = shared.table.metric.range();
@@ -273,10 +262,7 @@ pub(super) fn between_extremes(
         (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
         _ => 1.0,
     };
-    let mut between = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let mut between = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     if let Some(test) = extremes.test(shared, &extremes.lows)
         && let Some(interval) = test.interval
     {

@@ -52,10 +52,7 @@ impl Observations {
         let low = means.iter().copied().reduce(f64::min)?;
         Some((
             &table.metric,
-            Interval {
-                low,
-                high: means.into_iter().fold(low, f64::max),
-            },
+            Interval::new(low, means.into_iter().fold(low, f64::max)),
         ))
     }
 }
@@ -268,10 +265,7 @@ impl<'a> SharedCases<'a> {
         let mut widest: Option<Interval> = None;
         for own in ranges.iter().filter_map(|row| row[case]) {
             widest = Some(match widest {
-                Some(other) => Interval {
-                    low: own.low.min(other.low),
-                    high: own.high.max(other.high),
-                },
+                Some(other) => Interval::new(own.low.min(other.low), own.high.max(other.high)),
                 None => own,
             });
         }

@@ -121,10 +121,7 @@ impl RaterView {
     fn with_people(mut self, people: &[&Self]) -> Self {
         for (item, own) in people.iter().flat_map(|person| &person.ends) {
             let ends = self.ends.entry(item.clone()).or_insert(*own);
-            *ends = Interval {
-                low: ends.low.min(own.low),
-                high: ends.high.max(own.high),
-            };
+            *ends = Interval::new(ends.low.min(own.low), ends.high.max(own.high));
         }
         for person in people {
             self.rater.mean_of.push(Arc::clone(&person.rater.name));
@@ -148,14 +145,10 @@ impl RaterView {
         };
         let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
         for (unit, value) in &values {
-            let own = ends.entry(unit.item.clone()).or_insert(Interval {
-                low: *value,
-                high: *value,
-            });
-            *own = Interval {
-                low: own.low.min(*value),
-                high: own.high.max(*value),
-            };
+            let own = ends
+                .entry(unit.item.clone())
+                .or_insert(Interval::new(*value, *value));
+            *own = Interval::new(own.low.min(*value), own.high.max(*value));
         }
         Self {
             rater,
