@@ -186,7 +186,7 @@ fn is_column_of(metric: &str, name: &str) -> bool {
     rest.is_some_and(|rest| COLUMNS.contains(&rest))
 }
 
-fn column(name: &str, unit: Unit) -> MetricColumn {
+pub(super) fn column(name: &str, unit: Unit) -> MetricColumn {
     MetricColumn {
         name: name.to_owned(),
         unit,

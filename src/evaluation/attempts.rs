@@ -78,6 +78,7 @@ impl AnswerRun<'_> {
             if raw.is_none() {
                 raw = Some(self.text_to_merge(call, member, &reply));
             }
+            reply.note = with_note_of_call(&request, reply.note.take());
             let options = &self.job.options;
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
@@ -91,11 +92,9 @@ impl AnswerRun<'_> {
                     self.asks_again(may_help, tries, &next, member)?
                 }
             };
-            reply.note = with_note_of_call(&request, reply.note.take());
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
-                let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
                 sample = expected::weigh(&*call.question, &shown, sample, &mut flags);
             }
             let unreadable = match &sample {

@@ -147,19 +147,14 @@ impl Question for AspectGrade {
             let feedback = Some(read.feedback.to_owned());
             return Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback));
         }
-        match found(&reply.content) {
-            // `4 or` may go on with another number.
-            Ok((_, _, rest))
-                if reply.is_cut() && rest.chars().filter(|c| c.is_alphabetic()).count() < 3 =>
-            {
-                Err(Unreadable::cut(reply))
-            }
-            Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
-            Ok((grade, feedback, _)) => {
-                Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
-            }
-            Err(what) => Err(Unreadable::new(what)),
+        let found = found(&reply.content);
+        // `4 or` may go on with another number.
+        let rest = found.as_ref().map_or("", |(_, _, rest)| rest);
+        if reply.is_cut() && rest.chars().filter(|c| c.is_alphabetic()).count() < 3 {
+            return Err(Unreadable::cut(reply));
         }
+        let (grade, feedback, _) = found.map_err(Unreadable::new)?;
+        Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
     }
 
     /// The reference merges the stored texts of the grades.

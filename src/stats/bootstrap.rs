@@ -76,6 +76,11 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
+    /// `half` to either side of `center`.
+    pub fn around(center: f64, half: f64) -> Self {
+        Self::new(center - half, center + half)
+    }
+
     /// That of a number which grows with this one.
     #[must_use]
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {

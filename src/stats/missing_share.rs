@@ -69,12 +69,7 @@ pub fn missing_share(
     let ratio = ratio_interval(&found, &held);
     Some(MissingShare {
         share: (1.0 - found.share / held.share).clamp(0.0, 1.0),
-        interval: ratio.map(|ratio| {
-            Interval::new(
-                (1.0 - ratio.high).clamp(0.0, 1.0),
-                (1.0 - ratio.low).clamp(0.0, 1.0),
-            )
-        }),
+        interval: ratio.map(|ratio| ratio.negated().map(|end| (1.0 + end).clamp(0.0, 1.0))),
     })
 }
 

@@ -80,12 +80,8 @@ impl PairedDifference {
     /// The difference of a sample's pair within -`width`..`width`, with so many pseudo-questions at either end.
     pub(super) fn of(sample: &ClusteredSample, pair: usize, width: f64, ends: f64) -> Self {
         let questions = [sample.clusters() as f64, sample.effective_clusters()];
-        Self::new(
-            [sample.means[pair], sample.errors[pair]],
-            width,
-            questions,
-            ends,
-        )
+        let difference = [sample.means[pair], sample.errors[pair]];
+        Self::new(difference, width, questions, ends)
     }
 
     /// A mean difference with its standard error, over so many questions that are worth so many equally large ones.

@@ -4,7 +4,7 @@
 //! Verdicts about one question share its difficulty and both answers, so that standard errors are over questions: with verdicts
 //! as the unit, intervals of 95% hold in 65 to 80% of studies in which every pair is judged in both orders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bootstrap::{BootstrapOptions, Interval};
 use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
@@ -111,6 +111,7 @@ impl WinRate {
             super::mean(&values)
         });
         let both = when_first.zip(when_second);
+        let (orders, decided) = by_question(&orders);
         Some(Self {
             win_rate: rate.win_rate,
             standard_error: rate.standard_error(),
@@ -118,8 +119,8 @@ impl WinRate {
             when_first,
             when_second,
             position_effect: both.map(|(first, second)| (first - second) / 2.0),
-            decided: decided(&orders),
-            orders: both_orders(&orders[0], &orders[1]),
+            decided,
+            orders,
         })
     }
 
@@ -155,10 +156,7 @@ impl WinRate {
     /// Its interval, that of [`Self::family`] for this pair alone; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
         let lead = self.lead()?.interval(level)?;
-        Some(Interval::new(
-            f64::midpoint(1.0, lead.low),
-            f64::midpoint(1.0, lead.high),
-        ))
+        Some(lead.map(|end| f64::midpoint(1.0, end)))
     }
 
     /// The tests of these pairs: what the win rate of the first system is above that of the second, 2 W - 1. `None` where one of them
@@ -176,36 +174,15 @@ impl WinRate {
         let error = self
             .standard_error
             .map(|own| if own > 1e-12 { 2.0 * own } else { 0.0 })?;
-        let ends = ends(self.decided);
-        Some(PairedDifference::new(
-            [lead, error],
-            1.0,
-            [questions; 2],
-            ends,
-        ))
+        let (questions, ends) = ([questions; 2], ends(self.decided));
+        Some(PairedDifference::new([lead, error], 1.0, questions, ends))
     }
-}
-
-/// The questions whose verdicts in both places do not add to a tie.
-fn decided(orders: &[ByQuestion; 2]) -> usize {
-    let mut by_question = ByQuestion::new();
-    for order in orders {
-        for (question, values) in order {
-            by_question
-                .entry(*question)
-                .or_default()
-                .extend(super::mean(values));
-        }
-    }
-    let means = by_question.values().filter_map(|own| super::mean(own));
-    means.filter(|mean| (mean - 0.5).abs() > SAME).count()
 }
 
 fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
-    let is_own = |own: &&PairVerdict| {
-        [own.first, own.second] == [one, other] || [own.second, own.first] == [one, other]
-    };
-    verdicts.iter().filter(is_own).copied().collect()
+    let mut own = verdicts.to_vec();
+    own.retain(|own| own.of_system(one).is_some_and(|(met, ..)| met == other));
+    own
 }
 
 /// How often a system beats the others that it met: the plain mean of its win rates against each of them.
@@ -298,12 +275,18 @@ impl SystemWinRate {
 /// A system's values in one place.
 type ByQuestion = BTreeMap<usize, Vec<f64>>;
 
-/// How the values of a system compare between its two places, question by question.
-fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
-    let mut orders = BothOrders::default();
-    for (question, when_first) in first {
-        let when_second = second.get(question).and_then(|own| super::mean(own));
-        let (Some(when_first), Some(when_second)) = (super::mean(when_first), when_second) else {
+/// How the values of a system compare between its two places, question by question, and the number of questions whose verdicts in
+/// both do not add to a tie.
+fn by_question(places: &[ByQuestion; 2]) -> (BothOrders, usize) {
+    let (mut orders, mut decided) = (BothOrders::default(), 0);
+    let questions: BTreeSet<usize> = places.iter().flat_map(BTreeMap::keys).copied().collect();
+    for question in questions {
+        let means = places
+            .each_ref()
+            .map(|own| super::mean(own.get(&question)?));
+        let mean = super::mean(&means.into_iter().flatten().collect::<Vec<_>>());
+        decided += usize::from(mean.is_some_and(|mean| (mean - 0.5).abs() > SAME));
+        let [Some(when_first), Some(when_second)] = means else {
             continue;
         };
         orders.questions += 1;
@@ -316,7 +299,7 @@ fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
             orders.towards_second += 1;
         }
     }
-    orders
+    (orders, decided)
 }
 
 /// The share of verdicts for the answer shown first, a tie counting half, with its standard error over questions: 1/2 for a judge

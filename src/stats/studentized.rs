@@ -336,7 +336,7 @@ fn student(mean: f64, error: f64, effective_clusters: f64, level: f64) -> Option
         f64::midpoint(1.0, level),
         (effective_clusters - 1.0).max(1.0),
     )?;
-    (error > 0.0).then_some(Interval::new(mean - t * error, mean + t * error))
+    (error > 0.0).then_some(Interval::around(mean, t * error))
 }
 
 /// The range of a mean of values within these ranges; `None` without a range for each.
@@ -352,7 +352,7 @@ fn range_of_mean(values: &[f64], ranges: &[Interval]) -> Option<Interval> {
         sum.high += range.high;
     }
     let count = values.len() as f64;
-    let range = Interval::new(sum.low / count, sum.high / count);
+    let range = sum.map(|end| end / count);
     (ranges.len() == values.len() && range.low.is_finite() && range.high.is_finite())
         .then_some(range)
 }

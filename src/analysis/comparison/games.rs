@@ -158,21 +158,28 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     }
 }
 
+/// The mean of the lowest values that a system could have in these games, that of the highest ones, and that of its verdicts.
+fn means_of(system: usize, games: &[Game], other: usize) -> [Option<f64>; 3] {
+    let mut values: [Vec<f64>; 3] = Default::default();
+    for game in games.iter().filter(|game| game.is_between(system, other)) {
+        if let Some(range) = game.range_of(system) {
+            values[0].push(range.low);
+            values[1].push(range.high);
+            values[2].extend(game.value.map(|_| range.low));
+        }
+    }
+    values.map(|own| mean(&own))
+}
+
 /// The mean over those whom a system met in a case of its verdicts against each, so that one counts no more for being met in both
 /// orders; where verdicts are missing, of those at hand.
 fn observation(games: &[Game], system: usize) -> Observation {
-    let mut met: BTreeMap<usize, [Vec<f64>; 3]> = BTreeMap::new();
-    for game in games {
-        if let Some(range) = game.range_of(system) {
-            let other = game.first + game.second - system;
-            let [lows, highs, known] = met.entry(other).or_default();
-            lows.push(range.low);
-            highs.push(range.high);
-            known.extend(game.value.map(|_| range.low));
-        }
-    }
+    let own = games.iter().filter(|game| game.range_of(system).is_some());
+    let others: BTreeSet<usize> = own.map(|game| game.first + game.second - system).collect();
+    let others = others.into_iter();
+    let met: Vec<[Option<f64>; 3]> = others.map(|other| means_of(system, games, other)).collect();
     let [low, high, known] = [0, 1, 2].map(|kind| {
-        let against = met.values().filter_map(|own| mean(&own[kind]));
+        let against = met.iter().filter_map(|own| own[kind]);
         mean(&against.collect::<Vec<_>>())
     });
     match (low.zip(high), known) {
@@ -308,11 +315,8 @@ impl SharedCases<'_> {
 
     /// By how much the first system's share of a pair's verdicts is above the second's in a case: -1..=1.
     pub(super) fn lead(&self, (first, second): (usize, usize), case: usize) -> Option<f64> {
-        let [first, second] = [self.order[first], self.order[second]];
-        let known = self.games_of(case).iter().filter(|own| own.value.is_some());
-        let own = known.filter(|game| game.is_between(first, second));
-        let values = own.filter_map(|game| Some(game.range_of(first)?.low));
-        Some(2.0 * mean(&values.collect::<Vec<_>>())? - 1.0)
+        let [_, _, known] = means_of(self.order[first], self.games_of(case), self.order[second]);
+        Some(2.0 * known? - 1.0)
     }
 
     /// The lowest and the highest lead in a case; `None` if the two were not compared there.
@@ -321,20 +325,8 @@ impl SharedCases<'_> {
         (first, second): (usize, usize),
         case: usize,
     ) -> Option<Interval> {
-        let [first, second] = [self.order[first], self.order[second]];
-        let mut lows = Vec::new();
-        let mut highs = Vec::new();
-        for game in self.games_of(case) {
-            if game.is_between(first, second) {
-                let range = game.range_of(first)?;
-                lows.push(range.low);
-                highs.push(range.high);
-            }
-        }
-        Some(Interval::new(
-            2.0 * mean(&lows)? - 1.0,
-            2.0 * mean(&highs)? - 1.0,
-        ))
+        let [low, high, _] = means_of(self.order[first], self.games_of(case), self.order[second]);
+        Some(Interval::new(low?, high?).map(|end| 2.0 * end - 1.0))
     }
 
     /// Whether these two were compared in both places, but never in both orders of one question: then the values of each place vary

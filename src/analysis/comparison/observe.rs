@@ -321,11 +321,8 @@ impl<'a> Frame<'a> {
         {
             return None;
         }
-        let mut inapplicable = HashSet::new();
-        if metric.is_optional() {
-            let places = placed.iter().map(|(place, _)| *place);
-            inapplicable.extend(places);
-        }
+        let inapplicable = placed.iter().filter(|_| metric.is_optional());
+        let inapplicable: HashSet<_> = inapplicable.map(|(place, _)| *place).collect();
         self.mark_missing(&mut values, &inapplicable);
         samples
             .iter_mut()

@@ -38,36 +38,35 @@ pub(super) fn compare_pairs(
     let lists = slices(&samples);
     let values = shared.metric_values();
     let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
-    let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
-    for (index, (first, second)) in ranks.into_iter().enumerate() {
-        let test = family.as_ref().map(|family| family.pairs[index]);
-        let Some(pair) = tested_pair(shared, (first, second), test, lists[index]) else {
+    for (index, ranks) in ranks.into_iter().enumerate() {
+        let Some(mut pair) = tested_pair(shared, ranks, family.as_ref(), index, lists[index])
+        else {
             continue;
         };
-        results.push(PairComparison {
-            cohens_dz: cohens_dz(lists[index]),
-            cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
-            detectable: detectable(&pair, critical),
-            ..pair
-        });
-    }
-    if shared.options.depth == ComparisonDepth::Full {
-        for pair in &mut results {
-            pair.length = length_effect(shared, (pair.first, pair.second), pair.pointwise);
-            add_sensitivity(shared, pair);
+        pair.cohens_dz = cohens_dz(lists[index]);
+        pair.cliffs_delta = cliffs_delta(&shared.values[ranks.0], &shared.values[ranks.1]);
+        if shared.options.depth == ComparisonDepth::Full {
+            pair.length = length_effect(shared, ranks, pair.pointwise);
+            add_sensitivity(shared, &mut pair);
         }
+        results.push(pair);
     }
     (results, family)
 }
 
-/// A pair with its test and the differences by case; `None` without either.
+/// The pair at this index of the family with its test and the differences by case; `None` without either.
 fn tested_pair(
     shared: &SharedCases<'_>,
     (first, second): (usize, usize),
-    test: Option<PairedTest>,
+    family: Option<&PairedFamily>,
+    index: usize,
     differences: &[f64],
 ) -> Option<PairComparison> {
+    let test = family.map(|family| family.pairs[index]);
+    let error = test.map(|test| test.standard_error);
+    let error = error.filter(|error| *error > 0.0);
+    let critical = family.and_then(|family| family.critical);
     let wins = differences.iter().filter(|value| **value > TIE).count();
     let losses = differences.iter().filter(|value| **value < -TIE).count();
     let observed = || mean(differences);
@@ -77,9 +76,7 @@ fn tested_pair(
         difference: test.map(|test| test.difference).or_else(observed)?,
         interval: test.and_then(|test| test.interval),
         method: test.map(|test| test.method),
-        standard_error: test
-            .map(|test| test.standard_error)
-            .filter(|error| *error > 0.0),
+        standard_error: error,
         p: test.map(|test| test.p),
         pointwise: test.and_then(|test| test.pointwise),
         pointwise_p: test.map(|test| test.pointwise_p),
@@ -93,14 +90,11 @@ fn tested_pair(
         sensitive: false,
         length: None,
         is_at_look: false,
-        detectable: None,
+        // What the verdict finds with 80% power.
+        detectable: critical
+            .zip(error)
+            .map(|(critical, error)| (critical + POWER) * error),
     })
-}
-
-/// The difference that the verdict finds with 80% power.
-fn detectable(pair: &PairComparison, critical: Option<f64>) -> Option<f64> {
-    let (critical, error) = critical.zip(pair.standard_error)?;
-    Some((critical + POWER) * error)
 }
 
 /// The same where answers were compared with each other: a pair is tested by its verdicts.
@@ -113,31 +107,25 @@ fn judged_pairs(
         .as_ref()
         .and_then(|sample| sample.family(shared.bootstrap()));
     let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
-    let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, pair) in ranks.into_iter().enumerate() {
-        let test = family.as_ref().map(|family| family.pairs[index]);
         let leads = shared.cases.iter();
         let leads: Vec<f64> = leads.filter_map(|case| shared.lead(pair, *case)).collect();
         // None of two that were never compared, directly or by strengths.
-        let Some(mut result) = tested_pair(shared, pair, test, &leads) else {
+        let Some(mut result) = tested_pair(shared, pair, family.as_ref(), index, &leads) else {
             continue;
         };
-        result.detectable = detectable(&result, critical);
         if of_strengths {
             put_on_win_rates(&mut result);
         } else {
             // Sign flips do not know the range of win rates, and no share is above all.
             let ends = [&mut result.interval, &mut result.pointwise];
             for interval in ends.into_iter().flatten() {
-                interval.low = interval.low.max(-1.0);
-                interval.high = interval.high.min(1.0);
+                *interval = interval.map(|end| end.clamp(-1.0, 1.0));
             }
         }
+        add_sensitivity(shared, &mut result);
         results.push(result);
-    }
-    for pair in &mut results {
-        add_sensitivity(shared, pair);
     }
     (results, family)
 }
@@ -148,8 +136,7 @@ fn put_on_win_rates(pair: &mut PairComparison) {
     pair.detectable = pair.detectable.map(lead_of_strengths);
     pair.standard_error = None;
     for interval in [&mut pair.interval, &mut pair.pointwise] {
-        *interval = interval
-            .map(|own| Interval::new(lead_of_strengths(own.low), lead_of_strengths(own.high)));
+        *interval = interval.map(|own| own.map(lead_of_strengths));
     }
 }
 

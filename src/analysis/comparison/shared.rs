@@ -50,10 +50,8 @@ impl Observations {
             .filter_map(|rank| shared.mean(rank))
             .collect();
         let low = means.iter().copied().reduce(f64::min)?;
-        Some((
-            &table.metric,
-            Interval::new(low, means.into_iter().fold(low, f64::max)),
-        ))
+        let high = means.into_iter().fold(low, f64::max);
+        Some((&table.metric, Interval::new(low, high)))
     }
 }
 
@@ -262,14 +260,8 @@ impl<'a> SharedCases<'a> {
         if let Some(own) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
             return Some(own);
         }
-        let mut widest: Option<Interval> = None;
-        for own in ranges.iter().filter_map(|row| row[case]) {
-            widest = Some(match widest {
-                Some(other) => Interval::new(own.low.min(other.low), own.high.max(other.high)),
-                None => own,
-            });
-        }
-        widest
+        let all = ranges.iter().filter_map(|row| row[case]);
+        all.reduce(|one, other| Interval::new(one.low.min(other.low), one.high.max(other.high)))
     }
 
     /// The number of cases that the metric applies to.
