@@ -83,14 +83,9 @@ pub enum Observation {
     /// An unscored answer, with its values at the lowest and at the highest of every unscored component; infinite if
     /// unbounded, as for counts.
     Unscored(Interval),
-    /// An unscored answer that counts as a value within its range: as the lowest, by its run's policy, or of judged pairs as the
+    /// An unscored answer that counts as this value within its range: as the lowest, by its run's policy, or of judged pairs as the
     /// verdicts at hand say.
-    Counted {
-        /// What it counts as.
-        value: f64,
-        /// Its lowest and its highest value.
-        range: Interval,
-    },
+    Counted(f64, Interval),
     /// The system was asked, but has no answer, or no value although the metric applies.
     Missing,
     /// The metric does not apply to the case, or the system was not asked.
@@ -101,14 +96,14 @@ impl Observation {
     /// The value that counts in means, if there is one.
     pub fn value(self) -> Option<f64> {
         match self {
-            Self::Value(value) | Self::Counted { value, .. } => Some(value),
+            Self::Value(value) | Self::Counted(value, _) => Some(value),
             Self::Unscored(_) | Self::Missing | Self::NotApplicable => None,
         }
     }
 
     /// Whether the answer is unscored, whatever it counts as.
     pub fn is_unscored(self) -> bool {
-        matches!(self, Self::Unscored(_) | Self::Counted { .. })
+        matches!(self, Self::Unscored(_) | Self::Counted(..))
     }
 
     /// The observation by this policy. What is unscored and has no lowest value, as counts, stays left out.
@@ -116,10 +111,7 @@ impl Observation {
     pub fn by_policy(self, on_unscored: OnUnscored) -> Self {
         match self {
             Self::Unscored(range) if on_unscored == OnUnscored::Zero && range.low.is_finite() => {
-                Self::Counted {
-                    value: range.low,
-                    range,
-                }
+                Self::Counted(range.low, range)
             }
             other => other,
         }
@@ -129,7 +121,7 @@ impl Observation {
     pub fn range(self) -> Option<Interval> {
         match self {
             Self::Value(value) => Some(Interval::new(value, value)),
-            Self::Unscored(range) | Self::Counted { range, .. } => Some(range),
+            Self::Unscored(range) | Self::Counted(_, range) => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
     }
@@ -231,9 +223,7 @@ impl Quantity {
             }
         }
     }
-}
 
-impl Quantity {
     /// What a net share can be in this answer: from all faults and nothing earned to everything earned without a fault. `None`
     /// where no point can be earned, and for other units, which have one range for all answers.
     pub(super) fn net_range(&self, unit: Unit, answer: &ScoredAnswer) -> Option<Interval> {

@@ -19,6 +19,7 @@ use crate::domain::{
     Aspect, GradeMerge, JudgeReply, Judgment, MAX_GRADE, Mode, RESULT, Reading, ScoreLocation,
     UnscoredKind, UnscoredReason, Verdict, after_thinking, last_result,
 };
+use crate::text::citation_markers::is_dash;
 use crate::text::python_chars::{decimal_digit, is_python_whitespace};
 
 /// The form with a reference answer.
@@ -298,10 +299,7 @@ fn names_another(rest: &str) -> bool {
 
 /// Whether the character stands between two numbers: every dash, a tilde, a comma, a slash.
 fn is_between_numbers(c: char) -> bool {
-    matches!(
-        c,
-        '\u{2010}'..='\u{2015}' | '\u{fe58}' | '\u{301c}' | '\u{ff5e}'
-    ) || "-−﹣－~…,，、&/".contains(c)
+    is_dash(c) || "﹘﹣〜~…,，、&/".contains(c)
 }
 
 /// The judge's text before its grade, without the heading; `None` if empty.

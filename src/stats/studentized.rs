@@ -332,10 +332,8 @@ pub fn mean_interval_within(
 
 /// Student's interval of a mean; `None` without a standard error.
 fn student(mean: f64, error: f64, effective_clusters: f64, level: f64) -> Option<Interval> {
-    let t = t_quantile(
-        f64::midpoint(1.0, level),
-        (effective_clusters - 1.0).max(1.0),
-    )?;
+    let degrees = (effective_clusters - 1.0).max(1.0);
+    let t = t_quantile(f64::midpoint(1.0, level), degrees)?;
     (error > 0.0).then_some(Interval::around(mean, t * error))
 }
 

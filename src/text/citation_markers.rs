@@ -132,7 +132,7 @@ fn spaced_number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// Whether it is a hyphen or a dash of any length or width.
-pub(super) fn is_dash(c: char) -> bool {
+pub(crate) fn is_dash(c: char) -> bool {
     matches!(
         c,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}' | '～'

@@ -46,12 +46,10 @@ impl Game {
     /// Its values for this system: the lowest and the highest; `None` if the system has no part in it.
     fn range_of(&self, system: usize) -> Option<Interval> {
         if self.first == system {
-            Some(self.range)
-        } else if self.second == system {
-            Some(Interval::new(1.0 - self.range.high, 1.0 - self.range.low))
-        } else {
-            None
+            return Some(self.range);
         }
+        let Interval { low, high } = self.range;
+        (self.second == system).then(|| Interval::new(1.0 - high, 1.0 - low))
     }
 
     /// Whether these two meet in it.
@@ -184,10 +182,7 @@ fn observation(games: &[Game], system: usize) -> Observation {
     });
     match (low.zip(high), known) {
         (Some((low, high)), _) if low == high => Observation::Value(low),
-        (Some((low, high)), Some(value)) => Observation::Counted {
-            value,
-            range: Interval { low, high },
-        },
+        (Some((low, high)), Some(value)) => Observation::Counted(value, Interval { low, high }),
         (Some((low, high)), None) => Observation::Unscored(Interval { low, high }),
         (None, _) => Observation::NotApplicable,
     }
@@ -269,7 +264,8 @@ impl SharedCases<'_> {
         let is_enough = questions.len() >= FEWEST_ADJUSTED;
         if self.is_circle(ranks) {
             // A circle: strengths, which need enough questions for their errors.
-            let strengths = self.strengths(&verdicts).filter(|_| is_enough)?;
+            let strengths = strengths_by_rank(self, &verdicts, Ties::Half).ok();
+            let strengths = strengths.filter(|_| is_enough)?;
             let differences = ranks
                 .iter()
                 .map(|(first, second)| strengths.pseudo_values(*first, *second));
@@ -285,9 +281,8 @@ impl SharedCases<'_> {
         for pair in ranks {
             let [first, second] = [self.order[pair.0], self.order[pair.1]];
             let by_place = is_enough || !self.is_in_one_order(*pair);
-            differences.push(WinRate::pseudo_values(
-                first, second, &verdicts, &questions, by_place,
-            )?);
+            let values = WinRate::pseudo_values(first, second, &verdicts, &questions, by_place)?;
+            differences.push(values);
             if is_enough {
                 win_rates.push(WinRate::of(first, second, &verdicts)?);
             }
@@ -334,11 +329,6 @@ impl SharedCases<'_> {
     pub(super) fn is_in_one_order(&self, (first, second): (usize, usize)) -> bool {
         let found = WinRate::of(self.order[first], self.order[second], &self.verdicts());
         found.is_some_and(|own| own.position_effect.is_some() && own.orders.questions == 0)
-    }
-
-    /// The strengths of the systems by rank, if they exist.
-    fn strengths(&self, verdicts: &[PairVerdict]) -> Option<Strengths> {
-        strengths_by_rank(self, verdicts, Ties::Half).ok()
     }
 }
 

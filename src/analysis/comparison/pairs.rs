@@ -115,29 +115,22 @@ fn judged_pairs(
         let Some(mut result) = tested_pair(shared, pair, family.as_ref(), index, &leads) else {
             continue;
         };
+        // Sign flips do not know the range of win rates, and no share is above all.
+        let mut on_win_rates: fn(f64) -> f64 = |end| end.clamp(-1.0, 1.0);
         if of_strengths {
-            put_on_win_rates(&mut result);
-        } else {
-            // Sign flips do not know the range of win rates, and no share is above all.
-            let ends = [&mut result.interval, &mut result.pointwise];
-            for interval in ends.into_iter().flatten() {
-                *interval = interval.map(|end| end.clamp(-1.0, 1.0));
-            }
+            on_win_rates = lead_of_strengths;
+            result.difference = on_win_rates(result.difference);
+            result.detectable = result.detectable.map(on_win_rates);
+            // That of strengths is not one of win rates.
+            result.standard_error = None;
+        }
+        for interval in [&mut result.interval, &mut result.pointwise] {
+            *interval = interval.map(|own| own.map(on_win_rates));
         }
         add_sensitivity(shared, &mut result);
         results.push(result);
     }
     (results, family)
-}
-
-/// Shows a test of strengths as one of win rates, whose standard error it does not have.
-fn put_on_win_rates(pair: &mut PairComparison) {
-    pair.difference = lead_of_strengths(pair.difference);
-    pair.detectable = pair.detectable.map(lead_of_strengths);
-    pair.standard_error = None;
-    for interval in [&mut pair.interval, &mut pair.pointwise] {
-        *interval = interval.map(|own| own.map(lead_of_strengths));
-    }
 }
 
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.

@@ -158,10 +158,8 @@ impl<'a> SharedCases<'a> {
 
     /// The mean of a system over the shared cases.
     pub(super) fn mean(&self, rank: usize) -> Option<f64> {
-        match self.win_rate(rank) {
-            Some(own) => Some(own.win_rate),
-            None => mean(self.values.get(rank)?),
-        }
+        let own = self.win_rate(rank).map(|own| own.win_rate);
+        own.or_else(|| mean(self.values.get(rank)?))
     }
 
     /// The system at this rank.

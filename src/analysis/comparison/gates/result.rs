@@ -463,9 +463,7 @@ impl OwnMean {
             lowest_with_missing,
         })
     }
-}
 
-impl OwnMean {
     /// Its standard errors were the mean at `least`, and where it is. Wilson's interval ends where the error is that of the end: of
     /// shares within a range it goes with the root of p (1 - p).
     fn errors_at(&self, least: f64, range: Option<Interval>) -> Option<[f64; 2]> {
