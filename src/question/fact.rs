@@ -1,5 +1,5 @@
 //! Reads replies to the questions of DeepResearch Bench's FACT as its scripts do, faults included
-//! ([`Mode::Compat`](crate::domain::Mode::Compat)).
+//! ([`Mode::Compat`]).
 //!
 //! Each function is one rule of the scripts, so that each can be compared with them alone.
 //!

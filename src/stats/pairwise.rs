@@ -4,10 +4,9 @@
 //! Verdicts about one question share its difficulty and both answers, so that standard errors are over questions: with verdicts
 //! as the unit, intervals of 95% hold in 65 to 80% of studies in which every pair is judged in both orders.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
 use super::paired_difference::{PairedDifference, ends, family};
 use super::paired_test::PairedFamily;
 
@@ -111,7 +110,6 @@ impl WinRate {
             super::mean(&values)
         });
         let both = when_first.zip(when_second);
-        let (orders, decided) = by_question(&orders);
         Some(Self {
             win_rate: rate.win_rate,
             standard_error: rate.standard_error(),
@@ -119,8 +117,8 @@ impl WinRate {
             when_first,
             when_second,
             position_effect: both.map(|(first, second)| (first - second) / 2.0),
-            decided,
-            orders,
+            decided: rate.decided,
+            orders: both_orders(&orders[0], &orders[1]),
         })
     }
 
@@ -155,8 +153,7 @@ impl WinRate {
 
     /// Its interval, that of [`Self::family`] for this pair alone; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let lead = self.lead()?.interval(level)?;
-        Some(lead.map(|end| f64::midpoint(1.0, end)))
+        self.lead()?.interval(level).map(of_lead)
     }
 
     /// The tests of these pairs: what the win rate of the first system is above that of the second, 2 W - 1. `None` where one of them
@@ -166,23 +163,28 @@ impl WinRate {
         Some(family(&leads?, options))
     }
 
-    /// 2 W - 1, a difference within -1..1.
     fn lead(&self) -> Option<PairedDifference> {
-        let questions = self.questions as f64;
-        let lead = 2.0 * self.win_rate - 1.0;
-        // Equal values have an error of rounding.
-        let error = self
-            .standard_error
-            .map(|own| if own > 1e-12 { 2.0 * own } else { 0.0 })?;
-        let (questions, ends) = ([questions; 2], ends(self.decided));
-        Some(PairedDifference::new([lead, error], 1.0, questions, ends))
+        let estimate = [self.win_rate, self.standard_error?];
+        Some(lead(estimate, self.questions, self.decided))
     }
 }
 
+/// 2 W - 1 of a win rate with its error, a difference within -1..1.
+fn lead([win_rate, error]: [f64; 2], questions: usize, decided: usize) -> PairedDifference {
+    // Equal values have an error of rounding.
+    let error = if error > 1e-12 { 2.0 * error } else { 0.0 };
+    let questions = [questions as f64; 2];
+    PairedDifference::new([2.0 * win_rate - 1.0, error], 1.0, questions, ends(decided))
+}
+
+/// The interval of a win rate where this is that of [`lead`].
+fn of_lead(interval: Interval) -> Interval {
+    interval.map(|end| f64::midpoint(1.0, end))
+}
+
 fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
-    let mut own = verdicts.to_vec();
-    own.retain(|own| own.of_system(one).is_some_and(|(met, ..)| met == other));
-    own
+    let is_own = |own: &&PairVerdict| own.of_system(one).is_some_and(|(met, ..)| met == other);
+    verdicts.iter().filter(is_own).copied().collect()
 }
 
 /// How often a system beats the others that it met: the plain mean of its win rates against each of them.
@@ -192,6 +194,8 @@ pub struct SystemWinRate {
     pub win_rate: f64,
     /// What each question with a verdict on the system adds to its deviation.
     influences: BTreeMap<usize, f64>,
+    /// Questions whose verdicts on the system do not add to a tie.
+    decided: usize,
 }
 
 impl SystemWinRate {
@@ -227,16 +231,19 @@ impl SystemWinRate {
         }
         let opponents = orders.len() as f64;
         let mut influences: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut leads: BTreeMap<usize, f64> = BTreeMap::new();
         for ((other, place), values) in &met {
             let (sums, weights) = places[*place];
             let weight = 1.0 / (opponents * orders[other] * values.len() as f64);
             for (question, value) in values {
                 *influences.entry(*question).or_default() += weight * (value - sums / weights);
+                *leads.entry(*question).or_default() += value - 0.5;
             }
         }
         (opponents > 0.0).then(|| Self {
             win_rate: (places[0].0 + places[1].0) / opponents,
             influences,
+            decided: leads.values().filter(|lead| lead.abs() > SAME).count(),
         })
     }
 
@@ -250,12 +257,11 @@ impl SystemWinRate {
         self.influences.len()
     }
 
-    /// Its interval, that of a mean of shares; `None` for a single question.
+    /// Its interval, as that of a pair's win rate; `None` for a single question.
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        let share = Interval::new(0.0, 1.0);
-        let questions = [self.questions() as f64; 2];
         let estimate = [self.win_rate, self.standard_error()?];
-        BoundedMean::new(estimate, share, questions, ENDS_OF_MEAN).interval(level)
+        let lead = lead(estimate, self.questions(), self.decided);
+        lead.interval(level).map(of_lead)
     }
 
     /// A value for each of these cases, by their questions, with the win rate as mean and, over questions, its standard error. The
@@ -275,18 +281,12 @@ impl SystemWinRate {
 /// A system's values in one place.
 type ByQuestion = BTreeMap<usize, Vec<f64>>;
 
-/// How the values of a system compare between its two places, question by question, and the number of questions whose verdicts in
-/// both do not add to a tie.
-fn by_question(places: &[ByQuestion; 2]) -> (BothOrders, usize) {
-    let (mut orders, mut decided) = (BothOrders::default(), 0);
-    let questions: BTreeSet<usize> = places.iter().flat_map(BTreeMap::keys).copied().collect();
-    for question in questions {
-        let means = places
-            .each_ref()
-            .map(|own| super::mean(own.get(&question)?));
-        let mean = super::mean(&means.into_iter().flatten().collect::<Vec<_>>());
-        decided += usize::from(mean.is_some_and(|mean| (mean - 0.5).abs() > SAME));
-        let [Some(when_first), Some(when_second)] = means else {
+/// How the values of a system compare between its two places, question by question.
+fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
+    let mut orders = BothOrders::default();
+    for (question, when_first) in first {
+        let when_second = second.get(question).and_then(|own| super::mean(own));
+        let (Some(when_first), Some(when_second)) = (super::mean(when_first), when_second) else {
             continue;
         };
         orders.questions += 1;
@@ -299,7 +299,7 @@ fn by_question(places: &[ByQuestion; 2]) -> (BothOrders, usize) {
             orders.towards_second += 1;
         }
     }
-    (orders, decided)
+    orders
 }
 
 /// The share of verdicts for the answer shown first, a tie counting half, with its standard error over questions: 1/2 for a judge

@@ -49,12 +49,12 @@ pub fn number_markers(text: &str) -> Vec<NumberMarker> {
     let brackets = text.match_indices('[');
     let markers = brackets.filter_map(|(start, _)| marker_at(text, start));
     markers
-        .filter(|own| is_known(&text[own.range.clone()]))
+        .filter(|own| is_of_reference(&text[own.range.clone()]))
         .collect()
 }
 
-/// Whether the marker `[..]` has commas only, and white space only behind them.
-fn is_known(marker: &str) -> bool {
+/// Whether the reference knows the marker `[..]`: with commas only, and white space only behind them.
+fn is_of_reference(marker: &str) -> bool {
     let mut parts = marker[1..marker.len() - 1].split(',');
     parts.next().is_some_and(is_digits)
         && parts.all(|part| is_digits(part.trim_start_matches(is_python_whitespace)))

@@ -144,8 +144,8 @@ fn a_run_is_compared_with_what_people_said() {
     );
     let table = work.run(&arguments).exits_with(0).stdout;
     assert!(
-        table.starts_with("Agreement on answers, 95% intervals\n")
-            && table.contains("\nr1 with people "),
+        table.starts_with("Agreement on answers, 95% intervals, n in parentheses\n")
+            && table.contains("\nr1 with people  100.0 (15) ["),
         "{table}"
     );
     let table_text = table.replace('\n', " ");

@@ -264,7 +264,7 @@ fn compat_scores_and_drops_as_the_reference() {
 }
 
 /// Where the default differs, and what it gives.
-const DEFAULT: [(&str, f64); 19] = [
+const DEFAULT: [(&str, f64); 20] = [
     // A list of paragraphs that cannot be read is asked for again: .7 / 4 + (1 - 1/3) / 4.
     ("precision-386", 0.7 / 4.0 + 1.0 / 6.0),
     ("precision-387", 0.7 / 4.0 + 1.0 / 6.0),
@@ -288,6 +288,8 @@ const DEFAULT: [(&str, f64); 19] = [
     ("ingr-483", 0.4375),
     ("ingr-484", 0.4375),
     ("ingr-486", 0.4375),
+    // A key that stands twice with different values is asked for again; both ingredients are then 0: (0 + 1) / 4.
+    ("ingr-506", 0.25),
 ];
 
 #[test]

@@ -266,10 +266,10 @@ fn single_papers_in_short_form_are_supported_and_match_their_gold() {
             .exits_with(0);
         let overlap = work.json("overlap/summary.json");
         close(&estimate(&overlap, "overlap", "match"), 1.0);
-        // words of the answer and one for each marker
+        // Words of the answer: markers are none.
         let words: usize = items
             .iter()
-            .map(|item| item["output"].as_str().unwrap().split_whitespace().count())
+            .map(|item| item["answer"].as_str().unwrap().split_whitespace().count())
             .sum();
         close(
             &estimate(&overlap, "overlap", "words"),
