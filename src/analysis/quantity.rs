@@ -83,14 +83,9 @@ pub enum Observation {
     /// An unscored answer, with its values at the lowest and at the highest of every unscored component; infinite if
     /// unbounded, as for counts.
     Unscored(Interval),
-    /// An unscored answer that counts as a value within its range: as the lowest, by its run's policy, or of judged pairs as the
+    /// An unscored answer that counts as this value within its range: as the lowest, by its run's policy, or of judged pairs as the
     /// verdicts at hand say.
-    Counted {
-        /// What it counts as.
-        value: f64,
-        /// Its lowest and its highest value.
-        range: Interval,
-    },
+    Counted(f64, Interval),
     /// The system was asked, but has no answer, or no value although the metric applies.
     Missing,
     /// The metric does not apply to the case, or the system was not asked.
@@ -101,14 +96,14 @@ impl Observation {
     /// The value that counts in means, if there is one.
     pub fn value(self) -> Option<f64> {
         match self {
-            Self::Value(value) | Self::Counted { value, .. } => Some(value),
+            Self::Value(value) | Self::Counted(value, _) => Some(value),
             Self::Unscored(_) | Self::Missing | Self::NotApplicable => None,
         }
     }
 
     /// Whether the answer is unscored, whatever it counts as.
     pub fn is_unscored(self) -> bool {
-        matches!(self, Self::Unscored(_) | Self::Counted { .. })
+        matches!(self, Self::Unscored(_) | Self::Counted(..))
     }
 
     /// The observation by this policy. What is unscored and has no lowest value, as counts, stays left out.
@@ -116,10 +111,7 @@ impl Observation {
     pub fn by_policy(self, on_unscored: OnUnscored) -> Self {
         match self {
             Self::Unscored(range) if on_unscored == OnUnscored::Zero && range.low.is_finite() => {
-                Self::Counted {
-                    value: range.low,
-                    range,
-                }
+                Self::Counted(range.low, range)
             }
             other => other,
         }
@@ -128,11 +120,8 @@ impl Observation {
     /// The lowest and highest possible value; `None` without an answer.
     pub fn range(self) -> Option<Interval> {
         match self {
-            Self::Value(value) => Some(Interval {
-                low: value,
-                high: value,
-            }),
-            Self::Unscored(range) | Self::Counted { range, .. } => Some(range),
+            Self::Value(value) => Some(Interval::new(value, value)),
+            Self::Unscored(range) | Self::Counted(_, range) => Some(range),
             Self::Missing | Self::NotApplicable => None,
         }
     }
@@ -189,7 +178,7 @@ fn is_column_of(metric: &str, name: &str) -> bool {
     rest.is_some_and(|rest| COLUMNS.contains(&rest))
 }
 
-fn column(name: &str, unit: Unit) -> MetricColumn {
+pub(super) fn column(name: &str, unit: Unit) -> MetricColumn {
     MetricColumn {
         name: name.to_owned(),
         unit,
@@ -234,9 +223,7 @@ impl Quantity {
             }
         }
     }
-}
 
-impl Quantity {
     /// What a net share can be in this answer: from all faults and nothing earned to everything earned without a fault. `None`
     /// where no point can be earned, and for other units, which have one range for all answers.
     pub(super) fn net_range(&self, unit: Unit, answer: &ScoredAnswer) -> Option<Interval> {
@@ -260,10 +247,7 @@ impl Quantity {
             Self::Tag(_) => earned,
             _ => 1.0,
         };
-        (earned > 0.0).then(|| Interval {
-            low: faults / whole,
-            high: tidy(earned / whole),
-        })
+        (earned > 0.0).then(|| Interval::new(faults / whole, tidy(earned / whole)))
     }
 }
 
@@ -330,10 +314,7 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
         lows.push(range.low);
         highs.push(range.high);
     }
-    Some(Interval {
-        low: tidy(mean(&lows)?),
-        high: tidy(mean(&highs)?),
-    })
+    Some(Interval::new(tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }
 
 /// Weights sum to 1 up to rounding: a bound of all ones is 1.
@@ -351,10 +332,7 @@ pub(super) fn component_value(score: &Score, name: &str) -> Observation {
     let Some(component) = score.component(name) else {
         return Observation::NotApplicable;
     };
-    let unbounded = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     let range = unit_range(component.kind.unit()).unwrap_or(unbounded);
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
 }
@@ -375,10 +353,10 @@ fn tagged(criteria: &[&Component]) -> Observation {
     if is_known {
         return Observation::Value(filled(criteria, 0.0) / positive);
     }
-    Observation::Unscored(Interval {
-        low: filled(criteria, 0.0) / positive,
-        high: filled(criteria, 1.0) / positive,
-    })
+    Observation::Unscored(Interval::new(
+        filled(criteria, 0.0) / positive,
+        filled(criteria, 1.0) / positive,
+    ))
 }
 
 /// The weighted credits, with `fill` of what a criterion without a value could earn: of a fault, the rest of it.
@@ -434,10 +412,7 @@ fn weighted_sum(
     }
     match (of(known.filled(0.0)), of(known.filled(1.0))) {
         (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-            Observation::Unscored(Interval {
-                low: low.min(high),
-                high: low.max(high),
-            })
+            Observation::Unscored(Interval::new(low.min(high), low.max(high)))
         }
         _ => Observation::NotApplicable,
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::panel::panel_agreement;
 use super::quantity::{
-    MeanValues, MetricColumn, Observation, Quantity, bounds, distinct, finite, quantities,
+    MeanValues, MetricColumn, Observation, Quantity, bounds, column, distinct, finite, quantities,
 };
 use super::questions::Questions;
 use super::set_number::{SetAnswer, SetNumber};
@@ -21,7 +21,7 @@ use super::summary::{
 use crate::domain::{CaseId, Mode, ScoredAnswer, ScorerId, SystemName, Unit, UnscoredKind};
 use crate::scorer::criteria::CRITERIA;
 use crate::scorer::rubric::RUBRIC;
-use crate::stats::{BootstrapOptions, Interval, clipped_mean_sd, mean, ratio};
+use crate::stats::{BootstrapOptions, clipped_mean_sd, mean, ratio};
 
 /// Summarizes a run.
 ///
@@ -269,10 +269,7 @@ impl<'a> ScorerAnswers<'a> {
             metric.estimate = clipped.or(estimate);
             metric.clipped = None;
             metric.bootstrap_sd = clipped_mean_sd(values, self.options.seed);
-            metric.interval = interval.map(|own| Interval {
-                low: own.low.clamp(0.0, 1.0),
-                high: own.high.clamp(0.0, 1.0),
-            });
+            metric.interval = interval.map(|own| own.map(|end| end.clamp(0.0, 1.0)));
         }
         metric
     }
@@ -333,13 +330,9 @@ impl<'a> ScorerAnswers<'a> {
             }
             let mut columns = summary.columns.iter();
             let place = columns.position(|column| column.name == number.of_answers());
-            let column = MetricColumn {
-                name: number.name(),
-                unit: number.unit(),
-            };
-            summary
-                .columns
-                .insert(place.unwrap_or(summary.columns.len()), column);
+            let place = place.unwrap_or(summary.columns.len());
+            let column = column(&number.name(), number.unit());
+            summary.columns.insert(place, column);
         }
     }
 

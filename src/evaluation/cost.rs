@@ -48,10 +48,7 @@ impl Cost {
     /// Calls without any.
     fn nothing() -> Self {
         Self {
-            usd: Some(Interval {
-                low: 0.0,
-                high: 0.0,
-            }),
+            usd: Some(Interval::new(0.0, 0.0)),
             ..Self::default()
         }
     }
@@ -59,10 +56,9 @@ impl Cost {
     /// The sum; without a cost if either has none.
     fn plus(self, other: Self) -> Self {
         let usd = match (self.usd, other.usd) {
-            (Some(one), Some(other)) => Some(Interval {
-                low: one.low + other.low,
-                high: one.high + other.high,
-            }),
+            (Some(one), Some(other)) => {
+                Some(Interval::new(one.low + other.low, one.high + other.high))
+            }
             // A sum over the known prices alone would look like the cost of the run.
             _ => None,
         };
@@ -80,10 +76,10 @@ fn range(planned: PlannedCalls, price: Price) -> Interval {
     let tokens = planned.prompt_tokens as f64;
     // A reply has at least one token, and a limit of 0 has none.
     let shortest = planned.calls.min(planned.reply_limit);
-    Interval {
-        low: usd(price, tokens * (1.0 - ESTIMATE_ERROR), shortest),
-        high: usd(price, tokens * (1.0 + ESTIMATE_ERROR), planned.reply_limit),
-    }
+    Interval::new(
+        usd(price, tokens * (1.0 - ESTIMATE_ERROR), shortest),
+        usd(price, tokens * (1.0 + ESTIMATE_ERROR), planned.reply_limit),
+    )
 }
 
 fn usd(price: Price, prompt_tokens: f64, completion_tokens: u64) -> f64 {

@@ -332,10 +332,8 @@ impl EvaluationOptions {
         }
         for tags in self.input.reasoning_tags.iter().flatten() {
             if tags.split_whitespace().count() != 2 {
-                let what = format!(
-                    "expected an opening and a closing tag, found {}",
-                    tags.escape_debug()
-                );
+                let found = tags.escape_debug();
+                let what = format!("expected an opening and a closing tag, found {found}");
                 return Err(OptionFault::new("score.reasoning_tags", what));
             }
         }

@@ -149,6 +149,7 @@ impl Prepared {
             earlier_limits,
             meters,
         )?;
+        let reasoning_tags = &self.options.input.reasoning_tags;
         let mut jobs = Vec::new();
         for scorer in scorers {
             jobs.push(Job {
@@ -160,12 +161,7 @@ impl Prepared {
                     parse_retries: self.options.scoring.parse_retries,
                     retry_unscored: self.options.cache.retry_unscored,
                     mode: self.options.scoring.mode(),
-                    reasoning_tags: self
-                        .options
-                        .input
-                        .reasoning_tags
-                        .clone()
-                        .unwrap_or_default(),
+                    reasoning_tags: reasoning_tags.clone().unwrap_or_default(),
                     at_once: self.options.scoring.at_once,
                 }),
             });

@@ -40,9 +40,8 @@ impl Prepared {
         } = self.jobs(&self.scorers, Some(path), &meters)?;
         // After the jobs are built, when nothing else can refuse the run: a refused command leaves
         // the directory as it was.
-        let until = self.until_setting();
         let manifest = Manifest {
-            until,
+            until: self.until_setting(),
             ..self.manifest.clone()
         };
         dir.claim(&manifest, self.options.output.overwrite)?;

@@ -19,6 +19,7 @@ use crate::domain::{
     Aspect, GradeMerge, JudgeReply, Judgment, MAX_GRADE, Mode, RESULT, Reading, ScoreLocation,
     UnscoredKind, UnscoredReason, Verdict, after_thinking, last_result,
 };
+use crate::text::citation_markers::is_dash;
 use crate::text::python_chars::{decimal_digit, is_python_whitespace};
 
 /// The form with a reference answer.
@@ -147,19 +148,14 @@ impl Question for AspectGrade {
             let feedback = Some(read.feedback.to_owned());
             return Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback));
         }
-        match found(&reply.content) {
-            // `4 or` may go on with another number.
-            Ok((_, _, rest))
-                if reply.is_cut() && rest.chars().filter(|c| c.is_alphabetic()).count() < 3 =>
-            {
-                Err(Unreadable::cut(reply))
-            }
-            Err(_) if reply.is_cut() => Err(Unreadable::cut(reply)),
-            Ok((grade, feedback, _)) => {
-                Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
-            }
-            Err(what) => Err(Unreadable::new(what)),
+        let found = found(&reply.content);
+        // `4 or` may go on with another number.
+        let rest = found.as_ref().map_or("", |(_, _, rest)| rest);
+        if reply.is_cut() && rest.chars().filter(|c| c.is_alphabetic()).count() < 3 {
+            return Err(Unreadable::cut(reply));
         }
+        let (grade, feedback, _) = found.map_err(Unreadable::new)?;
+        Ok(Reading::new(Verdict::Grade(grade)).with_feedback(feedback))
     }
 
     /// The reference merges the stored texts of the grades.
@@ -303,10 +299,7 @@ fn names_another(rest: &str) -> bool {
 
 /// Whether the character stands between two numbers: every dash, a tilde, a comma, a slash.
 fn is_between_numbers(c: char) -> bool {
-    matches!(
-        c,
-        '\u{2010}'..='\u{2015}' | '\u{fe58}' | '\u{301c}' | '\u{ff5e}'
-    ) || "-−﹣－~…,，、&/".contains(c)
+    is_dash(c) || "﹘﹣〜~…,，、&/".contains(c)
 }
 
 /// The judge's text before its grade, without the heading; `None` if empty.

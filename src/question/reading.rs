@@ -105,18 +105,13 @@ pub fn object(reply: &JudgeReply) -> Result<Value, Unreadable> {
 /// Whether a reply was cut before its JSON was whole: where it is nothing but a whole object or list, its last token came
 /// with the limit.
 pub(super) fn is_cut_json(reply: &JudgeReply) -> bool {
-    reply.is_cut() && !is_whole_json(&reply.content)
+    let text = &*reply.content;
+    reply.is_cut() && !is_whole_json(text) && !after_thinking(text).is_ok_and(is_whole_json)
 }
 
-fn is_whole_json(content: &str) -> bool {
-    let behind = after_thinking(content).unwrap_or_default();
-    [content, behind].iter().any(|text| {
-        let text = text.trim().trim_matches('`').trim_start_matches("json");
-        matches!(
-            python_json::parse(text),
-            Ok(Value::Object(_) | Value::Array(_))
-        )
-    })
+fn is_whole_json(text: &str) -> bool {
+    let text = text.trim().trim_matches('`').trim_start_matches("json");
+    python_json::parse(text).is_ok_and(|json| json.is_object() || json.is_array())
 }
 
 /// [`object`] of a text. In default mode a key with two different values has none that can be read.

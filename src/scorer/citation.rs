@@ -13,7 +13,7 @@ pub use crate::domain::IndexBase;
 use crate::domain::{ComponentKind, Mode, Prediction, Role, Score, Unit, markers, without_markers};
 use crate::stats::Prf;
 use crate::text::citation_markers::{citation_ids, number_markers};
-use crate::text::claims::text_claims;
+use crate::text::claims::{TextClaim, text_claims};
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
 
@@ -107,15 +107,11 @@ fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Rang
         let sentences = sentences(text).into_iter();
         return sentences.partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     }
-    let (mut cited, mut uncited) = (Vec::new(), Vec::new());
-    for claim in text_claims(text) {
-        if claim.numbers.is_empty() {
-            uncited.push(claim.range);
-        } else {
-            cited.push(claim.range);
-        }
-    }
-    (cited, uncited)
+    let claims = text_claims(text).into_iter();
+    let (cited, uncited): (Vec<TextClaim>, Vec<TextClaim>) =
+        claims.partition(|claim| !claim.numbers.is_empty());
+    let ranges = [cited, uncited].map(|own| own.into_iter().map(|claim| claim.range).collect());
+    ranges.into()
 }
 
 /// The cited numbers without a source. An answer without any sources has none: its input does not list them.

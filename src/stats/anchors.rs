@@ -95,11 +95,11 @@ pub fn anchored_mean(
     Some(AnchoredMean {
         estimate: clamped(range, estimate),
         interval: of_these(&differences, answers.len(), options.level)
-            .map(|half| within(range, around(estimate, half))),
+            .map(|half| within(range, Interval::around(estimate, half))),
         of_questions: of_questions(answers, by_old.len(), range, options),
         alone,
         alone_interval: of_these(&by_old, answers.len(), options.level)
-            .map(|half| within(range, around(alone, half))),
+            .map(|half| within(range, Interval::around(alone, half))),
         anchors: by_old.len(),
     })
 }
@@ -157,19 +157,9 @@ fn differing(values: &[f64]) -> usize {
     values.len() - most_common
 }
 
-fn around(center: f64, half: f64) -> Interval {
-    Interval {
-        low: center - half,
-        high: center + half,
-    }
-}
-
 /// The part of an interval that is within the range.
 fn within(range: Option<Interval>, interval: Interval) -> Interval {
-    Interval {
-        low: clamped(range, interval.low),
-        high: clamped(range, interval.high),
-    }
+    interval.map(|end| clamped(range, end))
 }
 
 fn clamped(range: Option<Interval>, value: f64) -> f64 {
@@ -216,7 +206,7 @@ pub fn carried_mean(
     let half = t * sd(shifts)? * (1.0 + 1.0 / systems).sqrt();
     Some(CarriedMean {
         estimate: clamped(range, estimate),
-        interval: (differing(shifts) > 0).then(|| within(range, around(estimate, half))),
+        interval: (differing(shifts) > 0).then(|| within(range, Interval::around(estimate, half))),
     })
 }
 

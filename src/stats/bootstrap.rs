@@ -60,6 +60,11 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// From `low` to `high`.
+    pub const fn new(low: f64, high: f64) -> Self {
+        Self { low, high }
+    }
+
     /// Whether a value lies within, but for rounding.
     pub fn holds(self, value: f64) -> bool {
         let slack = 1e-9 * (self.high - self.low);
@@ -71,13 +76,21 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
+    /// `half` to either side of `center`.
+    pub fn around(center: f64, half: f64) -> Self {
+        Self::new(center - half, center + half)
+    }
+
+    /// That of a number which grows with this one.
+    #[must_use]
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self::new(of(self.low), of(self.high))
+    }
+
     /// That of the same difference, seen from the other side.
     #[must_use]
     pub fn negated(self) -> Self {
-        Self {
-            low: -self.high,
-            high: -self.low,
-        }
+        Self::new(-self.high, -self.low)
     }
 }
 
@@ -347,10 +360,7 @@ fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> 
         .iter()
         .all(|value| (value - observed).abs() <= tie(observed))
     {
-        return Some(Interval {
-            low: observed,
-            high: observed,
-        });
+        return Some(Interval::new(observed, observed));
     }
     resampled.sort_unstable_by(f64::total_cmp);
     let normal = Normal::standard();
@@ -359,10 +369,10 @@ fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> 
         acceleration: acceleration(left_out),
     };
     let z = normal.inverse_cdf(f64::midpoint(1.0, level));
-    Some(Interval {
-        low: quantile(&resampled, correction.share(-z))?,
-        high: quantile(&resampled, correction.share(z))?,
-    })
+    Some(Interval::new(
+        quantile(&resampled, correction.share(-z))?,
+        quantile(&resampled, correction.share(z))?,
+    ))
 }
 
 /// What BCa corrects of the percentile interval: the median of the resamples is not the observed value, and their spread

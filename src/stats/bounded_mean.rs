@@ -67,10 +67,10 @@ impl BoundedMean {
         let half = (square * (variance * variance + square / 4.0)).sqrt() / sum;
         let estimate = self.snapped(self.estimate);
         // The center of equal values lies inside of the range, and their mean at its end.
-        let interval = Interval {
-            low: self.on_range(middle - half).min(estimate),
-            high: self.on_range(middle + half).max(estimate),
-        };
+        let interval = Interval::new(
+            self.on_range(middle - half).min(estimate),
+            self.on_range(middle + half).max(estimate),
+        );
         (self.error > 0.0 && interval.low < interval.high).then_some(interval)
     }
 

@@ -29,10 +29,10 @@ impl Deviation {
         let squares = ChiSquared::new(df).ok()?;
         let sd = sd(values)?;
         let tail = (1.0 - level) / 2.0;
-        let interval = Interval {
-            low: sd * (df / squares.inverse_cdf(1.0 - tail)).sqrt(),
-            high: sd * (df / squares.inverse_cdf(tail)).sqrt(),
-        };
+        let interval = Interval::new(
+            sd * (df / squares.inverse_cdf(1.0 - tail)).sqrt(),
+            sd * (df / squares.inverse_cdf(tail)).sqrt(),
+        );
         Some(Self { sd, interval })
     }
 }

@@ -38,10 +38,7 @@ pub fn f1_of_means(
         let by_recall = recall_slope * recall.influence(*own_recall, cases.len());
         influences.push(by_precision + by_recall);
     }
-    let share = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
+    let share = Interval::new(0.0, 1.0);
     (f1, interval(f1, &influences, share, clusters, options))
 }
 
@@ -119,13 +116,8 @@ struct MeanComponent {
 
 impl MeanComponent {
     fn of(values: impl Iterator<Item = Option<f64>>) -> Self {
-        let mut sum = 0.0;
-        let mut count = 0;
-        for value in values.flatten() {
-            sum += value;
-            count += 1;
-        }
-        let mean = if count > 0 { sum / count as f64 } else { 0.0 };
+        let values: Vec<f64> = values.flatten().collect();
+        let (mean, count) = (mean(&values).unwrap_or(0.0), values.len());
         Self { mean, count }
     }
 

@@ -56,10 +56,7 @@ pub fn coefficient_interval(
     // At a coefficient of 1 the scale of atanh ends, and an error of 0 means that the questions say
     // nothing about the spread.
     let is_defined = slope > 1e-12 && error > 1e-12 && half.is_finite();
-    is_defined.then(|| Interval {
-        low: (center - half).tanh(),
-        high: (center + half).tanh(),
-    })
+    is_defined.then(|| Interval::new((center - half).tanh(), (center + half).tanh()))
 }
 
 /// The units of all other clusters, ascending.

@@ -145,10 +145,7 @@ impl LookEstimate {
             IntervalForm::Binary(pair) => pair.interval(2.0 * side - 1.0),
             IntervalForm::Student(degrees) => {
                 let t = t_quantile(side, degrees).filter(|_| self.standard_error > 0.0)?;
-                Some(Interval {
-                    low: self.difference - t * self.standard_error,
-                    high: self.difference + t * self.standard_error,
-                })
+                Some(Interval::around(self.difference, t * self.standard_error))
             }
         }
     }

@@ -69,10 +69,7 @@ pub fn missing_share(
     let ratio = ratio_interval(&found, &held);
     Some(MissingShare {
         share: (1.0 - found.share / held.share).clamp(0.0, 1.0),
-        interval: ratio.map(|ratio| Interval {
-            low: (1.0 - ratio.high).clamp(0.0, 1.0),
-            high: (1.0 - ratio.low).clamp(0.0, 1.0),
-        }),
+        interval: ratio.map(|ratio| ratio.negated().map(|end| (1.0 + end).clamp(0.0, 1.0))),
     })
 }
 
@@ -106,10 +103,10 @@ fn ratio_interval(a: &WeightedShare, b: &WeightedShare) -> Option<Interval> {
         let end = (product + sign * square.max(0.0).sqrt()) / (of_b * (2.0 * b.share - of_b));
         end.is_finite().then_some(end)
     };
-    Some(Interval {
-        low: end(of_a.low, of_b.high, -1.0)?.max(0.0),
-        high: end(of_a.high, of_b.low, 1.0)?,
-    })
+    Some(Interval::new(
+        end(of_a.low, of_b.high, -1.0)?.max(0.0),
+        end(of_a.high, of_b.low, 1.0)?,
+    ))
 }
 
 #[cfg(test)]

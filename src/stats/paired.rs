@@ -137,9 +137,11 @@ impl ResampledT {
             (difference / error).abs()
         };
         let half = self.critical.filter(|_| error > 0.0).map(|own| own * error);
-        let interval = half.map(|half| Interval {
-            low: end_of_interval(difference, half),
-            high: end_of_interval(difference, -half),
+        let interval = half.map(|half| {
+            Interval::new(
+                end_of_interval(difference, half),
+                end_of_interval(difference, -half),
+            )
         });
         (self.p_of(t), interval)
     }

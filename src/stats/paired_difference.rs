@@ -80,12 +80,8 @@ impl PairedDifference {
     /// The difference of a sample's pair within -`width`..`width`, with so many pseudo-questions at either end.
     pub(super) fn of(sample: &ClusteredSample, pair: usize, width: f64, ends: f64) -> Self {
         let questions = [sample.clusters() as f64, sample.effective_clusters()];
-        Self::new(
-            [sample.means[pair], sample.errors[pair]],
-            width,
-            questions,
-            ends,
-        )
+        let difference = [sample.means[pair], sample.errors[pair]];
+        Self::new(difference, width, questions, ends)
     }
 
     /// A mean difference with its standard error, over so many questions that are worth so many equally large ones.
@@ -95,10 +91,7 @@ impl PairedDifference {
         questions: [f64; 2],
         ends: f64,
     ) -> Self {
-        let range = Interval {
-            low: -width,
-            high: width,
-        };
+        let range = Interval::new(-width, width);
         Self {
             difference,
             error,
@@ -139,10 +132,10 @@ impl PairedDifference {
             return self.mean.interval(level);
         }
         let others = 1.0 - ((1.0 - level) / 2.0).powf(1.0 / self.effective);
-        Some(Interval {
-            low: self.difference - others * (self.difference + self.width),
-            high: self.difference + others * (self.width - self.difference),
-        })
+        Some(Interval::new(
+            self.difference - others * (self.difference + self.width),
+            self.difference + others * (self.width - self.difference),
+        ))
     }
 }
 #[cfg(test)]

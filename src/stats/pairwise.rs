@@ -179,16 +179,11 @@ fn lead([win_rate, error]: [f64; 2], questions: usize, decided: usize) -> Paired
 
 /// The interval of a win rate where this is that of [`lead`].
 fn of_lead(interval: Interval) -> Interval {
-    Interval {
-        low: f64::midpoint(1.0, interval.low),
-        high: f64::midpoint(1.0, interval.high),
-    }
+    interval.map(|end| f64::midpoint(1.0, end))
 }
 
 fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
-    let is_own = |own: &&PairVerdict| {
-        [own.first, own.second] == [one, other] || [own.second, own.first] == [one, other]
-    };
+    let is_own = |own: &&PairVerdict| own.of_system(one).is_some_and(|(met, ..)| met == other);
     verdicts.iter().filter(is_own).copied().collect()
 }
 

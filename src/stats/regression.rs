@@ -69,12 +69,12 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
     let t = t_quantile(f64::midpoint(1.0, level), n - 2.0)?;
     let line = Line {
         intercept,
-        intercept_interval: around(
+        intercept_interval: Interval::around(
             intercept,
             t * (variance * (1.0 / n + mean_x * mean_x / xx)).sqrt(),
         ),
         slope,
-        slope_interval: around(slope, t * (variance / xx).sqrt()),
+        slope_interval: Interval::around(slope, t * (variance / xx).sqrt()),
         r_squared: if yy > 0.0 {
             (1.0 - rest / yy).clamp(0.0, 1.0)
         } else {
@@ -82,13 +82,6 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
         },
     };
     (line.slope.is_finite() && line.intercept_interval.high.is_finite()).then_some(line)
-}
-
-fn around(center: f64, half: f64) -> Interval {
-    Interval {
-        low: center - half,
-        high: center + half,
-    }
 }
 
 #[cfg(test)]

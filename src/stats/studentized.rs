@@ -258,9 +258,11 @@ pub(super) fn equal_tails(
     let tails = tail_rank(options.alpha() / 2.0, total)
         .map(|rank| (resampled[rank - 1], resampled[total - rank]));
     let tails = tails.filter(|(low, high)| error > 0.0 && low.is_finite() && high.is_finite());
-    let interval = tails.map(|(low, high)| Interval {
-        low: end_of_interval(mean, high * error),
-        high: end_of_interval(mean, low * error),
+    let interval = tails.map(|(low, high)| {
+        Interval::new(
+            end_of_interval(mean, high * error),
+            end_of_interval(mean, low * error),
+        )
     });
     let p = 2.0 * (above.min(below) + 1) as f64 / (total + 1) as f64;
     (interval, p.min(1.0))
@@ -330,22 +332,14 @@ pub fn mean_interval_within(
 
 /// Student's interval of a mean; `None` without a standard error.
 fn student(mean: f64, error: f64, effective_clusters: f64, level: f64) -> Option<Interval> {
-    let t = t_quantile(
-        f64::midpoint(1.0, level),
-        (effective_clusters - 1.0).max(1.0),
-    )?;
-    (error > 0.0).then_some(Interval {
-        low: mean - t * error,
-        high: mean + t * error,
-    })
+    let degrees = (effective_clusters - 1.0).max(1.0);
+    let t = t_quantile(f64::midpoint(1.0, level), degrees)?;
+    (error > 0.0).then_some(Interval::around(mean, t * error))
 }
 
 /// The range of a mean of values within these ranges; `None` without a range for each.
 fn range_of_mean(values: &[f64], ranges: &[Interval]) -> Option<Interval> {
-    let mut sum = Interval {
-        low: 0.0,
-        high: 0.0,
-    };
+    let mut sum = Interval::new(0.0, 0.0);
     for (value, range) in values.iter().zip(ranges) {
         // A declared range that a value leaves (compat mode reads points above 10) is none; but weights that sum to 1 leave it
         // by rounding.
@@ -356,10 +350,7 @@ fn range_of_mean(values: &[f64], ranges: &[Interval]) -> Option<Interval> {
         sum.high += range.high;
     }
     let count = values.len() as f64;
-    let range = Interval {
-        low: sum.low / count,
-        high: sum.high / count,
-    };
+    let range = sum.map(|end| end / count);
     (ranges.len() == values.len() && range.low.is_finite() && range.high.is_finite())
         .then_some(range)
 }

@@ -46,11 +46,9 @@ pub(super) fn posterior_interval(
     }
     drawn.sort_unstable_by(f64::total_cmp);
     let tail = (1.0 - level) / 2.0;
-    Some(Interval {
-        // Raters who always agree have 1, and no draw does.
-        low: quantile(&drawn, tail)?.min(observed),
-        high: quantile(&drawn, 1.0 - tail)?.max(observed),
-    })
+    let [low, high] = [quantile(&drawn, tail)?, quantile(&drawn, 1.0 - tail)?];
+    // Raters who always agree have 1, and no draw does.
+    Some(Interval::new(low.min(observed), high.max(observed)))
 }
 
 /// A gamma variable with this shape and scale 1 (G. Marsaglia and W. W. Tsang, "A simple method for generating gamma

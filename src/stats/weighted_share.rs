@@ -66,16 +66,9 @@ pub fn weighted_share(units: &[WeightedUnit], level: f64) -> Option<WeightedShar
         }
     }
     let effective = total * total / weight_squares;
-    let range = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
-    let mean = BoundedMean::new(
-        [share, squares.sqrt()],
-        range,
-        [questions, effective],
-        ENDS_OF_MEAN,
-    );
+    let range = Interval::new(0.0, 1.0);
+    let worth = [questions, effective];
+    let mean = BoundedMean::new([share, squares.sqrt()], range, worth, ENDS_OF_MEAN);
     let interval = mean.interval(level).filter(|_| questions >= 2.0);
     Some(WeightedShare { share, interval })
 }

@@ -46,15 +46,22 @@ pub struct NumberMarker {
 /// assert_eq!(numbers, [vec![0], vec![1, 12]]);
 /// ```
 pub fn number_markers(text: &str) -> Vec<NumberMarker> {
-    text.match_indices('[')
-        .filter_map(|(start, _)| {
-            let (numbers, length) = numbers_in(&text[start + 1..])?;
-            Some(NumberMarker {
-                range: start..start + 1 + length,
-                numbers,
-            })
-        })
+    let brackets = text.match_indices('[');
+    let markers = brackets.filter_map(|(start, _)| marker_at(text, start));
+    markers
+        .filter(|own| is_of_reference(&text[own.range.clone()]))
         .collect()
+}
+
+/// Whether the reference knows the marker `[..]`: with commas only, and white space only behind them.
+fn is_of_reference(marker: &str) -> bool {
+    let mut parts = marker[1..marker.len() - 1].split(',');
+    parts.next().is_some_and(is_digits)
+        && parts.all(|part| is_digits(part.trim_start_matches(is_python_whitespace)))
+}
+
+fn is_digits(text: &str) -> bool {
+    leading_digits(text).1.is_empty()
 }
 
 /// The markers of a text in every form that answers use, in order: `[3]`, `[1, 2]`, `[0; 1]`, `[1-3]`, `[1, 4–6]`, `【3】`,
@@ -125,30 +132,11 @@ fn spaced_number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// Whether it is a hyphen or a dash of any length or width.
-pub(super) fn is_dash(c: char) -> bool {
+pub(crate) fn is_dash(c: char) -> bool {
     matches!(
         c,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}' | '～'
     )
-}
-
-/// Numbers up to the closing bracket, and the length with the bracket.
-fn numbers_in(inner: &str) -> Option<(Vec<u64>, usize)> {
-    let mut numbers = Vec::new();
-    let mut rest = inner;
-    loop {
-        let (digits, after) = leading_digits(rest);
-        if digits.is_empty() {
-            return None;
-        }
-        numbers.push(number(digits));
-        if after.starts_with(']') {
-            return Some((numbers, inner.len() - after.len() + 1));
-        }
-        rest = after
-            .strip_prefix(',')?
-            .trim_start_matches(is_python_whitespace);
-    }
 }
 
 fn leading_digits(text: &str) -> (&str, &str) {

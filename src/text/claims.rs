@@ -111,8 +111,7 @@ impl ClaimBlock {
     fn sentences(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.kind == ClaimLineKind::Row {
-            let row = self.range.clone();
-            found.extend((!row.is_empty()).then_some(row));
+            add_sentence(text, self.range.clone(), &mut found);
             return found;
         }
         let start = self.range.start;
@@ -136,9 +135,7 @@ fn blocks(text: &str) -> Vec<ClaimBlock> {
         let content = trimmed(text, start..end, char::is_whitespace);
         let last = blocks.last_mut().filter(|last| last.is_open);
         // In a list of sources, and at the beginning of a paragraph, a marker does not belong to the sentence before it.
-        let follows_entry = last
-            .as_ref()
-            .is_some_and(|last| last.kind == ClaimLineKind::Entry);
+        let follows_entry = matches!(&last, Some(last) if last.kind == ClaimLineKind::Entry);
         let may_be_entry = is_source || is_after_blank || follows_entry;
         is_in_table &= line.contains('|');
         let kind = ClaimLineKind::of(&text[content.clone()], is_in_table, may_be_entry);
@@ -183,16 +180,14 @@ fn trimmed(text: &str, range: Range<usize>, is_edge: fn(char) -> bool) -> Range<
 
 /// A sentence of Punkt, which knows Latin full stops only, cut behind those of other scripts.
 fn parts(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let (mut start, mut at) = (sentence.start, sentence.start);
-    while let Some(c) = text[at..sentence.end].chars().next() {
-        match other_stop(&text[at..sentence.end]) {
-            Some(length) => {
-                at += length;
-                parts.push(start..at);
-                start = at;
-            }
-            None => at += c.len_utf8(),
+    let (mut parts, mut start) = (Vec::new(), sentence.start);
+    for (at, _) in text[sentence.clone()].char_indices() {
+        let at = sentence.start + at;
+        if at >= start
+            && let Some(length) = other_stop(&text[at..sentence.end])
+        {
+            parts.push(start..at + length);
+            start = at + length;
         }
     }
     parts.push(start..sentence.end);
@@ -244,10 +239,9 @@ fn markers_behind(text: &str, sentence: Range<usize>, end: usize) -> Option<usiz
 fn begins_lower(text: &str) -> bool {
     let text =
         text.trim_start_matches(|c: char| c.is_whitespace() || is_dash(c) || "*_'’,".contains(c));
-    let end = text
-        .find(|c: char| !c.is_alphanumeric())
-        .unwrap_or(text.len());
-    end > 0 && text[..end].chars().all(char::is_lowercase)
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    let first = words.next().unwrap_or_default();
+    !first.is_empty() && first.chars().all(char::is_lowercase)
 }
 
 /// What follows the label of an item: `- ..`, `3. ..`, `(3) ..`, `b) ..`, `3、..`.

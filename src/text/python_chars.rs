@@ -53,9 +53,6 @@ pub(super) fn is_word_letter(c: char) -> bool {
 
 /// Whether it is a letter, a combining mark or a number of any script.
 pub(super) fn is_letter_mark_or_number(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric();
-    }
     let letters = GeneralCategoryGroup::Letter.union(GeneralCategoryGroup::Mark);
     has_category(c, letters.union(GeneralCategoryGroup::Number))
 }

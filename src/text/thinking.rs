@@ -5,6 +5,7 @@
 //! line; in a reply it counts anywhere.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use memchr::memmem;
 
@@ -132,32 +133,26 @@ fn block_end(text: &str, tags: &[Tag<'_>], from: usize) -> Option<usize> {
     }
     let mut behind = tags[first..].iter().filter(|tag| tag.at >= open.end);
     let close = behind.find(|tag| !tag.is_open && tag.form == open.form);
-    match close {
-        Some(close) => Some(close.end),
-        // A block that is never closed was cut while the model was reasoning: there is no answer behind it.
-        None => (!open.is_word()).then_some(text.len()),
-    }
+    // A block that is never closed was cut while the model was reasoning: there is no answer behind it.
+    let cut = (!open.is_word()).then_some(text.len());
+    close.map(|close| close.end).or(cut)
 }
 
 /// The end of a closing tag that stands alone, as the chat template wrote the opening one.
 fn lone_end(text: &str, tags: &[Tag<'_>], from: usize) -> Option<usize> {
     let (mut fences, mut counted) = (0, from);
-    let mut opened: Vec<&str> = Vec::new();
+    let mut opened: BTreeSet<&str> = BTreeSet::new();
     for tag in &tags[tags.partition_point(|tag| tag.at < from)..] {
-        let is_opened = opened.contains(&tag.form);
         if tag.is_open {
-            if !is_opened {
-                opened.push(tag.form);
-            }
+            opened.insert(tag.form);
             continue;
         }
         // Then both tags are part of the text, such as an answer about such models.
-        if is_opened {
+        if opened.contains(tag.form) {
             return None;
         }
-        fences += text
-            .get(counted..tag.at)
-            .map_or(0, |between| between.matches("```").count());
+        let between = text.get(counted..tag.at).unwrap_or_default();
+        fences += between.matches("```").count();
         counted = tag.end;
         let before = text[from..tag.at].trim_end_matches(BLANKS);
         let behind = text[tag.end..].trim_start_matches(BLANKS);

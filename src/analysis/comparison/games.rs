@@ -46,15 +46,10 @@ impl Game {
     /// Its values for this system: the lowest and the highest; `None` if the system has no part in it.
     fn range_of(&self, system: usize) -> Option<Interval> {
         if self.first == system {
-            Some(self.range)
-        } else if self.second == system {
-            Some(Interval {
-                low: 1.0 - self.range.high,
-                high: 1.0 - self.range.low,
-            })
-        } else {
-            None
+            return Some(self.range);
         }
+        let Interval { low, high } = self.range;
+        (self.second == system).then(|| Interval::new(1.0 - high, 1.0 - low))
     }
 
     /// Whether these two meet in it.
@@ -147,15 +142,9 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     let count = |name: &str| score.component(name).and_then(|own| own.value);
     let [own_words, other_words] = WORDS.map(count);
     let range = match score.value {
-        Some(value) => Interval {
-            low: value,
-            high: value,
-        },
+        Some(value) => Interval::new(value, value),
         // Of an unfinished run, what was not asked has the components of other cases, whose weights add to more.
-        None => Interval {
-            low: score.filled(0.0).0.max(0.0),
-            high: score.filled(1.0).0.min(1.0),
-        },
+        None => Interval::new(score.filled(0.0).0.max(0.0), score.filled(1.0).0.min(1.0)),
     };
     Game {
         first,
@@ -167,29 +156,33 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     }
 }
 
+/// The mean of the lowest values that a system could have in these games, that of the highest ones, and that of its verdicts.
+fn means_of(system: usize, games: &[Game], other: usize) -> [Option<f64>; 3] {
+    let mut values: [Vec<f64>; 3] = Default::default();
+    for game in games.iter().filter(|game| game.is_between(system, other)) {
+        if let Some(range) = game.range_of(system) {
+            values[0].push(range.low);
+            values[1].push(range.high);
+            values[2].extend(game.value.map(|_| range.low));
+        }
+    }
+    values.map(|own| mean(&own))
+}
+
 /// The mean over those whom a system met in a case of its verdicts against each, so that one counts no more for being met in both
 /// orders; where verdicts are missing, of those at hand.
 fn observation(games: &[Game], system: usize) -> Observation {
-    let mut met: BTreeMap<usize, [Vec<f64>; 3]> = BTreeMap::new();
-    for game in games {
-        if let Some(range) = game.range_of(system) {
-            let other = game.first + game.second - system;
-            let [lows, highs, known] = met.entry(other).or_default();
-            lows.push(range.low);
-            highs.push(range.high);
-            known.extend(game.value.map(|_| range.low));
-        }
-    }
+    let own = games.iter().filter(|game| game.range_of(system).is_some());
+    let others: BTreeSet<usize> = own.map(|game| game.first + game.second - system).collect();
+    let others = others.into_iter();
+    let met: Vec<[Option<f64>; 3]> = others.map(|other| means_of(system, games, other)).collect();
     let [low, high, known] = [0, 1, 2].map(|kind| {
-        let against = met.values().filter_map(|own| mean(&own[kind]));
+        let against = met.iter().filter_map(|own| own[kind]);
         mean(&against.collect::<Vec<_>>())
     });
     match (low.zip(high), known) {
         (Some((low, high)), _) if low == high => Observation::Value(low),
-        (Some((low, high)), Some(value)) => Observation::Counted {
-            value,
-            range: Interval { low, high },
-        },
+        (Some((low, high)), Some(value)) => Observation::Counted(value, Interval { low, high }),
         (Some((low, high)), None) => Observation::Unscored(Interval { low, high }),
         (None, _) => Observation::NotApplicable,
     }
@@ -271,7 +264,8 @@ impl SharedCases<'_> {
         let is_enough = questions.len() >= FEWEST_ADJUSTED;
         if self.is_circle(ranks) {
             // A circle: strengths, which need enough questions for their errors.
-            let strengths = self.strengths(&verdicts).filter(|_| is_enough)?;
+            let strengths = strengths_by_rank(self, &verdicts, Ties::Half).ok();
+            let strengths = strengths.filter(|_| is_enough)?;
             let differences = ranks
                 .iter()
                 .map(|(first, second)| strengths.pseudo_values(*first, *second));
@@ -287,9 +281,8 @@ impl SharedCases<'_> {
         for pair in ranks {
             let [first, second] = [self.order[pair.0], self.order[pair.1]];
             let by_place = is_enough || !self.is_in_one_order(*pair);
-            differences.push(WinRate::pseudo_values(
-                first, second, &verdicts, &questions, by_place,
-            )?);
+            let values = WinRate::pseudo_values(first, second, &verdicts, &questions, by_place)?;
+            differences.push(values);
             if is_enough {
                 win_rates.push(WinRate::of(first, second, &verdicts)?);
             }
@@ -317,11 +310,8 @@ impl SharedCases<'_> {
 
     /// By how much the first system's share of a pair's verdicts is above the second's in a case: -1..=1.
     pub(super) fn lead(&self, (first, second): (usize, usize), case: usize) -> Option<f64> {
-        let [first, second] = [self.order[first], self.order[second]];
-        let known = self.games_of(case).iter().filter(|own| own.value.is_some());
-        let own = known.filter(|game| game.is_between(first, second));
-        let values = own.filter_map(|game| Some(game.range_of(first)?.low));
-        Some(2.0 * mean(&values.collect::<Vec<_>>())? - 1.0)
+        let [_, _, known] = means_of(self.order[first], self.games_of(case), self.order[second]);
+        Some(2.0 * known? - 1.0)
     }
 
     /// The lowest and the highest lead in a case; `None` if the two were not compared there.
@@ -330,20 +320,8 @@ impl SharedCases<'_> {
         (first, second): (usize, usize),
         case: usize,
     ) -> Option<Interval> {
-        let [first, second] = [self.order[first], self.order[second]];
-        let mut lows = Vec::new();
-        let mut highs = Vec::new();
-        for game in self.games_of(case) {
-            if game.is_between(first, second) {
-                let range = game.range_of(first)?;
-                lows.push(range.low);
-                highs.push(range.high);
-            }
-        }
-        Some(Interval {
-            low: 2.0 * mean(&lows)? - 1.0,
-            high: 2.0 * mean(&highs)? - 1.0,
-        })
+        let [low, high, _] = means_of(self.order[first], self.games_of(case), self.order[second]);
+        Some(Interval::new(low?, high?).map(|end| 2.0 * end - 1.0))
     }
 
     /// Whether these two were compared in both places, but never in both orders of one question: then the values of each place vary
@@ -351,11 +329,6 @@ impl SharedCases<'_> {
     pub(super) fn is_in_one_order(&self, (first, second): (usize, usize)) -> bool {
         let found = WinRate::of(self.order[first], self.order[second], &self.verdicts());
         found.is_some_and(|own| own.position_effect.is_some() && own.orders.questions == 0)
-    }
-
-    /// The strengths of the systems by rank, if they exist.
-    fn strengths(&self, verdicts: &[PairVerdict]) -> Option<Strengths> {
-        strengths_by_rank(self, verdicts, Ties::Half).ok()
     }
 }
 

@@ -404,10 +404,7 @@ impl RunLooks {
         for pair in &mut pairwise.pairs {
             let repeated = self.interval_of([&pair.first, &pair.second]);
             // A difference of win rates is twice what the win rate is above a half.
-            pair.interval = repeated.map(|interval| Interval {
-                low: f64::midpoint(1.0, interval.low),
-                high: f64::midpoint(1.0, interval.high),
-            });
+            pair.interval = repeated.map(|own| own.map(|end| f64::midpoint(1.0, end)));
             pair.at_equal_length_interval = None;
         }
     }

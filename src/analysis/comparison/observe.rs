@@ -321,16 +321,12 @@ impl<'a> Frame<'a> {
         {
             return None;
         }
-        let mut inapplicable = HashSet::new();
-        if metric.is_optional() {
-            let places = placed.iter().map(|(place, _)| *place);
-            inapplicable.extend(places);
-        }
+        let inapplicable = placed.iter().filter(|_| metric.is_optional());
+        let inapplicable: HashSet<_> = inapplicable.map(|(place, _)| *place).collect();
         self.mark_missing(&mut values, &inapplicable);
-        samples
-            .iter_mut()
-            .flatten()
-            .for_each(|by_judge| by_judge.resize(judges.len(), Vec::new()));
+        for by_judge in samples.iter_mut().flatten() {
+            by_judge.resize(judges.len(), Vec::new());
+        }
         Some(MetricTable {
             metric,
             values,

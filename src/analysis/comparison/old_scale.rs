@@ -314,10 +314,10 @@ impl AnchorSystems {
 
     /// The lowest and the highest of their means by the new judge.
     fn range(&self) -> Interval {
-        Interval {
-            low: self.means.iter().copied().fold(f64::INFINITY, f64::min),
-            high: self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
+        Interval::new(
+            self.means.iter().copied().fold(f64::INFINITY, f64::min),
+            self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )
     }
 }
 

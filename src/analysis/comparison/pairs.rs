@@ -38,36 +38,35 @@ pub(super) fn compare_pairs(
     let lists = slices(&samples);
     let values = shared.metric_values();
     let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
-    let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
-    for (index, (first, second)) in ranks.into_iter().enumerate() {
-        let test = family.as_ref().map(|family| family.pairs[index]);
-        let Some(pair) = tested_pair(shared, (first, second), test, lists[index]) else {
+    for (index, ranks) in ranks.into_iter().enumerate() {
+        let Some(mut pair) = tested_pair(shared, ranks, family.as_ref(), index, lists[index])
+        else {
             continue;
         };
-        results.push(PairComparison {
-            cohens_dz: cohens_dz(lists[index]),
-            cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
-            detectable: detectable(&pair, critical),
-            ..pair
-        });
-    }
-    if shared.options.depth == ComparisonDepth::Full {
-        for pair in &mut results {
-            pair.length = length_effect(shared, (pair.first, pair.second), pair.pointwise);
-            add_sensitivity(shared, pair);
+        pair.cohens_dz = cohens_dz(lists[index]);
+        pair.cliffs_delta = cliffs_delta(&shared.values[ranks.0], &shared.values[ranks.1]);
+        if shared.options.depth == ComparisonDepth::Full {
+            pair.length = length_effect(shared, ranks, pair.pointwise);
+            add_sensitivity(shared, &mut pair);
         }
+        results.push(pair);
     }
     (results, family)
 }
 
-/// A pair with its test and the differences by case; `None` without either.
+/// The pair at this index of the family with its test and the differences by case; `None` without either.
 fn tested_pair(
     shared: &SharedCases<'_>,
     (first, second): (usize, usize),
-    test: Option<PairedTest>,
+    family: Option<&PairedFamily>,
+    index: usize,
     differences: &[f64],
 ) -> Option<PairComparison> {
+    let test = family.map(|family| family.pairs[index]);
+    let error = test.map(|test| test.standard_error);
+    let error = error.filter(|error| *error > 0.0);
+    let critical = family.and_then(|family| family.critical);
     let wins = differences.iter().filter(|value| **value > TIE).count();
     let losses = differences.iter().filter(|value| **value < -TIE).count();
     let observed = || mean(differences);
@@ -77,9 +76,7 @@ fn tested_pair(
         difference: test.map(|test| test.difference).or_else(observed)?,
         interval: test.and_then(|test| test.interval),
         method: test.map(|test| test.method),
-        standard_error: test
-            .map(|test| test.standard_error)
-            .filter(|error| *error > 0.0),
+        standard_error: error,
         p: test.map(|test| test.p),
         pointwise: test.and_then(|test| test.pointwise),
         pointwise_p: test.map(|test| test.pointwise_p),
@@ -93,14 +90,11 @@ fn tested_pair(
         sensitive: false,
         length: None,
         is_at_look: false,
-        detectable: None,
+        // What the verdict finds with 80% power.
+        detectable: critical
+            .zip(error)
+            .map(|(critical, error)| (critical + POWER) * error),
     })
-}
-
-/// The difference that the verdict finds with 80% power.
-fn detectable(pair: &PairComparison, critical: Option<f64>) -> Option<f64> {
-    let (critical, error) = critical.zip(pair.standard_error)?;
-    Some((critical + POWER) * error)
 }
 
 /// The same where answers were compared with each other: a pair is tested by its verdicts.
@@ -113,46 +107,30 @@ fn judged_pairs(
         .as_ref()
         .and_then(|sample| sample.family(shared.bootstrap()));
     let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
-    let critical = family.as_ref().and_then(|family| family.critical);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, pair) in ranks.into_iter().enumerate() {
-        let test = family.as_ref().map(|family| family.pairs[index]);
         let leads = shared.cases.iter();
         let leads: Vec<f64> = leads.filter_map(|case| shared.lead(pair, *case)).collect();
         // None of two that were never compared, directly or by strengths.
-        let Some(mut result) = tested_pair(shared, pair, test, &leads) else {
+        let Some(mut result) = tested_pair(shared, pair, family.as_ref(), index, &leads) else {
             continue;
         };
-        result.detectable = detectable(&result, critical);
+        // Sign flips do not know the range of win rates, and no share is above all.
+        let mut on_win_rates: fn(f64) -> f64 = |end| end.clamp(-1.0, 1.0);
         if of_strengths {
-            put_on_win_rates(&mut result);
-        } else {
-            // Sign flips do not know the range of win rates, and no share is above all.
-            let ends = [&mut result.interval, &mut result.pointwise];
-            for interval in ends.into_iter().flatten() {
-                interval.low = interval.low.max(-1.0);
-                interval.high = interval.high.min(1.0);
-            }
+            on_win_rates = lead_of_strengths;
+            result.difference = on_win_rates(result.difference);
+            result.detectable = result.detectable.map(on_win_rates);
+            // That of strengths is not one of win rates.
+            result.standard_error = None;
         }
+        for interval in [&mut result.interval, &mut result.pointwise] {
+            *interval = interval.map(|own| own.map(on_win_rates));
+        }
+        add_sensitivity(shared, &mut result);
         results.push(result);
     }
-    for pair in &mut results {
-        add_sensitivity(shared, pair);
-    }
     (results, family)
-}
-
-/// Shows a test of strengths as one of win rates, whose standard error it does not have.
-fn put_on_win_rates(pair: &mut PairComparison) {
-    pair.difference = lead_of_strengths(pair.difference);
-    pair.detectable = pair.detectable.map(lead_of_strengths);
-    pair.standard_error = None;
-    for interval in [&mut pair.interval, &mut pair.pointwise] {
-        *interval = interval.map(|own| Interval {
-            low: lead_of_strengths(own.low),
-            high: lead_of_strengths(own.high),
-        });
-    }
 }
 
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
@@ -207,27 +185,18 @@ fn possible_difference(
         return shared.lead_range((first, second), case).or_else(|| {
             // An answer that is not there loses, or a system could pass by not answering.
             let is_missing = |rank: usize| shared.observation(rank, case) == Observation::Missing;
-            let any = Interval {
-                low: -1.0,
-                high: 1.0,
-            };
+            let any = Interval::new(-1.0, 1.0);
             (is_missing(first) || is_missing(second)).then_some(any)
         });
     }
     let own = values_values(shared, first, case)?;
     let other = values_values(shared, second, case)?;
-    Some(Interval {
-        low: own.low - other.high,
-        high: own.high - other.low,
-    })
+    Some(Interval::new(own.low - other.high, own.high - other.low))
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.
 fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
-    let unbounded = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     match shared.observation(rank, case) {
         Observation::Missing => {
             let range = shared.table.metric.range();
@@ -273,10 +242,7 @@ pub(super) fn between_extremes(
         (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
         _ => 1.0,
     };
-    let mut between = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    let mut between = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     if let Some(test) = extremes.test(shared, &extremes.lows)
         && let Some(interval) = test.interval
     {

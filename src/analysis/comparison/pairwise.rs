@@ -217,10 +217,7 @@ fn strength_interval(strengths: &Strengths, rank: usize, level: f64) -> Option<I
     }
     let half = t_quantile(f64::midpoint(1.0, level), freedom)? * error;
     let value = strengths.values[rank];
-    Some(Interval {
-        low: value - half,
-        high: value + half,
-    })
+    Some(Interval::around(value, half))
 }
 
 /// What was found of a pair; `None` if the two were never compared.

@@ -51,13 +51,8 @@ impl Observations {
             .filter_map(|rank| shared.mean(rank))
             .collect();
         let low = means.iter().copied().reduce(f64::min)?;
-        Some((
-            &table.metric,
-            Interval {
-                low,
-                high: means.into_iter().fold(low, f64::max),
-            },
-        ))
+        let high = means.into_iter().fold(low, f64::max);
+        Some((&table.metric, Interval::new(low, high)))
     }
 }
 
@@ -175,10 +170,8 @@ impl<'a> SharedCases<'a> {
 
     /// The mean of a system over the shared cases.
     pub(super) fn mean(&self, rank: usize) -> Option<f64> {
-        match self.win_rate(rank) {
-            Some(own) => Some(own.win_rate),
-            None => mean(self.values.get(rank)?),
-        }
+        let own = self.win_rate(rank).map(|own| own.win_rate);
+        own.or_else(|| mean(self.values.get(rank)?))
     }
 
     /// The system at this rank.
@@ -277,17 +270,8 @@ impl<'a> SharedCases<'a> {
         if let Some(own) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
             return Some(own);
         }
-        let mut widest: Option<Interval> = None;
-        for own in ranges.iter().filter_map(|row| row[case]) {
-            widest = Some(match widest {
-                Some(other) => Interval {
-                    low: own.low.min(other.low),
-                    high: own.high.max(other.high),
-                },
-                None => own,
-            });
-        }
-        widest
+        let all = ranges.iter().filter_map(|row| row[case]);
+        all.reduce(|one, other| Interval::new(one.low.min(other.low), one.high.max(other.high)))
     }
 
     /// The number of cases that the metric applies to.

@@ -15,10 +15,7 @@ use crate::domain::{CaseId, ComparedPair, Preferred, RaterKind, SystemName};
 use crate::stats::{Coefficient, Interval, coefficient_interval, mean, mean_interval, rounded};
 
 /// Range of a share.
-const SHARE: Interval = Interval {
-    low: 0.0,
-    high: 1.0,
-};
+const SHARE: Interval = Interval::new(0.0, 1.0);
 
 /// Two answers that both raters compared.
 pub(super) struct Compared<'a> {

@@ -198,10 +198,7 @@ fn range_of_labels(human: &RaterView) -> Option<Interval> {
     let top = top_of_scale(&ends)?;
     // Numbers with many values above 1, such as counts, have no top: the largest that was seen would pull the interval to it.
     let is_scale = top <= 1.0 || distinct_values(human) <= MOST_CATEGORIES;
-    is_scale.then_some(Interval {
-        low: 0.0,
-        high: top,
-    })
+    is_scale.then_some(Interval::new(0.0, top))
 }
 
 fn distinct_values(human: &RaterView) -> usize {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
 use crate::analysis::quantity::unit_range;
 use crate::analysis::questions::Questions;
-use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, SystemName};
+use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, SystemName, Unit};
 use crate::stats::{BootstrapOptions, Interval, mean};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
@@ -24,8 +24,8 @@ pub(super) struct RaterView {
     pub(super) values: BTreeMap<RatedUnit, f64>,
     /// The lowest and the highest rating of each item (`None`: of whole answers). Of several people those of all.
     pub(super) ends: BTreeMap<Option<Arc<str>>, Interval>,
-    /// What these can be, where that is known.
-    scales: BTreeMap<Option<Arc<str>>, Interval>,
+    /// Their units, where these are known.
+    units: BTreeMap<Option<Arc<str>>, Unit>,
     /// Comparisons as -1, 0 or 1.
     pub(super) preferences: BTreeMap<ComparedPair, f64>,
 }
@@ -65,15 +65,7 @@ impl RaterView {
             .map(|own| (own.pair.clone(), f64::from(own.preferred.sign())))
             .collect();
         let mut view = Self::of(&rater.name, rater.kind, values, preferences);
-        for (item, ends) in &view.ends {
-            let scale = rater.units.get(item).copied().and_then(unit_range);
-            // Compat mode reads points above 10: such numbers have no scale.
-            if let Some(scale) =
-                scale.filter(|scale| scale.holds(ends.low) && scale.holds(ends.high))
-            {
-                view.scales.insert(item.clone(), scale);
-            }
-        }
+        view.units.clone_from(&rater.units);
         view
     }
 
@@ -121,10 +113,7 @@ impl RaterView {
     fn with_people(mut self, people: &[&Self]) -> Self {
         for (item, own) in people.iter().flat_map(|person| &person.ends) {
             let ends = self.ends.entry(item.clone()).or_insert(*own);
-            *ends = Interval {
-                low: ends.low.min(own.low),
-                high: ends.high.max(own.high),
-            };
+            *ends = Interval::new(ends.low.min(own.low), ends.high.max(own.high));
         }
         for person in people {
             self.rater.mean_of.push(Arc::clone(&person.rater.name));
@@ -148,20 +137,16 @@ impl RaterView {
         };
         let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
         for (unit, value) in &values {
-            let own = ends.entry(unit.item.clone()).or_insert(Interval {
-                low: *value,
-                high: *value,
-            });
-            *own = Interval {
-                low: own.low.min(*value),
-                high: own.high.max(*value),
-            };
+            let own = ends
+                .entry(unit.item.clone())
+                .or_insert(Interval::new(*value, *value));
+            *own = Interval::new(own.low.min(*value), own.high.max(*value));
         }
         Self {
             rater,
             values,
             ends,
-            scales: BTreeMap::new(),
+            units: BTreeMap::new(),
             preferences,
         }
     }
@@ -209,9 +194,15 @@ impl<'a> Context<'a> {
             .map(|case| (case, texts.get(case).map_or("", |text| text)));
         let mut scales = BTreeMap::new();
         for view in views {
-            for (item, scale) in &view.scales {
-                let known = (*scale, Arc::clone(&view.rater.name));
-                scales.entry(item.clone()).or_insert(known);
+            for (item, unit) in &view.units {
+                let Some((scale, ends)) = unit_range(*unit).zip(view.ends.get(item)) else {
+                    continue;
+                };
+                // Compat mode reads points above 10: such numbers have no scale.
+                if scale.holds(ends.low) && scale.holds(ends.high) {
+                    let known = (scale, Arc::clone(&view.rater.name));
+                    scales.entry(item.clone()).or_insert(known);
+                }
             }
         }
         Self {

@@ -4,7 +4,7 @@ use crate::analysis::OnUnscored;
 use crate::analysis::quantity::unit_range;
 use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{Component, ComponentKind, Score};
-use crate::stats::mean_interval;
+use crate::stats::{Interval, mean_interval};
 
 const EXCLUDE: AggregateOptions = AggregateOptions {
     mode: Mode::Default,

@@ -95,12 +95,8 @@ fn lists_of_verdicts<'a>(
     if let Some(asked) = object.get(list_key) {
         let Some(asked) = asked.as_array() else {
             // Two different lists are no list, whatever else the object says.
-            let is_no_list = has_two_values(asked);
-            return vec![if is_no_list {
-                std::slice::from_ref(asked)
-            } else {
-                itself
-            }];
+            let one = if has_two_values(asked) { asked } else { object };
+            return vec![std::slice::from_ref(one)];
         };
         // One criterion is asked for without a list, so that the object's level may be the verdict as well.
         let is_asked_itself = count == 1 && shape.list.is_none() && mode == Mode::Default;

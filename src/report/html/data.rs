@@ -79,7 +79,7 @@ fn observed(observation: &Observation) -> Value {
     match observation {
         Observation::Value(value) => short(*value),
         Observation::Unscored(range) => json!([short(range.low), short(range.high)]),
-        Observation::Counted { value, range } => {
+        Observation::Counted(value, range) => {
             json!([short(range.low), short(range.high), short(*value)])
         }
         Observation::Missing | Observation::NotApplicable => Value::Null,

@@ -191,7 +191,7 @@ fn warnings_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<String
     for observation in table.iter().flat_map(|table| &table.values).flatten() {
         match observation {
             Observation::Value(_) => answers += 1,
-            Observation::Unscored(_) | Observation::Counted { .. } => {
+            Observation::Unscored(_) | Observation::Counted(..) => {
                 answers += 1;
                 unscored += 1;
             }

@@ -253,16 +253,11 @@ fn distinct(mut numbers: Vec<u64>) -> Vec<u64> {
 /// are within the `source_count` sources.
 fn claim(
     scorer: &EntailmentScorer,
-    text: ClaimCandidate,
+    candidate: ClaimCandidate,
     source_count: usize,
     last_valid: &mut Option<Vec<u64>>,
 ) -> AnswerClaim {
-    let ClaimCandidate {
-        name,
-        claim,
-        numbers,
-        skipped,
-    } = text;
+    let (skipped, numbers) = (candidate.skipped, candidate.numbers);
     let inherited = !skipped && numbers.is_empty() && last_valid.is_some();
     let numbers = last_valid.clone().filter(|_| inherited).unwrap_or(numbers);
     let why = if skipped {
@@ -290,8 +285,8 @@ fn claim(
         *last_valid = Some(numbers);
     }
     AnswerClaim {
-        name,
-        text: claim.into(),
+        name: candidate.name,
+        text: candidate.claim.into(),
         citations,
         places,
         inherited: inherited && why.is_none(),

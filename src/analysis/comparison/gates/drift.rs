@@ -42,10 +42,7 @@ fn check_margin(change: &JudgeChange, margin: f64) -> Result<()> {
 fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
     let shift = change.whole.shift;
     let is_enough = change.questions >= FEWEST_QUESTIONS;
-    let constant = Interval {
-        low: shift,
-        high: shift,
-    };
+    let constant = Interval::new(shift, shift);
     let interval = match change.whole.interval {
         Some(interval) => Some(interval),
         None if change.is_constant && is_enough => Some(constant),

@@ -431,18 +431,14 @@ impl OwnMean {
             if let Some(value) = observation.value() {
                 known.push(value, question, net_range);
             }
-            match observation {
+            let least = match observation {
                 // An answer that is not there counts as the lowest, or a system could pass by not
                 // answering hard questions.
-                Observation::Missing => {
-                    let least = net_range.map_or(lowest, |range| range.low);
-                    all.push(least, question, net_range);
-                }
-                other => {
-                    if let Some(range) = other.range() {
-                        all.push(range.low, question, net_range);
-                    }
-                }
+                Observation::Missing => Some(net_range.map_or(lowest, |range| range.low)),
+                other => other.range().map(|range| range.low),
+            };
+            if let Some(least) = least {
+                all.push(least, question, net_range);
             }
         }
         let is_missing = all.values != known.values;
@@ -467,9 +463,7 @@ impl OwnMean {
             lowest_with_missing,
         })
     }
-}
 
-impl OwnMean {
     /// Its standard errors were the mean at `least`, and where it is. Wilson's interval ends where the error is that of the end: of
     /// shares within a range it goes with the root of p (1 - p).
     fn errors_at(&self, least: f64, range: Option<Interval>) -> Option<[f64; 2]> {
@@ -478,14 +472,8 @@ impl OwnMean {
             let variance = |mean: f64| (mean - low) * (high - mean);
             (variance(least) / variance(self.mean)).sqrt()
         });
-        Some([
-            if ratio.is_finite() {
-                ratio * error
-            } else {
-                error
-            },
-            error,
-        ])
+        let ratio = if ratio.is_finite() { ratio } else { 1.0 };
+        Some([ratio * error, error])
     }
 }
 
@@ -524,6 +512,15 @@ impl<'a> Difference<'a> {
         }
         None
     }
+
+    /// An interval of the pair in the order of the gate.
+    fn of_gate(&self, interval: Interval) -> Interval {
+        if self.is_reversed {
+            interval.negated()
+        } else {
+            interval
+        }
+    }
 }
 
 /// The low end of the gate's interval with all missing values against its first system; `None` if nothing is missing.
@@ -531,20 +528,11 @@ fn lowest_difference(shared: &SharedCases<'_>, pair: &Difference<'_>) -> Option<
     if pair.of.is_at_look {
         // As far below the repeated interval as what is missing could lower the difference.
         let bounds = pair.of.bounds?;
-        let lowest = if pair.is_reversed {
-            -bounds.high
-        } else {
-            bounds.low
-        };
+        let lowest = pair.of_gate(bounds).low;
         return Some(pair.interval?.low - (pair.estimate - lowest));
     }
     let extremes = between_extremes(shared, pair.of)?;
-    let interval = if pair.is_reversed {
-        extremes.negated()
-    } else {
-        extremes
-    };
-    Some(interval.low)
+    Some(pair.of_gate(extremes).low)
 }
 
 /// Whether a difference with this interval is above -margin, below it, or either.
