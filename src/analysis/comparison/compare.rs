@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pairs::compare_pairs;
 use super::pairwise::pairwise;
+use super::set_table::SetTable;
 use super::shared::{SAME, SharedCases, slices};
 use super::{
     Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
@@ -63,7 +64,9 @@ pub(super) fn compare_metric(
 ) -> MetricComparison {
     let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
-    shared.set_means(&mut systems);
+    if let Some(set) = table.column_set() {
+        measure_set(&shared, set, &mut systems);
+    }
     let (pairs, family) = compare_pairs(&shared);
     let mut groups = Vec::new();
     // With a baseline the other pairs are not tested, and of one question none is: letters would
@@ -155,6 +158,24 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
         });
     }
     systems
+}
+
+/// Gives systems a number of their sets of answers in place of the mean over answers, with its interval and ranks.
+pub(super) fn measure_set(shared: &SharedCases<'_>, set: &SetTable, systems: &mut [SystemMean]) {
+    let participants = &shared.order[..shared.participants];
+    let cases = (&*shared.by_id, &*shared.question_of);
+    for own in systems.iter_mut().filter(|own| own.mean.is_some()) {
+        let over_shared = set.measure(own.system, participants, cases, shared.bootstrap());
+        let over_all = set.measure(own.system, &[], cases, shared.bootstrap());
+        (own.mean, own.interval) = (over_shared.estimate, over_shared.interval);
+        (own.own_mean, own.own_cases) = (over_all.estimate, over_all.n);
+        own.bounds = over_all.bounds;
+    }
+    let means: Vec<f64> = systems.iter().filter_map(|own| own.mean).collect();
+    for own in systems {
+        let higher = |mean: f64| means.iter().filter(|other| **other > mean + SAME).count();
+        own.rank = own.mean.map(|mean| 1 + higher(mean));
+    }
 }
 
 /// The interval of a system's mean over the shared cases.

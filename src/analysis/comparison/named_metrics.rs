@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::compare::compare_metric;
+use super::compare::{compare_metric, measure_set};
 use super::shared::SharedCases;
-use super::{ComparisonDepth, ComparisonOptions, MetricComparison, Observations};
+use super::{ComparisonDepth, ComparisonOptions, MetricComparison, Observations, SystemMean};
 use crate::error::Result;
 
 /// Compares the systems by the metrics of these names, each once and in this order, or by the headline metrics without
@@ -54,8 +54,19 @@ fn compare_set(
         depth: ComparisonDepth::Means,
         ..options.clone()
     };
-    let compared = compare_metric(all, table, &without_tests);
-    SharedCases::of(all, table, options).of_set(&table.sets[set], compared)
+    let set = &table.sets[set];
+    let mut compared = MetricComparison {
+        metric: set.metric.clone(),
+        ..compare_metric(all, table, &without_tests)
+    };
+    let shared = SharedCases::of(all, table, options);
+    measure_set(&shared, set, &mut compared.systems);
+    // Systems without a value come last.
+    compared.systems.sort_by(|a, b| {
+        let mean = |system: &SystemMean| system.mean.unwrap_or(f64::NEG_INFINITY);
+        mean(b).total_cmp(&mean(a))
+    });
+    compared
 }
 
 /// The headline metric at this index as tables show it: where a number of the whole set is the headline, that one in place of the

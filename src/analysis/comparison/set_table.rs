@@ -1,9 +1,9 @@
 //! Numbers of whole sets of answers in tables of systems: each over the cases that the systems share.
 
-use super::shared::{SAME, SharedCases};
-use super::{MetricComparison, MetricId, SystemMean};
+use super::MetricId;
 use crate::analysis::set_number::{SetAnswer, SetNumber};
 use crate::analysis::summary::Metric;
+use crate::stats::BootstrapOptions;
 
 /// A number of a system's whole set of answers, such as `citation_f1`, by what each answer gives to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,60 +74,18 @@ impl SetTable {
         answers
     }
 
-    /// The number of a system over the cases that the participants share, and over all its own.
-    fn measures(&self, system: usize, shared: &SharedCases<'_>) -> [Metric; 2] {
-        let participants = &shared.order[..shared.participants];
-        [participants, &[]].map(|systems| {
-            let answers = self.shared_answers(system, systems, &shared.by_id);
-            let answers = answers.iter();
-            let given = answers.map(|(case, own)| (shared.question_of[*case], own));
-            self.number
-                .measure(&given.collect::<Vec<_>>(), shared.bootstrap())
-        })
-    }
-}
-
-impl SharedCases<'_> {
-    /// Gives systems the number of their sets in place of the mean over answers, where both are one column.
-    pub(super) fn set_means(&self, systems: &mut [SystemMean]) {
-        if let Some(set) = self.table.column_set() {
-            self.measure_set(set, systems);
-        }
-    }
-
-    /// Replaces means, intervals and ranks by those of a number.
-    fn measure_set(&self, set: &SetTable, systems: &mut [SystemMean]) {
-        for system in systems.iter_mut().filter(|system| system.mean.is_some()) {
-            let [over_shared, over_all] = set.measures(system.system, self);
-            (system.mean, system.interval) = (over_shared.estimate, over_shared.interval);
-            (system.own_mean, system.own_cases) = (over_all.estimate, over_all.n);
-            system.bounds = over_all.bounds;
-        }
-        let means: Vec<f64> = systems.iter().filter_map(|system| system.mean).collect();
-        for system in systems {
-            let own = system.mean;
-            let higher = own.map(|own| means.iter().filter(|other| **other > own + SAME).count());
-            system.rank = higher.map(|higher| 1 + higher);
-        }
-    }
-
-    /// The comparison by a number that no test is about: means alone, best first.
-    pub(super) fn of_set(&self, set: &SetTable, compared: MetricComparison) -> MetricComparison {
-        let mut compared = MetricComparison {
-            metric: set.metric.clone(),
-            ..compared
-        };
-        (compared.pairs, compared.groups, compared.ranks) = Default::default();
-        self.measure_set(set, &mut compared.systems);
-        for system in &mut compared.systems {
-            system.letters.clear();
-        }
-        // Systems without a value come last.
-        compared.systems.sort_by(|a, b| {
-            let mean = |system: &SystemMean| system.mean.unwrap_or(f64::NEG_INFINITY);
-            mean(b).total_cmp(&mean(a))
-        });
-        compared
+    /// The number of a system over the cases that these systems share, of all these cases.
+    pub(super) fn measure(
+        &self,
+        system: usize,
+        systems: &[usize],
+        (cases, question_of): (&[usize], &[usize]),
+        options: BootstrapOptions,
+    ) -> Metric {
+        let answers = self.shared_answers(system, systems, cases);
+        let answers = answers.iter();
+        let given = answers.map(|(case, own)| (question_of[*case], own));
+        self.number.measure(&given.collect::<Vec<_>>(), options)
     }
 }
 
