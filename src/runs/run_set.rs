@@ -243,17 +243,20 @@ impl RunSet {
             .iter()
             .map(|run| (run.name.as_str(), &run.manifest))
             .collect();
-        let mut comparison = Comparison {
+        let comparison = Comparison {
             runs: self.runs.iter().map(compared_run).collect(),
             differences: self.differences.clone(),
             left_out: self.left_out.clone(),
             judged_by: judged_by(&manifests),
             ..compare(observations, options)
         };
-        let looked_at = manifests
-            .iter()
-            .find_map(|(_, manifest)| manifest.early_looks());
-        if let Some(looks) = looked_at {
+        self.corrected(comparison)
+    }
+
+    /// The comparison as it holds for a run that was looked at before its end: without what only one look at the end gives.
+    pub fn corrected(&self, mut comparison: Comparison) -> Comparison {
+        let mut runs = self.runs.iter();
+        if let Some(looks) = runs.find_map(|run| run.manifest.early_looks()) {
             for metric in &mut comparison.metrics {
                 looks.correct(metric);
             }

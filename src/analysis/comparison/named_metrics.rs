@@ -61,6 +61,16 @@ fn compare_set(
     };
     let shared = SharedCases::of(all, table, options);
     measure_set(&shared, set, &mut compared.systems);
+    let participants = &shared.order[..shared.participants];
+    let cases = shared.by_id.iter();
+    let counted: Vec<usize> = cases
+        .copied()
+        .filter(|case| set.has_shared_part(participants, *case))
+        .collect();
+    let questions: BTreeSet<usize> = counted.iter().map(|at| shared.question_of[*at]).collect();
+    compared.questions = questions.len();
+    compared.cases_in_all = compared.cases_in_all.max(counted.len());
+    compared.cases = counted.iter().map(|at| all.cases[*at].clone()).collect();
     // Systems without a value come last.
     compared.systems.sort_by(|a, b| {
         let mean = |system: &SystemMean| system.mean.unwrap_or(f64::NEG_INFINITY);

@@ -75,10 +75,18 @@ pub fn plan_power(
     let table = all.metrics.get(metric)?;
     let shared = SharedCases::of(all, table, options);
     let pairs = shared.pairs();
-    let differences = shared.differences(&pairs);
+    // Judged pairs are tested by the verdicts on the two, and not by their win rates against all.
+    let sample = table
+        .games
+        .as_ref()
+        .and_then(|_| shared.pair_sample(&pairs));
+    let (differences, questions) = match sample.filter(|sample| !sample.is_of_strengths) {
+        Some(sample) => (sample.differences, sample.questions),
+        None => (shared.differences(&pairs), shared.questions.clone()),
+    };
     let pilot = PilotSpread::new(
         &slices(&differences),
-        Some(&shared.questions),
+        Some(&questions),
         shared.metric_values(),
         shared.bootstrap(),
     )?;

@@ -46,10 +46,10 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
     };
     let metrics = compare_named(&observations, &args.options.metric_names(), &options)?;
     runs.check_metrics(&metrics, &observations.systems, args.options.anyway)?;
-    let comparison = Comparison {
+    let comparison = runs.corrected(Comparison {
         metrics,
         ..runs.compare(&observations.without_metrics(), &options)
-    };
+    });
     let mut table = paper_table(
         &comparison,
         &comparison.metrics.iter().collect::<Vec<_>>(),

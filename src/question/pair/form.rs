@@ -242,6 +242,8 @@ fn scores(text: &str, mode: Mode) -> Option<AnswerPreference> {
 
 /// The probability of `m` among `m` and `M` where the reply has it; without probabilities, whichever the reply is.
 fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
+    // Judges put it in emphasis, quotes or a sentence's full stop.
+    let text = text.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = reply.logprobs.as_deref().unwrap_or_default();
     // Tokens of reasoning may come before it, and one of the end behind it.
     let own = tokens.iter().rfind(|token| bare(&token.token) == text);

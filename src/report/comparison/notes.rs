@@ -181,7 +181,8 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 /// With so few differences no verdict is possible.
 fn too_small(metric: &MetricComparison) -> Option<Note> {
     let least = metric.smallest_p?;
-    let has_verdict = metric.pairs.iter().any(|pair| pair.detectable.is_some());
+    let mut pairs = metric.pairs.iter();
+    let has_verdict = pairs.any(|pair| pair.differs || pair.detectable.is_some());
     // Where some pair could have been significant, or nothing differs at all, the number of
     // questions is not what is missing.
     if has_verdict || least >= 1.0 {
