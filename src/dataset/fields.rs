@@ -404,7 +404,7 @@ fn path_of(steps: &[String]) -> String {
 }
 
 /// The last name of a path.
-fn last_step(path: &str) -> &str {
+pub(super) fn last_step(path: &str) -> &str {
     path.rsplit(['.', '/']).next().unwrap_or(path)
 }
 
