@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::fields::steps_of;
+use super::fields::{last_step, steps_of};
 use super::reader::{Id, JsonLine, expected, typed};
 use crate::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use crate::domain::{CaseCriterion, Mode, RubricProfile, TestCase};
@@ -31,6 +31,9 @@ const NESTED: [&str; 7] = [
     "subrubric",
     "subrubrics",
 ];
+
+/// Names of weights in lists of objects, besides the profile's.
+const WEIGHTS: [&str; 3] = ["weight", "weights", "points"];
 
 /// A list of criteria with the path of its field and, if it is one, the name of its group.
 struct CriteriaList<'a> {
@@ -368,11 +371,14 @@ impl<'a> CriteriaReader<'a> {
         let names = &self.profile.criterion;
         let name = &names.weight;
         let Some(value) = field_at(fields, name) else {
-            return match self.other_number(fields) {
-                Some(other) => Err(format!(
+            return match (self.other_number(fields), parent_of(fields, name)) {
+                (Some(other), _) => Err(format!(
                     "no {name}, but {other} is a number; call it {name} if it is one, or remove it"
                 )),
-                None => Ok(1.0),
+                (None, Some(parent)) => Err(format!(
+                    "{name} is missing, though {parent} is there; add it, or null for 1"
+                )),
+                (None, None) => Ok(1.0),
             };
         };
         let number = match value {
@@ -402,37 +408,65 @@ impl<'a> CriteriaReader<'a> {
         Ok(is_given.then_some(id))
     }
 
-    /// A field without a known name that holds a number: perhaps the weight under another name, or its own within another
-    /// field.
+    /// A field without a known name that holds a number, also within others: perhaps the weight under another name.
     fn other_number(&self, fields: &Fields) -> Option<String> {
         let case = &self.profile.case;
         let own = &self.profile.criterion;
         let text = text_field(fields, self.profile);
-        let known = [&case.id, &case.question, &own.text, &own.id, &own.tags];
-        for (name, value) in fields {
-            let is_known = name == text || known.contains(&name);
-            // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
-            // to see in the output.
-            if !is_known && is_number(value) {
-                return Some(name.clone());
+        let known = [
+            &case.id,
+            &case.question,
+            text,
+            &own.text,
+            &own.id,
+            &own.tags,
+        ];
+        // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
+        // to see in the output.
+        let mut all = fields.iter();
+        all.find_map(|(name, value)| self.number_within(name, value, &known, false))
+    }
+
+    /// The path of a number at or below `path`, none of whose names is known. Objects in lists are mostly sources, whose
+    /// pages and years are no weights: there the name must be one of a weight.
+    fn number_within(
+        &self,
+        path: &str,
+        value: &Value,
+        known: &[&str],
+        is_listed: bool,
+    ) -> Option<String> {
+        let name = last_step(path);
+        if known.contains(&path) || known.contains(&name) {
+            return None;
+        }
+        let within = |step: &str, value: &Value, is_listed: bool| {
+            self.number_within(&format!("{path}.{step}"), value, known, is_listed)
+        };
+        match value {
+            Value::Object(fields) => fields
+                .iter()
+                .find_map(|(name, value)| within(name, value, is_listed)),
+            Value::Array(list) => {
+                let mut objects = list.iter().enumerate().filter(|(_, one)| one.is_object());
+                objects.find_map(|(at, one)| within(&at.to_string(), one, true))
             }
-            if let Some(path) = number_within(value, &own.weight) {
-                return Some(format!("{name}.{path}"));
+            _ => {
+                let is_weight =
+                    name == last_step(&self.profile.criterion.weight) || WEIGHTS.contains(&name);
+                (is_number(value) && (is_weight || !is_listed)).then(|| path.to_owned())
             }
         }
-        None
     }
 }
 
-/// The path of a number of this name in an object within others.
-fn number_within(value: &Value, name: &str) -> Option<String> {
-    let fields = value.as_object()?;
-    if fields.get(name).is_some_and(is_number) {
-        return Some(name.to_owned());
-    }
-    fields
-        .iter()
-        .find_map(|(field, value)| Some(format!("{field}.{}", number_within(value, name)?)))
+/// The field that holds the one of this path, if it is there.
+fn parent_of(fields: &Fields, path: &str) -> Option<String> {
+    let mut steps = steps_of(path);
+    steps.pop()?;
+    let parent = steps.join(".");
+    let is_there = field_at(fields, &parent).is_some_and(|value| !value.is_null());
+    is_there.then_some(parent)
 }
 
 /// The value of a field: the one of this name, else one within others by a path, as for `--fields`.

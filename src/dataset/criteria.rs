@@ -571,6 +571,55 @@ mod tests {
     }
 
     #[test]
+    fn a_nested_number_is_not_taken_for_a_weight_of_1() {
+        let case = |fault: &str| {
+            format!(
+                r#"{{"case_id": 7, "question": "q", "criteria": [
+                {{"text": "a", "scoring": {{"points": 3}}}}, {{"text": "b", {fault}}}]}}"#
+            )
+        };
+        // Under weights of 1 and 1 the fault would be a merit.
+        let own = |named: &str, fault: &str| profile_fault(named, "cases.json", &case(fault));
+        let fault = own("", r#""scoring": {"points": -2}"#).unwrap();
+        assert!(fault.contains("no weight, but scoring.points is a number"));
+        let built_in = case(r#""x": 1"#).replace('\n', " ");
+        let fault = weights("c.jsonl", &built_in).unwrap_err().to_string();
+        assert!(
+            fault.contains("no weight, but scoring.points is"),
+            "{fault}"
+        );
+        let weight = "[criterion]\nweight = \"scoring.points\"";
+        let faults = [
+            (
+                r#""scoring": {"pionts": "-2"}"#,
+                "but scoring.pionts is a number",
+            ),
+            (r#""a": {"b": {"rank": -2}}"#, "but a.b.rank is a number"),
+            (
+                r#""attrs": [{"weight": -2}]"#,
+                "but attrs.0.weight is a number",
+            ),
+            (
+                r#""scoring": {"axis": "x"}"#,
+                "scoring.points is missing, though",
+            ),
+        ];
+        for (fault, expected) in faults {
+            let found = own(weight, fault).unwrap();
+            assert!(found.contains(expected), "{found}");
+        }
+        let unweighted = [
+            r#""scoring": {"points": null}"#,
+            r#""scoring": null"#,
+            r#""meta": {"id": 5, "tags": [{"id": 5}], "by": "x"}"#,
+            r#""sources": [{"title": "t", "year": 2024}], "pages": [3]"#,
+        ];
+        for row in unweighted {
+            assert_eq!(own(weight, row), None, "{row}");
+        }
+    }
+
+    #[test]
     fn a_weight_that_stands_twice_is_an_error_unless_both_are_equal() {
         let case = |criterion: &str| {
             format!(

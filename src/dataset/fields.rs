@@ -52,10 +52,7 @@ fn names<'a>(
         .iter()
         .filter(|(name, _)| name == part)
         .map(|(_, field)| field.as_str());
-    // A given question replaces a guessed id.
-    let is_given = given
-        .iter()
-        .any(|(name, _)| name == part || name == "question" && part == "case_id");
+    let is_given = is_named(part, given);
     (
         // A given field comes first. In a file without it the documented one counts, since one command
         // reads several systems' files.
@@ -66,6 +63,11 @@ fn names<'a>(
             guesses
         },
     )
+}
+
+/// Whether `--fields` gives this part.
+fn is_named(part: &str, given: &[(String, String)]) -> bool {
+    given.iter().any(|(name, _)| name == part)
 }
 
 /// All names that a part may have in a file of answers.
@@ -80,16 +82,9 @@ fn with_harness_fields(
     elements: &[JsonLine<'_>],
     id_field: &str,
 ) -> Vec<(String, String)> {
-    let has_text = given.iter().any(|(part, _)| part == "answer_text");
-    let has_id = given.iter().any(|(part, _)| part != "answer_text");
     let mut all = given.to_vec();
     for (part, field) in harness_fields(elements, id_field) {
-        let is_given = if part == "answer_text" {
-            has_text
-        } else {
-            has_id
-        };
-        if !is_given {
+        if !is_named(part, given) {
             all.push((part.to_owned(), field));
         }
     }
@@ -161,9 +156,8 @@ impl FieldReading {
             && OF_PREDICTIONS
                 .iter()
                 .any(|field| fields.contains_key(*field));
-        let is_id_given = given.iter().any(|(part, _)| part != "answer_text");
         let has_only_id_field = fields.contains_key(id_field) && !fields.contains_key("case_id");
-        if has_only_id_field && !is_id_given && !is_prediction {
+        if has_only_id_field && !is_named("case_id", &given) && !is_prediction {
             given.push(("case_id".to_owned(), id_field.to_owned()));
         }
         let finder = Finder {
@@ -364,7 +358,7 @@ fn path_of(steps: &[String]) -> String {
 }
 
 /// The last name of a path.
-fn last_step(path: &str) -> &str {
+pub(super) fn last_step(path: &str) -> &str {
     path.rsplit(['.', '/']).next().unwrap_or(path)
 }
 
@@ -1026,6 +1020,11 @@ mod tests {
         let row = r#"{"case_id": 1, "answer_text": "A", "question": "P?", "asked": "Q?", "prompt": ["x"]}"#;
         assert_eq!(question(row, &[]), ("P?".to_owned(), String::new()));
         assert_eq!(question(row, &[("question", "asked")]).0, "Q?");
+        // A given question leaves the guess of the id, as it leaves that of the text.
+        let nested = r#"{"id": 1, "task": {"q": "Q?"}, "answer": "A"}"#;
+        assert_eq!(question(nested, &[("question", "task.q")]).0, "Q?");
+        let harness = r#"{"filtered_resps": ["A"], "doc": {"id": 1, "q": "Q?"}}"#;
+        assert_eq!(question(harness, &[("question", "doc.q")]).0, "Q?");
         let guessed = r#"{"id": 1, "answer": "A", "prompt": "P?"}"#;
         assert_eq!(
             question(guessed, &[]),

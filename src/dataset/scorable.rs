@@ -96,9 +96,15 @@ pub fn scorable(
     options: &ScorableOptions,
 ) -> Result<Scorable> {
     let mut made = Scorable::default();
+    let (asked, others) = match tests {
+        Some(_) => Default::default(),
+        None => first_questions(systems),
+    };
+    let cases = tests.map_or(&asked, |tests| &tests.cases);
+    let cases = cases.iter().map(|case| (&case.case_id, case)).collect();
     let systems = all(systems.iter().map(|system| {
         let mut system = system.clone();
-        give_questions(&mut system, tests, references.is_some());
+        give_questions(&mut system, &cases, tests.is_some(), references.is_some());
         if let Some(references) = references {
             made.notes.extend(references.join(&mut system)?);
         }
@@ -119,6 +125,7 @@ pub fn scorable(
             Mode::Default
         },
     };
+    warnings.extend(others);
     let (mut second, mut others) = (None, Vec::new());
     if let Some(tests) = tests {
         (second, others) = made.pair(tests, &systems, &how, &options.pairing)?;
@@ -210,20 +217,57 @@ fn no_answers(systems: &[SystemAnswers]) -> InputFault {
     InputFault::new(path, "no answers to score").hint("name files that hold some")
 }
 
+/// A case for the first question that any file of answers with ids has for an id, and warnings about other questions.
+fn first_questions(systems: &[SystemAnswers]) -> (Vec<Arc<TestCase>>, Vec<InputFault>) {
+    let mut first: HashMap<&CaseId, (&str, &Path)> = HashMap::new();
+    let mut warnings = Vec::new();
+    for system in systems.iter().filter(|system| !system.by_question) {
+        let mut others: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+        let asked = system.answers.iter();
+        for answer in asked.filter(|answer| !answer.question().is_empty()) {
+            let own = (answer.question(), system.path.as_path());
+            let (question, path) = *first.entry(&answer.case_id).or_insert(own);
+            if question != own.0 {
+                others
+                    .entry(path)
+                    .or_default()
+                    .push(answer.case_id.as_str());
+            }
+        }
+        warnings.extend(others.into_iter().map(|(path, ids)| {
+            let what = format!(
+                "{} with another question than in {}: {}",
+                counted(ids.len(), "case"),
+                path.display(),
+                list(ids, SHOWN)
+            );
+            InputFault::new(&system.path, what).hint("give each question an id of its own")
+        }));
+    }
+    let cases = first
+        .into_iter()
+        .map(|(id, (question, _))| Arc::new(TestCase::without_rubric(id.clone(), question)));
+    (cases.collect(), warnings)
+}
+
 /// Answers of `{case_id, answer_text}` with a test case become predictions of its question; those whose text was left in
-/// the file only when it is read, unless references join them now.
-fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joined: bool) {
-    let (Some(tests), false) = (tests, system.by_question) else {
+/// the file only when it is read, unless references join them now. Without `has_tests`, the cases are those of the
+/// [first questions](first_questions), which answers without a question get.
+fn give_questions(
+    system: &mut SystemAnswers,
+    known: &HashMap<&CaseId, &Arc<TestCase>>,
+    has_tests: bool,
+    are_joined: bool,
+) {
+    if system.by_question {
         return;
-    };
-    let known: HashMap<&CaseId, &Arc<TestCase>> = tests
-        .cases
-        .iter()
-        .map(|case| (&case.case_id, case))
-        .collect();
+    }
     for answer in &mut system.answers {
-        if let Some(case) = known.get(&answer.case_id) {
-            let is_made_now = are_joined || answer.left_in.is_none();
+        if let Some(case) = known.get(&answer.case_id)
+            && (has_tests || answer.prediction.is_none())
+        {
+            // Without test cases nothing else would know the question.
+            let is_made_now = !has_tests || are_joined || answer.left_in.is_none();
             // The question of the test case, also where the answer has one.
             answer.prediction = is_made_now.then(|| Arc::new(prediction_of(answer, case)));
         }

@@ -9,7 +9,9 @@ use super::astabench::{self, whole_number};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_lists};
-use super::reading::{Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::reading::{
+    Unreadable, list_of, list_schema, object_schema, quoted, single, text_schema,
+};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::python_json::kind;
@@ -146,13 +148,11 @@ fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
     if mode == Mode::Compat && !has_text {
         return Err("a claim has no text".to_owned());
     }
-    let found = claim
-        .get("is_fully_supported")
-        .ok_or("a claim has no is_fully_supported")?;
+    let found = single(claim, "is_fully_supported")?.ok_or("a claim has no is_fully_supported")?;
     let is_fully_supported = truth(found).ok_or_else(|| {
         format!(
             "is_fully_supported is {}, not true or false",
-            text_of(found)
+            quoted(&text_of(found))
         )
     })?;
     Ok(CitedClaim {

@@ -10,7 +10,7 @@ use super::astabench;
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_lists};
-use super::reading::{Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::reading::{Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::Insert;
 use super::words::Words;
 use crate::domain::python_json::kind;
@@ -59,7 +59,7 @@ impl Question for IrrelevantParagraphs {
         let object = astabench::object(reply, mode)?;
         let mut texts: Vec<String> = Vec::new();
         for entry in entries(&object, mode)? {
-            let text = entry.get("answer_text");
+            let text = single(entry, "answer_text").map_err(|what| fault(&what, mode))?;
             let Some(text) = text
                 .filter(|text| kind(text) == "a string")
                 .and_then(Value::as_str)

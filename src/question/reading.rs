@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::python_json::{self, kind, outermost_braces};
+use crate::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use crate::domain::{JudgeReply, Mode, UnscoredKind, UnscoredReason, after_thinking};
 
 /// Maximum number of characters quoted from a reply.
@@ -134,8 +135,8 @@ pub(super) fn outermost_object(content: &str, mode: Mode) -> Result<Value, Strin
 /// # Errors
 /// If there is none, or something else.
 pub fn score(object: &Value) -> Result<f64, Unreadable> {
-    let score = object
-        .get("score")
+    let score = single(object, "score")
+        .map_err(Unreadable::new)?
         .ok_or_else(|| Unreadable::new("no \"score\" in the reply's object"))?;
     match (python_json::number(score), score) {
         (Some(number), _) if number.is_nan() => Err(Unreadable::new("score is NaN")),
@@ -150,6 +151,18 @@ pub fn score(object: &Value) -> Result<f64, Unreadable> {
             "score is {}, not a number",
             kind(other)
         ))),
+    }
+}
+
+/// The value under `key`, if there is one.
+///
+/// # Errors
+/// When there are two.
+pub(super) fn single<'a>(object: &'a Value, key: &str) -> Result<Option<&'a Value>, String> {
+    match object.get(key) {
+        _ if has_two_values(object) => Err(format!("what holds {key} has {TWO_VALUES_NAME}")),
+        Some(value) if has_two_values(value) => Err(format!("{key} has {TWO_VALUES_NAME}")),
+        found => Ok(found),
     }
 }
 
@@ -169,7 +182,7 @@ pub(super) fn list_of<'a>(
     key: &str,
     place: &str,
 ) -> Result<&'a [Value], String> {
-    match object.get(key) {
+    match single(object, key)? {
         Some(Value::Array(list)) => Ok(list),
         Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
         None if object.is_object() => Err(format!("{place}{key} is missing")),
@@ -181,8 +194,9 @@ pub(super) fn list_of<'a>(
     }
 }
 
-/// The first characters of an untrusted text, escaped, for messages.
+/// The first characters of an untrusted text, escaped, for messages, without the mark of [numbers](python_json) like NaN.
 pub(super) fn quoted(text: &str) -> String {
+    let text = text.strip_prefix('\0').unwrap_or(text);
     let mut out: String = text
         .chars()
         .take(QUOTED_CHARS)

@@ -10,7 +10,7 @@ use super::fact::{self, FactExtraction, PythonException};
 use super::interface::Question;
 use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
 use super::merging::{Sample, merge_lists};
-use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::reading::{self, Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
@@ -169,7 +169,7 @@ fn reference_number(line: &str) -> Option<u64> {
 
 /// One statement of the list.
 fn statement(entry: &Value) -> Result<CitedStatement, String> {
-    let text = entry.get("statement").and_then(Value::as_str);
+    let text = single(entry, "statement")?.and_then(Value::as_str);
     let text = text.map(str::trim).filter(|text| !text.is_empty());
     let text = text.ok_or("a statement has no text")?;
     let mut urls: Vec<String> = Vec::new();

@@ -10,10 +10,9 @@ use super::fact;
 use super::interface::Question;
 use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
 use super::merging::{Sample, merge_readable, values_needed};
-use super::reading::{self, Unreadable, list_of, list_schema, object_schema, text_schema};
+use super::reading::{self, Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
-use crate::domain::repeated_keys::has_two_values;
 use crate::domain::{
     GradeMerge, JudgeReply, Judgment, Mode, PageVerdict, Reading, ReportLanguage, StatementSupport,
     UnscoredKind, UnscoredReason, Verdict,
@@ -119,10 +118,9 @@ impl Question for PageSupport {
             Some(list) => list,
             None => {
                 let object = reading::object(reply)?;
-                if object.get("has_content").is_some_and(has_two_values) {
-                    return Err(Unreadable::new("has_content is two different values"));
-                }
-                if object.get("has_content") == Some(&Value::Bool(false)) {
+                if single(&object, "has_content").map_err(Unreadable::new)?
+                    == Some(&Value::Bool(false))
+                {
                     let all = vec![StatementSupport::of(PageVerdict::NoContent); count];
                     return Ok(Reading::new(Verdict::Support(all.into())));
                 }

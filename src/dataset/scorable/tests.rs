@@ -540,6 +540,40 @@ fn answers_without_test_cases_have_no_question_and_keep_their_ids_for_themselves
     );
 }
 
+#[test]
+fn the_question_of_an_id_is_the_first_that_any_file_has() {
+    let asked =
+        |id: &str, question: &str| json!({"case_id": id, "question": question, "answer_text": "n"});
+    let a = file("a", &[answered("1", "m")]);
+    let b = file("b", &[asked("1", "Why?"), asked("2", "How?")]);
+    let c = file("c", &[asked("1", " Why? "), asked("2", "What?")]);
+    let files = [a, b, c];
+    let made = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
+    let questions = made.plain.iter().map(|item| {
+        let case = &item.case;
+        (&*case.initial_prompt, item.answer.question())
+    });
+    assert_eq!(
+        questions.collect::<Vec<_>>(),
+        [
+            ("Why?", "Why?"),
+            ("Why?", "Why?"),
+            ("How?", "How?"),
+            ("Why?", "Why?"),
+            ("How?", "What?")
+        ]
+    );
+    let two = "c.jsonl: 1 case with another question than in b.jsonl: 2; give each question an id of its own";
+    assert!(
+        made.warnings.contains(&two.to_owned()),
+        "{:?}",
+        made.warnings
+    );
+    let mut strict = ScorableOptions::default();
+    strict.pairing.strict = true;
+    assert!(message(scorable(None, &files, None, &strict)).contains(two));
+}
+
 /// Three cases of one question, each with criteria of its own.
 fn equal_questions() -> TestCases {
     let case = |id: &str| {

@@ -11,7 +11,9 @@ use crate::domain::{
     CaseCriterion, CriterionVerdict, JudgeReply, Mode, ReplyForm, ReplyShape, after_thinking,
     comparable_level, text_of,
 };
-use crate::question::reading::{Unreadable, feedback, is_cut_json, outermost_object, quoted};
+use crate::question::reading::{
+    Unreadable, feedback, is_cut_json, outermost_object, quoted, single,
+};
 
 /// Keys under which judges write the number of a criterion.
 const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
@@ -243,10 +245,10 @@ fn level_under(
     shape: &ReplyShape,
     mode: Mode,
 ) -> Result<Option<f64>, String> {
-    let read = match entry.get(key) {
-        Some(level) if has_two_values(level) => Err(format!("\"{key}\" has two different values")),
-        Some(level) => credit(level, shape, mode),
-        None => Err(format!("no \"{key}\" in a verdict")),
+    let read = match single(entry, key) {
+        Err(what) => Err(what),
+        Ok(Some(level)) => credit(level, shape, mode),
+        Ok(None) => Err(format!("no \"{key}\" in a verdict")),
     };
     if is_race(shape, mode) {
         return Ok(read.unwrap_or_default());

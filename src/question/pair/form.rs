@@ -11,7 +11,7 @@ use crate::domain::{
     AnswerPreference, JudgeReply, Mode, Reading, Verdict, after_thinking, bare, listed,
 };
 use crate::question::Unreadable;
-use crate::question::reading::{feedback, object};
+use crate::question::reading::{feedback, object, single};
 
 /// Ratings that differ by no more than this are a tie (FastChat).
 const RATING_TIE: f64 = 0.1;
@@ -112,7 +112,8 @@ fn explanation(text: &str) -> Option<String> {
 
 fn winner(reply: &JudgeReply) -> Result<Reading, Unreadable> {
     let object = object(reply)?;
-    let named = object.get("winner").and_then(Value::as_str);
+    let named = single(&object, "winner").map_err(Unreadable::new)?;
+    let named = named.and_then(Value::as_str);
     let named = named.ok_or_else(|| Unreadable::new(PairForm::Winner.expected()))?;
     let preference = match named.trim().to_ascii_lowercase().as_str() {
         "a" => AnswerPreference::FIRST,

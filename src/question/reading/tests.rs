@@ -277,7 +277,7 @@ fn a_score_that_stands_twice_is_unreadable_and_other_keys_may() {
         |text: &str| score(&object(&JudgeReply::of_text(text)).unwrap()).map_err(|own| own.what);
     assert_eq!(
         read(r#"{"score": 3, "score": 9}"#),
-        Err("score is two different values, not a number".to_owned())
+        Err("score has two different values".to_owned())
     );
     assert_eq!(
         read(r#"{"thought": "a", "score": 3, "thought": "b", "score": 3.0}"#),

@@ -61,6 +61,10 @@ fn verdicts_are_matched_by_number_each_exactly_once() {
         both(one(1, "met"), one(2, "unmet")).unwrap_err(),
         "\"unmet\" is not a level of the scale"
     );
+    assert_eq!(
+        read("{\"verdict\": NaN}", ReplyForm::Object, 1).unwrap_err(),
+        "\"NaN\" is not a level of the scale"
+    );
 }
 
 #[test]
@@ -418,10 +422,13 @@ fn a_verdict_that_stands_twice_is_unreadable_unless_both_are_equal() {
     let two = r#"{"verdict": "met", "verdict": "not met"}"#;
     assert_eq!(
         object(two),
-        Err("\"verdict\" has two different values".to_owned())
+        Err("verdict has two different values".to_owned())
     );
     let same = r#"{"explanation": "a", "verdict": "met", "explanation": "b", "verdict": "met"}"#;
     assert_eq!(object(same), Ok(vec![Some(1.0)]));
     let lists = r#"{"verdict": "met", "verdicts": [{"verdict": "met"}], "verdicts": [{"verdict": "not met"}]}"#;
-    assert!(object(lists).is_err());
+    assert_eq!(
+        object(lists),
+        Err("what holds verdict has two different values".to_owned())
+    );
 }
