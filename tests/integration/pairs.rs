@@ -383,7 +383,10 @@ fn a_system_without_an_answer_has_no_pair_there_and_loses_it_in_gates() {
         "{text}"
     );
     // Seven wins of seven, and no more than all.
-    assert!(text.contains("c beats all others (closest: b, 100.0% [64.3, 100.0]"), "{text}");
+    assert!(
+        text.contains("c beats all others (closest: b, 100.0% [64.3, 100.0]"),
+        "{text}"
+    );
     let tolerant = [&gate[..], &["--tolerate-missing"]].concat();
     work.run(&tolerant).exits_with(0);
 }
