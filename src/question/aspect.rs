@@ -277,29 +277,44 @@ fn leading_grade(text: &str) -> Option<(f64, &str)> {
     Some((grade, rest))
 }
 
+/// The grades as words.
+const NUMBERS: [&str; 5] = ["one", "two", "three", "four", "five"];
+
 /// Whether the line goes on behind a digit so that another number belongs to it, as in `12`, `1.5`, `3-4`, `4 or 5` and `4,5`,
 /// or so that it is none of the scale, as in `4/10`. A full stop may end a sentence, and `4/5` names the scale.
 fn names_another(rest: &str) -> bool {
-    let line = rest.split('\n').next().unwrap_or_default();
+    let (line, below) = rest.split_once('\n').unwrap_or((rest, ""));
     if line.trim_start_matches('.').starts_with(char::is_numeric) {
         return true;
     }
     let mut bare = line.to_ascii_lowercase();
+    // Behind `4,` a line with a number only.
+    let next = below.trim_start().lines().next().unwrap_or_default();
+    if line.trim_end().ends_with(is_between_numbers) && !next.contains(char::is_alphabetic) {
+        bare.push_str(next);
+    }
     bare.retain(|c| !c.is_whitespace() && !"()[]*_`\"'“”‘’".contains(c));
     let mut behind: &str = &bare;
-    for scale in ["/5", "outof5"] {
+    for scale in ["/5", "outof5", "of5"] {
         behind = behind.strip_prefix(scale).unwrap_or(behind);
     }
     behind = behind.trim_start_matches(is_between_numbers);
-    for word in ["or", "to", "and", "outof"] {
+    for word in ["or", "to", "through"] {
+        let number = behind.strip_prefix(word);
+        if number.is_some_and(|number| NUMBERS.iter().any(|name| number.starts_with(name))) {
+            return true;
+        }
+        behind = number.unwrap_or(behind);
+    }
+    for word in ["and", "outof", "of"] {
         behind = behind.strip_prefix(word).unwrap_or(behind);
     }
     behind.starts_with(char::is_numeric)
 }
 
-/// Whether the character stands between two numbers: every dash, a tilde, a comma, a slash.
+/// Whether the character stands between two numbers: every dash, an arrow, a tilde, a comma, a semicolon, a slash.
 fn is_between_numbers(c: char) -> bool {
-    is_dash(c) || "﹘﹣〜~…,，、&/".contains(c)
+    is_dash(c) || "﹘﹣〜～>→~…,，、;；&/".contains(c)
 }
 
 /// The judge's text before its grade, without the heading; `None` if empty.

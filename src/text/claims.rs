@@ -10,7 +10,7 @@ use super::citation_markers::{
     SEPARATORS, SOURCE_LISTS, citation_markers, is_dash, marker_at, removed, source_list_lines,
 };
 use super::punkt::sentences;
-use super::sentences::{closes, other_stop};
+use super::sentences::{closes, is_abbreviation, other_stop};
 
 /// A claim of a text with its citations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,7 @@ enum ClaimLineKind {
     Item(usize),
     /// A line whose marker is the label of what follows.
     Entry,
+    Heading,
     Prose,
 }
 
@@ -81,6 +82,8 @@ impl ClaimLineKind {
             Self::Row
         } else if let Some(item) = item_text(line) {
             Self::Item(line.len() - item.len())
+        } else if line.starts_with('#') && line.trim_start_matches('#').starts_with(' ') {
+            Self::Heading
         } else if may_be_entry && marker_at(line, 0).is_some() && line.contains(char::is_alphabetic)
         {
             Self::Entry
@@ -111,7 +114,8 @@ impl ClaimBlock {
     fn sentences(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.kind == ClaimLineKind::Row {
-            add_sentence(text, self.range.clone(), &mut found);
+            let row = self.range.clone();
+            found.extend((!row.is_empty()).then_some(row));
             return found;
         }
         let start = self.range.start;
@@ -135,7 +139,9 @@ fn blocks(text: &str) -> Vec<ClaimBlock> {
         let content = trimmed(text, start..end, char::is_whitespace);
         let last = blocks.last_mut().filter(|last| last.is_open);
         // In a list of sources, and at the beginning of a paragraph, a marker does not belong to the sentence before it.
-        let follows_entry = matches!(&last, Some(last) if last.kind == ClaimLineKind::Entry);
+        let follows_entry = last
+            .as_ref()
+            .is_some_and(|last| last.kind == ClaimLineKind::Entry);
         let may_be_entry = is_source || is_after_blank || follows_entry;
         is_in_table &= line.contains('|');
         let kind = ClaimLineKind::of(&text[content.clone()], is_in_table, may_be_entry);
@@ -155,7 +161,7 @@ fn blocks(text: &str) -> Vec<ClaimBlock> {
                     _ => content.start..end,
                 },
                 kind,
-                is_open: kind != ClaimLineKind::Row,
+                is_open: !matches!(kind, ClaimLineKind::Row | ClaimLineKind::Heading),
             }),
         }
         (start_before, start) = (start, end);
@@ -178,25 +184,58 @@ fn trimmed(text: &str, range: Range<usize>, is_edge: fn(char) -> bool) -> Range<
     start..start + part.trim_matches(is_edge).len()
 }
 
-/// A sentence of Punkt, which knows Latin full stops only, cut behind those of other scripts.
+/// A sentence of Punkt, which knows plain Latin full stops only, cut behind those of other scripts and marked ones.
 fn parts(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
-    let (mut parts, mut start) = (Vec::new(), sentence.start);
-    for (at, _) in text[sentence.clone()].char_indices() {
-        let at = sentence.start + at;
-        if at >= start
-            && let Some(length) = other_stop(&text[at..sentence.end])
-        {
-            parts.push(start..at + length);
-            start = at + length;
+    let mut parts = Vec::new();
+    let (mut start, mut at) = (sentence.start, sentence.start);
+    while let Some(c) = text[at..sentence.end].chars().next() {
+        let rest = &text[at..sentence.end];
+        match other_stop(rest).or_else(|| marked_stop(&text[start..at], rest)) {
+            Some(length) => {
+                at += length;
+                parts.push(start..at);
+                start = at;
+            }
+            None => at += c.len_utf8(),
         }
     }
     parts.push(start..sentence.end);
     parts
 }
 
+/// The length of a full stop that ends emphasis or has markers in superscript behind it, with what closes there.
+fn marked_stop(before: &str, rest: &str) -> Option<usize> {
+    let behind = rest.strip_prefix(['.', '!', '?'])?;
+    let mut next = behind.trim_start_matches(|c| closes(c) || c == '_');
+    for tag in ["</b>", "</i>", "</em>", "</strong>"] {
+        next = next.strip_prefix(tag).unwrap_or(next);
+    }
+    let is_emphasis = behind[..behind.len() - next.len()].contains(['_', '<']);
+    let word = next.trim_start();
+    let is_sentence = word.len() < next.len()
+        && (marker_at(word, 0).is_some() || word.starts_with(char::is_uppercase));
+    let ends = next.starts_with("<sup>") && marker_at(next, 5).is_some();
+    (ends || is_emphasis && is_sentence && !is_abbreviation(before))
+        .then(|| rest.len() - next.len())
+}
+
+/// What follows the end of emphasis at the beginning of a text.
+fn behind_emphasis(text: &str) -> &str {
+    let rest = text.trim_start_matches(['*', '_']);
+    let begins = rest.starts_with(|c: char| !c.is_whitespace()) && marker_at(rest, 0).is_none();
+    if begins { text } else { rest }
+}
+
 /// Adds a sentence of a block, without white space around it. Markers at its beginning go to the sentence before it.
 fn add_sentence(text: &str, sentence: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut sentence = trimmed(text, sentence, char::is_whitespace);
+    if let Some(previous) = found.last_mut()
+        && previous.end == sentence.start
+    {
+        let emphasis = &text[sentence.clone()];
+        previous.end += emphasis.len() - behind_emphasis(emphasis).len();
+        sentence = trimmed(text, previous.end..sentence.end, char::is_whitespace);
+    }
     if let Some(previous) = found.last_mut()
         && let Some(end) = markers_behind(text, previous.clone(), sentence.end)
     {
@@ -211,8 +250,9 @@ fn add_sentence(text: &str, sentence: Range<usize>, found: &mut Vec<Range<usize>
 /// The end of the markers behind the full stop of a sentence, as far as they belong to it; at most `end`.
 fn markers_behind(text: &str, sentence: Range<usize>, end: usize) -> Option<usize> {
     let closed = text[sentence.end..end].trim_start_matches(closes);
-    let first = closed.trim_start();
-    let lines = closed[..closed.len() - first.len()].matches('\n').count();
+    let begin = closed.trim_start();
+    let first = begin.strip_prefix("<sup>").unwrap_or(begin);
+    let lines = closed[..closed.len() - begin.len()].matches('\n').count();
     let mut rest = first;
     let mut behind = first;
     while let Some(marker) = marker_at(rest, 0) {
@@ -221,14 +261,18 @@ fn markers_behind(text: &str, sentence: Range<usize>, end: usize) -> Option<usiz
         if let Some(link) = behind.strip_prefix('(').and_then(|link| link.find(')')) {
             behind = &behind[link + 2..];
         }
+        behind = behind_emphasis(behind.strip_prefix("</sup>").unwrap_or(behind));
         rest = behind.trim_start_matches(|c: char| {
             c.is_whitespace() || is_dash(c) || SEPARATORS.contains(&c)
         });
+        rest = rest.strip_prefix("<sup>").unwrap_or(rest);
     }
     let is_whole = !behind.contains(char::is_alphanumeric);
     let is_alone = is_whole || behind.trim_start_matches(' ').starts_with('\n');
-    let is_subject =
-        begins_lower(behind) || behind.starts_with(':') || text[sentence].ends_with("et al.");
+    let is_name = text[sentence]
+        .trim_end_matches(['*', '_'])
+        .ends_with("et al.");
+    let is_subject = begins_lower(behind) || behind.starts_with(':') || is_name;
     if behind.len() == first.len() || lines > 1 && !is_alone || is_subject && !is_whole {
         return None;
     }
@@ -239,41 +283,57 @@ fn markers_behind(text: &str, sentence: Range<usize>, end: usize) -> Option<usiz
 fn begins_lower(text: &str) -> bool {
     let text =
         text.trim_start_matches(|c: char| c.is_whitespace() || is_dash(c) || "*_'’,".contains(c));
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    let first = words.next().unwrap_or_default();
-    !first.is_empty() && first.chars().all(char::is_lowercase)
+    let end = text
+        .find(|c: char| !c.is_alphanumeric())
+        .unwrap_or(text.len());
+    end > 0 && text[..end].chars().all(char::is_lowercase)
 }
 
-/// What follows the label of an item: `- ..`, `3. ..`, `(3) ..`, `b) ..`, `3、..`.
+/// What follows the label of an item: `- ..`, `3. ..`, `(3) ..`, `b) ..`, `3、..`, `③..`, `iii. ..`.
 fn item_text(line: &str) -> Option<&str> {
     let numbered = numbered(line).map(|(_, rest)| rest);
+    let circled = |c| matches!(c, '\u{2460}'..='\u{249b}' | '\u{2776}'..='\u{2793}');
+    let numbered = numbered.or_else(|| line.strip_prefix(circled));
     numbered.or_else(|| bullet(line)).or_else(|| lettered(line))
 }
 
-/// What follows `b) ` or `(b) `.
+/// What follows `b) `, `(b) `, `ii. ` or `(ii) `.
 fn lettered(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('(').unwrap_or(line);
+    let behind = inner.trim_start_matches(['i', 'v', 'x']);
+    if behind.len() < inner.len()
+        && let Some(rest) = behind.strip_prefix(". ").or(behind.strip_prefix(") "))
+    {
+        return Some(rest);
+    }
     let rest = inner.strip_prefix(|c: char| c.is_ascii_alphabetic())?;
     rest.strip_prefix(") ")
 }
 
-/// What follows a bullet: `- `, `* `, `• `.
+/// What follows a bullet: `- `, `* `, `• `, `・`.
 pub(crate) fn bullet(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix(['・', '･']) {
+        return Some(rest.trim_start());
+    }
     let rest = text.strip_prefix(['-', '*', '+', '•', '–', '◦', '▪', '●', '·'])?;
     rest.starts_with(char::is_whitespace)
         .then(|| rest.trim_start())
 }
 
-/// The digits of a number that begins an item, and what follows: `3. `, `3) `, `(3) `, `3、`, `（3）`.
+/// The digits of a number that begins an item, and what follows: `3. `, `3) `, `(3) `, `(3)A`, `3、`, `（3）`.
 pub(crate) fn numbered(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '（']).unwrap_or(text);
     let (number, rest) = leading_number(inner)?;
     if let Some(rest) = rest.strip_prefix(['、', '）']) {
         return Some((number, rest));
     }
+    let is_paired = inner.len() < text.len() && rest.starts_with(')');
     let rest = rest.strip_prefix(['.', ')'])?;
-    rest.starts_with(char::is_whitespace)
-        .then_some((number, rest))
+    let begins = |c: char| {
+        // Scripts without spaces have none behind a number.
+        c.is_whitespace() || c.is_alphabetic() && (is_paired || !c.is_ascii())
+    };
+    rest.starts_with(begins).then_some((number, rest))
 }
 
 /// A number of at most three digits: with four it is a year.

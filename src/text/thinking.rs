@@ -5,12 +5,12 @@
 //! line; in a reply it counts anywhere.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use memchr::memmem;
 
 /// What opens reasoning and what closes it, in any case of ASCII letters, as users name theirs (`--reasoning-tags`).
-const FORMS: [&str; 13] = [
+const FORMS: [&str; 15] = [
     "<think> </think>",
     "<thinking> </thinking>",
     "<thought> </thought>",
@@ -21,15 +21,24 @@ const FORMS: [&str; 13] = [
     "<|begin_of_thought|> <|end_of_thought|>",
     "<|START_THINKING|> <|END_THINKING|>",
     "<|channel>thought <channel|>",
+    "<unused94>thought <unused95>",
     // Harmony: the header of the final message closes all messages before it.
     "<|channel|> <|channel|>final<|message|>",
     "<|channel|> <|channel|>final <|constrain|>json<|message|>",
-    WORDS,
+    WORDS[0],
+    WORDS[1],
 ];
-/// Harmony's channels without their control tokens.
-const WORDS: &str = "analysis assistantfinal";
-/// What stands before the first channel of a message in Harmony.
-const HARMONY_ROLE: &str = "<|start|>assistant";
+/// Harmony's channels without their control tokens, and what Ollama prints.
+const WORDS: [&str; 2] = ["analysis assistantfinal", "Thinking... ...done thinking."];
+/// What chat templates write before a message of the model.
+const ROLES: [&str; 6] = [
+    "<|start|>assistant",
+    "<|im_start|>assistant",
+    "<|start_header_id|>assistant<|end_header_id|>",
+    "<|assistant|>",
+    "<｜Assistant｜>",
+    "assistant",
+];
 /// White space within a line.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 /// Parts of the names of other tags that may open reasoning.
@@ -44,12 +53,14 @@ struct Tag<'a> {
     is_open: bool,
     /// The opening tag of its form, which names the form.
     form: &'a str,
+    /// The end of its closing tag, where blocks are nested.
+    close: Option<usize>,
 }
 
 impl Tag<'_> {
-    /// Whether it is the name of a channel without its control tokens, which may be a word of the text.
+    /// Whether it has no brackets, so that it may be a word of the text.
     fn is_word(&self) -> bool {
-        WORDS.starts_with(self.form)
+        WORDS.iter().any(|form| form.starts_with(self.form))
     }
 }
 
@@ -57,8 +68,8 @@ impl Tag<'_> {
 /// are forms besides the known ones, each as `OPEN CLOSE`.
 ///
 /// It is a block that begins the text, or everything up to a closing tag that begins or ends its line, has no opening tag
-/// before it and stands in no code block. A block that is never closed takes the whole text. Tags elsewhere belong to the
-/// answer.
+/// before it and stands in no code block. A block that is never closed takes the whole text. Tags elsewhere, and a closing tag
+/// that stands alone behind a block, belong to the answer.
 ///
 /// ```
 /// use scholareval::text::thinking::thinking_bytes;
@@ -69,8 +80,10 @@ impl Tag<'_> {
 pub fn thinking_bytes(text: &str, more: &[String]) -> usize {
     let tags = tags(text, more);
     let mut answer = 0;
-    while let Some(end) = block_end(text, &tags, answer).or_else(|| lone_end(text, &tags, answer)) {
+    let mut block = block_end(text, &tags, 0).or_else(|| lone_end(text, &tags));
+    while let Some(end) = block {
         answer = text.len() - text[end..].trim_start_matches(is_blank).len();
+        block = block_end(text, &tags, answer);
     }
     answer
 }
@@ -111,18 +124,41 @@ fn tags<'a>(text: &str, more: &'a [String]) -> Vec<Tag<'a>> {
                     end,
                     is_open,
                     form,
+                    close: None,
                 });
             }
         }
     }
     tags.sort_by_key(|tag| (tag.at, Reverse(tag.end)));
+    pair(text, &mut tags);
     tags
+}
+
+/// Gives each opening tag its closing one. Words and tags behind a back tick open and close nothing within a block.
+fn pair(text: &str, tags: &mut [Tag<'_>]) {
+    let mut opened: HashMap<&str, Vec<usize>> = HashMap::new();
+    for index in 0..tags.len() {
+        let Tag {
+            at, end, is_open, ..
+        } = tags[index];
+        if tags[index].is_word() || text[..at].ends_with('`') {
+            continue;
+        }
+        let opened = opened.entry(tags[index].form).or_default();
+        if is_open {
+            opened.push(index);
+        } else if let Some(open) = opened.pop() {
+            tags[open].close = Some(end);
+        }
+    }
 }
 
 /// The end of the block that begins the text from there on.
 fn block_end(text: &str, tags: &[Tag<'_>], from: usize) -> Option<usize> {
     let begin = text[from..].trim_start_matches(is_blank);
-    let begin = text.len() - begin.strip_prefix(HARMONY_ROLE).unwrap_or(begin).len();
+    let role = ROLES.iter().find_map(|role| begin.strip_prefix(role));
+    let begin = role.map_or(begin, |behind| behind.trim_start_matches(is_blank));
+    let begin = text.len() - begin.len();
     let first = tags.partition_point(|tag| tag.at < begin);
     // An answer may begin with a word of a form.
     let open = tags
@@ -131,30 +167,38 @@ fn block_end(text: &str, tags: &[Tag<'_>], from: usize) -> Option<usize> {
     if !open.is_open {
         return Some(open.end);
     }
-    let mut behind = tags[first..].iter().filter(|tag| tag.at >= open.end);
-    let close = behind.find(|tag| !tag.is_open && tag.form == open.form);
-    // A block that is never closed was cut while the model was reasoning: there is no answer behind it.
-    let cut = (!open.is_word()).then_some(text.len());
-    close.map(|close| close.end).or(cut)
+    let mut closing = tags[first..]
+        .iter()
+        .filter(|tag| tag.at >= open.end && !tag.is_open && tag.form == open.form);
+    // Reasoning may name its opening tag: then the first one closes it.
+    match open.close.or_else(|| closing.next().map(|tag| tag.end)) {
+        Some(end) => Some(end),
+        // A block that is never closed was cut while the model was reasoning: there is no answer behind it.
+        None => (!open.is_word()).then_some(text.len()),
+    }
 }
 
 /// The end of a closing tag that stands alone, as the chat template wrote the opening one.
-fn lone_end(text: &str, tags: &[Tag<'_>], from: usize) -> Option<usize> {
-    let (mut fences, mut counted) = (0, from);
-    let mut opened: BTreeSet<&str> = BTreeSet::new();
-    for tag in &tags[tags.partition_point(|tag| tag.at < from)..] {
+fn lone_end(text: &str, tags: &[Tag<'_>]) -> Option<usize> {
+    let (mut fences, mut counted) = (0, 0);
+    let mut opened: Vec<&str> = Vec::new();
+    for tag in tags {
+        let is_opened = opened.contains(&tag.form);
         if tag.is_open {
-            opened.insert(tag.form);
+            if !is_opened {
+                opened.push(tag.form);
+            }
             continue;
         }
         // Then both tags are part of the text, such as an answer about such models.
-        if opened.contains(tag.form) {
+        if is_opened {
             return None;
         }
-        let between = text.get(counted..tag.at).unwrap_or_default();
-        fences += between.matches("```").count();
+        fences += text
+            .get(counted..tag.at)
+            .map_or(0, |between| between.matches("```").count());
         counted = tag.end;
-        let before = text[from..tag.at].trim_end_matches(BLANKS);
+        let before = text[..tag.at].trim_end_matches(BLANKS);
         let behind = text[tag.end..].trim_start_matches(BLANKS);
         let begins_line = before.is_empty() || before.ends_with('\n');
         let ends_line = behind.is_empty() || behind.starts_with('\n');
@@ -172,12 +216,16 @@ fn begins_with_such_a_tag(text: &str) -> bool {
     let behind = text
         .strip_prefix("&lt;")
         .or(text.strip_prefix(['<', '[', '◁', '【', '＜']));
-    let tag = behind.unwrap_or_default();
+    let tag = behind.unwrap_or_default().trim_start_matches(' ');
     let rest = tag.trim_start_matches(|c: char| c.is_alphanumeric() || "_:-|".contains(c));
     // A citation in brackets has more than a name.
     let is_tag = rest.starts_with(['>', ']', '▷', '】', '＞', '&', ' '])
         && !(text.starts_with('[') && rest.starts_with(' '));
-    let name = tag[..tag.len() - rest.len()].to_lowercase();
+    let mut name = tag[..tag.len() - rest.len()].to_lowercase();
+    if name == "details" {
+        // What is folded away is named in an attribute.
+        name = rest.split('>').next().unwrap_or_default().to_lowercase();
+    }
     is_tag && (name == "cot" || NAMES.iter().any(|part| name.contains(part)))
 }
 
@@ -203,6 +251,24 @@ mod tests {
             ("Why?</think>\nRain.", "Rain."),
             ("`</think>` ends it.\n</think>Rain.", "Rain."),
             ("Why?</think>", ""),
+            // Nested, or with a tag that the reasoning names.
+            ("<think>a <think>b</think> c</think>Rain.", "Rain."),
+            ("[THINK]a [THINK]b[/THINK] c[/THINK]Rain.", "Rain."),
+            ("<think>a <think> b</think>Rain.", "Rain."),
+            (
+                "<think>a `<think>` b</think>It has </think>.",
+                "It has </think>.",
+            ),
+            // A closing tag alone behind a block.
+            ("<think>a</think>Rain.</think>", "Rain.</think>"),
+            ("<think>a</think></think>Rain.", "Rain."),
+            // What templates write before a message.
+            ("assistantanalysisWhy?assistantfinalRain.", "Rain."),
+            ("<|im_start|>assistant\n<think>a</think>Rain.", "Rain."),
+            ("assistant\n<think>a</think>Rain.", "Rain."),
+            ("assistant\nRain.", "assistant\nRain."),
+            ("Thinking...\nWhy?\n...done thinking.\n\nRain.", "Rain."),
+            ("Thinking... Rain.", "Thinking... Rain."),
             // Cut off.
             ("<think>Why? Because", ""),
             // Tags that the answer mentions.
@@ -240,6 +306,7 @@ mod tests {
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
             ("<|START_THINKING|>", "<|END_THINKING|>"),
             ("\u{feff}<|channel>thought", "<channel|>"),
+            ("<unused94>thought", "<unused95>"),
             (harmony, last),
             ("<|start|>assistant<|channel|>analysis<|message|>", last),
             ("<|channel|>commentary to=x<|message|>", last),
@@ -293,6 +360,8 @@ mod tests {
             "&lt;think&gt;a",
             "[Scratchpad]\na",
             "<think effort=1>",
+            "< think >a</ think >",
+            "<details type=\"reasoning\" done>a</details>",
             "Why?</think> Rain.",
         ] {
             assert!(may_begin_with_thinking(text), "{text}");
@@ -318,6 +387,7 @@ mod tests {
             "[think] ".to_owned() + &"x</think>y".repeat(200_000),
             "<thought>x</think>y".repeat(100_000),
             "analysis\n</think>\n".repeat(100_000),
+            "<think><think></think>".repeat(100_000),
         ] {
             thinking_bytes(&text, &[]);
         }

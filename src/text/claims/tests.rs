@@ -74,6 +74,42 @@ fn a_marker_behind_a_full_stop_belongs_to_the_sentence_before_it() {
         ),
         ("[1] Snow melts. [2]", &["Snow melts. 1 2"]),
         ("Snow melts [1-3]", &["Snow melts 1 2 3"]),
+        // Emphasis and superscript.
+        (
+            "**Snow melts.** [0] Ice stays [1].",
+            &["**Snow melts.** 0", "Ice stays. 1"],
+        ),
+        (
+            "*Snow melts.*[0] **Ice** stays [1].",
+            &["*Snow melts.* 0", "**Ice** stays. 1"],
+        ),
+        (
+            "Snow **melts in May.** [0] Ice stays [1].",
+            &["Snow **melts in May.** 0", "Ice stays. 1"],
+        ),
+        (
+            "**Snow melts. [0]** Ice stays [1].",
+            &["**Snow melts. ** 0", "Ice stays. 1"],
+        ),
+        (
+            "**Snow melts.** Ice stays [1].",
+            &["**Snow melts.**", "Ice stays. 1"],
+        ),
+        (
+            "_Snow melts._ [0] Ice stays [1].",
+            &["_Snow melts._ 0", "Ice stays. 1"],
+        ),
+        (
+            "<b>Snow melts.</b> [0] Ice stays [1].",
+            &["<b>Snow melts.</b> 0", "Ice stays. 1"],
+        ),
+        (
+            "Snow melts.<sup>[0]</sup><sup>[2]</sup> Ice stays.<sup>[1]</sup>",
+            &[
+                "Snow melts.<sup></sup><sup></sup> 0 2",
+                "Ice stays.<sup></sup> 1",
+            ],
+        ),
     ] {
         assert_eq!(claims(text), expected, "{text:?}");
     }
@@ -186,6 +222,26 @@ fn items_and_rows_are_claims_of_their_own() {
             &["We see.", "Slope | Snow 1", "Coast | Ice 2", "So it is."],
         ),
         (
+            "・雪が溶ける【0】\n・氷【1】\n①雨【2】\n②風[3]\n(1)雪[4]\n(2)Ice [5]\n1.冰[6]",
+            &[
+                "雪が溶ける 0",
+                "氷 1",
+                "雨 2",
+                "風 3",
+                "雪 4",
+                "Ice 5",
+                "冰 6",
+            ],
+        ),
+        (
+            "i. Snow melts [0]\nii. Ice stays [1]\n(iii) Rain [2]",
+            &["Snow melts 0", "Ice stays 1", "Rain 2"],
+        ),
+        (
+            "## Snow\nIt melts [0].\n#5 stays",
+            &["## Snow", "It melts. 0", "#5 stays"],
+        ),
+        (
             "Snow -\nin 2019. Then\n12 lakes froze\n-5 degrees",
             &["Snow -\nin 2019.", "Then\n12 lakes froze\n-5 degrees"],
         ),
@@ -228,6 +284,9 @@ fn one_huge_text_takes_linear_time() {
         "。[1]",
         ".) ",
         "`a[1]",
+        "a.**",
+        "a._ [1]",
+        ".<sup>[1]</sup>",
     ] {
         let text = unit.repeat(100_000);
         assert!(text_claims(&text).len() < text.len());
