@@ -39,16 +39,7 @@ pub struct Converted {
 /// # Errors
 /// [`Error::Input`] for every prediction whose block cannot be built; by default also if a question is answered twice.
 pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> Result<Converted> {
-    let mut cases: HashMap<&str, Vec<&CaseId>> = HashMap::new();
-    for case in &tests.cases {
-        let ids = cases.entry(case.initial_prompt.trim()).or_default();
-        if how.mode == Mode::Compat {
-            // The script builds a dict by question, in which a later case overwrites an earlier
-            // one.
-            ids.clear();
-        }
-        ids.push(&case.case_id);
-    }
+    let cases = cases_by_question(tests, how.mode);
     let (mut converted, mut faults) = (Converted::default(), Vec::new());
     let mut first_lines: HashMap<(&str, Option<&CaseId>), usize> = HashMap::new();
     let repeated = repeated_with_ids(&system.answers);
@@ -105,6 +96,21 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
     } else {
         Err(Error::Input(faults))
     }
+}
+
+/// The ids of the cases of each question.
+fn cases_by_question(tests: &TestCases, mode: Mode) -> HashMap<&str, Vec<&CaseId>> {
+    let mut cases: HashMap<&str, Vec<&CaseId>> = HashMap::new();
+    for case in &tests.cases {
+        let ids = cases.entry(case.initial_prompt.trim()).or_default();
+        if mode == Mode::Compat {
+            // The script builds a dict by question, in which a later case overwrites an earlier
+            // one.
+            ids.clear();
+        }
+        ids.push(&case.case_id);
+    }
+    cases
 }
 
 /// The questions that several of these answers are to, where they have ids: those without have their position as an id.

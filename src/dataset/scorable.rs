@@ -132,12 +132,10 @@ pub fn scorable(
     } else {
         made.plain = plain_items(&systems, &[], None, &how, &options.pairing);
         choose_items(&mut made.plain, &systems, &options.pairing)?;
-        for system in &systems {
-            warnings.extend(system.warnings.clone());
-        }
-        for system in &systems {
-            warnings.extend(unanswered(system, &made.plain));
-        }
+        let of_files = systems.iter().flat_map(|system| &system.warnings);
+        warnings.extend(of_files.cloned());
+        let missing = systems.iter();
+        warnings.extend(missing.filter_map(|system| unanswered(system, &made.plain)));
     }
     let repeated = repeated_texts(&mut made.plain, &systems);
     made.uncounted = uncounted(second, &ids_of(&others), &made.plain, &repeated);

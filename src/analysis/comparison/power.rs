@@ -75,15 +75,7 @@ pub fn plan_power(
     let table = all.metrics.get(metric)?;
     let shared = SharedCases::of(all, table, options);
     let pairs = shared.pairs();
-    // Judged pairs are tested by the verdicts on the two, and not by their win rates against all.
-    let sample = table
-        .games
-        .as_ref()
-        .and_then(|_| shared.pair_sample(&pairs));
-    let (differences, questions) = match sample.filter(|sample| !sample.is_of_strengths) {
-        Some(sample) => (sample.differences, sample.questions),
-        None => (shared.differences(&pairs), shared.questions.clone()),
-    };
+    let (differences, questions) = differences_of(&shared, &pairs);
     let pilot = PilotSpread::new(
         &slices(&differences),
         Some(&questions),
@@ -136,6 +128,20 @@ pub fn plan_power(
             .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
             .collect(),
     })
+}
+
+/// What each pair is tested by, with the question of each value: judged pairs by the verdicts on the two, and not by their win rates
+/// against all.
+fn differences_of(
+    shared: &SharedCases<'_>,
+    pairs: &[(usize, usize)],
+) -> (Vec<Vec<f64>>, Vec<usize>) {
+    let games = shared.table.games.as_ref();
+    let sample = games.and_then(|_| shared.pair_sample(pairs));
+    match sample.filter(|sample| !sample.is_of_strengths) {
+        Some(sample) => (sample.differences, sample.questions),
+        None => (shared.differences(pairs), shared.questions.clone()),
+    }
 }
 
 /// Differences from the smallest of these to the largest, or around a single one, in steps of one factor.

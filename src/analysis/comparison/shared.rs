@@ -285,7 +285,8 @@ impl<'a> SharedCases<'a> {
                 .any(|row| row[*case] != Observation::NotApplicable);
             cases += usize::from(applies);
         }
-        cases
+        // An aspect that was graded counts a case of which another one was not asked.
+        cases.max(self.cases.len())
     }
 
     pub(super) fn distinct_questions(&self) -> usize {
