@@ -109,7 +109,7 @@ impl SetNumber {
         }
     }
 
-    /// What this answer gives, by this policy for components without a value. Open pairs are no value by any policy.
+    /// What this answer gives, by this policy for components without a value. Open pairs have no value by any policy.
     pub(super) fn observe(&self, answer: &ScoredAnswer, on_unscored: OnUnscored) -> SetAnswer {
         let component =
             |name: &str| vec![component_value(&answer.score, name).by_policy(on_unscored)];
@@ -208,7 +208,7 @@ impl SetNumber {
         for (question, answer) in answers {
             let parts: Vec<Option<f64>> =
                 (0..self.parts()).map(|part| answer.value(part)).collect();
-            // An answer without any value says nothing, and is no question of the interval.
+            // An answer without any value says nothing, and does not count as a question of the interval.
             if parts.iter().any(Option::is_some) {
                 questions.push(*question);
                 values.push(parts);

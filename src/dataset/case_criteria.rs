@@ -428,7 +428,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// The path of a number at or below `path`, none of whose names is known. Objects in lists are mostly sources, whose
-    /// pages and years are no weights: there the name must be one of a weight.
+    /// pages and years are not weights: there the name must be one of a weight.
     fn number_within(
         &self,
         path: &str,

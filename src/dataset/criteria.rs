@@ -558,7 +558,7 @@ mod tests {
             fault.contains("criterion.weight is the field score"),
             "{fault}"
         );
-        // The built-in profiles name fields that files need not have, but a nested weight is no weight of 1.
+        // The built-in profiles name fields that files need not have, but a nested weight does not count as 1.
         let fault = weights(
             "cases.jsonl",
             &cases.replace("points", "weight").replace('\n', " "),

@@ -25,7 +25,7 @@ pub struct References {
     pub blake3: Fingerprint,
     /// Warnings.
     pub warnings: Vec<InputFault>,
-    /// A note on empty cells, which are no references.
+    /// A note on empty cells, which do not count as references.
     pub(super) note: Option<String>,
     /// By trimmed question.
     golds: HashMap<String, (usize, Gold)>,

@@ -41,7 +41,7 @@ pub fn text_claims(text: &str) -> Vec<TextClaim> {
         for range in block.sentences(text) {
             let first = markers.partition_point(|marker| marker.range.start < range.start);
             let behind = markers.partition_point(|marker| marker.range.end <= range.end);
-            // A marker that goes on in the next block belongs to none.
+            // A marker that continues in the next block belongs to none.
             let markers = markers.get(first..behind).unwrap_or_default();
             let numbers = markers.iter().flat_map(|marker| &marker.numbers);
             claims.push(TextClaim {
@@ -103,7 +103,7 @@ struct ClaimBlock {
 }
 
 impl ClaimBlock {
-    /// Whether a line of prose goes on with this block.
+    /// Whether a line of prose continues with this block.
     fn takes(&self, line: &str) -> bool {
         let is_item = matches!(self.kind, ClaimLineKind::Item(_));
         let is_wrapped = line.starts_with([' ', '\t']) || begins_lower(line);

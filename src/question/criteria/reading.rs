@@ -96,7 +96,7 @@ fn lists_of_verdicts<'a>(
     let has_level = object.get(&shape.key).is_some();
     if let Some(asked) = object.get(list_key) {
         let Some(asked) = asked.as_array() else {
-            // Two different lists are no list, whatever else the object says.
+            // Two different lists cannot be read as one, whatever else the object says.
             let one = if has_two_values(asked) { asked } else { object };
             return vec![std::slice::from_ref(one)];
         };

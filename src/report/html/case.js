@@ -176,7 +176,7 @@ function wholeLine(entry, score) {
   const parts = [...(score?.parts ?? [])];
   const labeled = parts.filter(([name]) => entry?.people.has(name));
   const weight = (list) => list.reduce((sum, [, part]) => sum + Math.max(0, part.weight), 0);
-  // Claims are no components; whole answers are labeled from 1 to 5. Labels of components of another scorer are in its table.
+  // Claims are not components; whole answers are labeled from 1 to 5. Labels of components of another scorer are in its table.
   const isOfClaims = [...(entry?.people.keys() ?? [])].some((name) => name.startsWith("claim "));
   if (given && given.together !== null && !labeled.length && !isOfClaims && entry.people.size > 1) return null;
   const unit = labeled.length ? unitOf(labeled[0][1].kind) : isOfClaims ? "share" : "grade";

@@ -450,7 +450,7 @@ fn markers_behind_full_stops_items_and_other_scripts_are_read_by_default_only() 
         ["s2[0,1] <- text 0|text 1", "s3[1,2] <- text 1|text 2"]
     );
 
-    // 17 characters of Chinese count as 51: as much as 50 of English say. The full stop is no character of them.
+    // 17 characters of Chinese count as 51: as much as 50 of English say. The full stop does not count among them.
     let sentence = "北极的海冰在过去四十年里明显变薄了";
     let text = format!("{sentence}【0】。{sentence}。[4] 冰【1】。");
     let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(true));
