@@ -177,7 +177,9 @@ impl SetNumber {
         }
         let known = parts.iter().filter(|(_, count)| *count > 0.0);
         let means: Vec<f64> = known.map(|(mean, _)| *mean).collect();
-        let center = mean(&means).unwrap_or_default();
+        let Some(center) = mean(&means) else {
+            return Vec::new();
+        };
         let mut values = Vec::with_capacity(answers.len());
         for answer in answers {
             let mut moved = 0.0;

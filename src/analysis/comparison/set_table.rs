@@ -232,6 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn systems_that_share_no_grade_are_ordered_by_their_own() {
+        let grades = |system, case, grade| {
+            let parts = [("coverage", Some(grade)), ("relevance", Some(grade))];
+            scored("prometheus", [system, case], ComponentKind::Aspect, &parts)
+        };
+        let answers = [grades("a", "1", 2.0), grades("b", "2", 4.0)];
+        let compared = compare(&observed(&answers), &quick());
+        let mut metrics = compared.metrics.iter();
+        let metric = metrics
+            .find(|own| own.metric.name == "aspect_mean")
+            .unwrap();
+        let systems = metric.systems.iter();
+        let shown: Vec<_> = systems
+            .map(|own| (&*own.label, own.mean, own.own_mean))
+            .collect();
+        assert_eq!(shown, [("b", None, Some(4.0)), ("a", None, Some(2.0))]);
+    }
+
+    #[test]
     fn citation_f1_is_that_of_the_means_and_has_no_pairs() {
         let citations = |system, case, precision, recall| {
             let f1 = Some(2.0 * precision * recall / (precision + recall));

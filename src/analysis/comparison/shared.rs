@@ -138,8 +138,13 @@ impl<'a> SharedCases<'a> {
         } else {
             &self.cases
         };
+        let sharing: &[usize] = if self.cases.is_empty() {
+            &[]
+        } else {
+            &participants
+        };
         let values_over = |system: usize, cases: &[usize]| match set {
-            Some(set) => set.values_over(system, &participants, cases),
+            Some(set) => set.values_over(system, sharing, cases),
             None => table.values_over(system, cases),
         };
         let means: Vec<f64> = (0..all.systems.len())
