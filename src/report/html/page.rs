@@ -1,5 +1,7 @@
 //! The page from front to back: head, sections, the data, the script.
 
+use std::collections::HashSet;
+
 use super::HtmlReport;
 use super::data::{case_blocks, core};
 use super::heatmap::push_heatmap;
@@ -8,7 +10,7 @@ use super::opening::push_opening;
 use super::people::People;
 use super::safety::{content_security_policy, embedded, push_html};
 use super::table::{ShortLabels, number_class, push_notes, push_rows, push_table};
-use crate::analysis::comparison::{MetricComparison, headline_number};
+use crate::analysis::comparison::{Comparison, MetricComparison, headline_number};
 use crate::domain::Unit;
 use crate::error::Result;
 use crate::record::{Manifest, RunStatus};
@@ -203,7 +205,7 @@ fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabel
     <thead><tr>"#,
         visible(&card.title)
     );
-    push_linked_headings(page, names, &card);
+    push_linked_headings(page, names, &card, report.comparison);
     page.push_str("</tr></thead>\n    <tbody>");
     push_rows(page, names, &card);
     page.push_str("\n    </tbody>\n  </table>\n  </div>\n");
@@ -235,16 +237,28 @@ fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabel
     Ok(())
 }
 
-/// Headings of which those of metrics lead to the metric.
-fn push_linked_headings(page: &mut String, names: &ShortLabels, card: &Table) {
+/// Headings of which those of metrics lead to the metric. A number of a set of answers has no value for an answer, and so
+/// no section to lead to.
+fn push_linked_headings(
+    page: &mut String,
+    names: &ShortLabels,
+    card: &Table,
+    comparison: &Comparison,
+) {
+    let mut metrics = HashSet::new();
+    for metric in &comparison.metrics {
+        metrics.insert(metric_name(comparison, metric));
+    }
     for column in &card.columns {
         push_html!(page, r#"<th scope="col"{}>"#, number_class(column));
-        if column.format == Format::Text {
-            push_html!(page, "{}", column.heading);
-        } else {
+        if metrics.contains(column.key.as_str()) {
             push_html!(page, r#"<a data-key="{}">"#, column.key);
             names.push(page, &column.heading);
             page.push_str("</a>");
+        } else if column.format == Format::Text {
+            push_html!(page, "{}", column.heading);
+        } else {
+            names.push(page, &column.heading);
         }
         page.push_str("</th>");
     }
