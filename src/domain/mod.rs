@@ -18,6 +18,7 @@ mod ids;
 mod judge_reply;
 mod label_sheet;
 mod model_end;
+pub(crate) mod nearly_json;
 mod note;
 pub(crate) mod python_json;
 mod rater;
