@@ -13,6 +13,7 @@ mod cited_page;
 mod criteria;
 mod draw;
 mod endpoint_stats;
+mod error_text;
 mod expected;
 mod ids;
 mod judge_reply;
@@ -58,6 +59,7 @@ pub use criteria::{
 pub(crate) use criteria::{comparable_level, text_of};
 pub use draw::{AnswerSelection, RandomDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
+pub(crate) use error_text::is_error_text;
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub(crate) use expected::{RESULT, bare, last_result, listed};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
