@@ -49,6 +49,7 @@ class ScoreOptions(TypedDict, total=False):
     trust_config: Send keys to the servers that the config file names, now and until the file changes
     fields: Fields of the answers: answer_text=FIELD,case_id=FIELD or question=FIELD [default: as documented, else guessed]
     keep_thinking: Judge answers with the reasoning they begin with (think tags)
+    keep_errors: Score answers that are only the error text of a failed generation ("Error code: 429 - ..")
     reasoning_tags: Tags of reasoning in answers and replies besides the known ones, such as "<plan> </plan>"; may be repeated
     partial_logs: Take what unfinished Inspect logs hold, and the first epoch of several
     systems: Only these systems [default: all]
@@ -125,6 +126,7 @@ class ScoreOptions(TypedDict, total=False):
     trust_config: bool
     fields: Pairs
     keep_thinking: bool
+    keep_errors: bool
     reasoning_tags: str | Sequence[str]
     partial_logs: bool
     systems: str | Sequence[str]

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use crate::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use crate::domain::{
     Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault,
-    SystemName, TestCase,
+    SystemName, TestCase, is_error_text,
 };
 use crate::error::{Error, InputFault, Result};
-use crate::text::names::list;
+use crate::text::names::{counted, list};
 use crate::text::thinking::{may_begin_with_thinking, thinking_bytes};
 
 use super::fields::{FieldReading, Record, value_at};
@@ -65,6 +65,8 @@ pub struct SystemAnswers {
     pub thinking: usize,
     /// Number of answers that, as they are kept, may begin with reasoning in an unknown form.
     pub maybe_thinking: usize,
+    /// The cases whose answer is only the error text of a failed generation; none in compat mode.
+    pub error_texts: Vec<CaseId>,
     /// Fields of `--fields` that the file does not have.
     pub(super) absent: Vec<(String, String)>,
     /// Number of empty cells of a CSV file in the place of gold answers.
@@ -103,6 +105,8 @@ pub struct AnswerOptions {
     pub id_field: String,
     /// Keep [reasoning](thinking_bytes) at the start of an answer.
     pub keep_thinking: bool,
+    /// Score answers that are only the error text of a failed generation.
+    pub keep_errors: bool,
     /// Forms of reasoning besides the known ones, each as `OPEN CLOSE`.
     pub reasoning_tags: Vec<String>,
     /// Leave the texts of large files of `{case_id, answer_text}` there, but for CSV: [`with_text`] reads each when it is
@@ -129,6 +133,7 @@ impl SystemAnswers {
             renamed: String::new(),
             thinking: 0,
             maybe_thinking: 0,
+            error_texts: Vec::new(),
             absent: Vec::new(),
             empty_golds: 0,
             answers: Vec::new(),
@@ -217,6 +222,18 @@ impl AnswerOptions {
         self.keep_thinking || self.mode == Mode::Compat
     }
 
+    /// The warning about answers that are only error texts, where these are not scored.
+    fn error_texts(&self, read: &SystemAnswers) -> Option<InputFault> {
+        let count = counted(read.error_texts.len(), "answer");
+        let cases = list(read.error_texts.iter().map(CaseId::as_str), SHOWN);
+        let what = format!(
+            "{count} with nothing but the error text of a failed generation (unscored): {cases}"
+        );
+        let hint = "generate the answer again, or score the text as it is with --keep-errors";
+        let is_warned = !self.keep_errors && !read.error_texts.is_empty();
+        is_warned.then(|| InputFault::new(&read.path, what).hint(hint))
+    }
+
     /// Parses the text of one file; with the number of bytes before it in the file, the texts of answers are left there.
     fn parse(
         &self,
@@ -269,6 +286,7 @@ impl AnswerOptions {
         };
         added.map_err(|error| reading.explain(error))?;
         let mut read = collecting.read;
+        read.warnings.extend(self.error_texts(&read));
         let is_empty = read.answers.is_empty();
         let nothing = is_empty.then(|| InputFault::new(path, "no answers in the file"));
         read.warnings.extend(ignored.into_iter().chain(nothing));
@@ -337,6 +355,10 @@ impl Collecting<'_> {
         read.thinking += usize::from(thinking > 0);
         read.maybe_thinking += usize::from(may_begin_with_thinking(answer.own_text()));
         let case_id = answer.case_id.clone();
+        if self.options.mode == Mode::Default && is_error_text(answer.own_text()) {
+            read.error_texts.push(case_id.clone());
+            answer.is_missing = !self.options.keep_errors;
+        }
         let place_of_answer = (answer.line, case_id.as_str());
         let path = self.path;
         let report_fault = answer.report.as_ref().and_then(|own| own.fault.as_ref());
@@ -354,6 +376,7 @@ impl Collecting<'_> {
         // The text of a report was made from its JSON, so it stands nowhere in the file.
         if let Some(place) = place
             && answer.report.is_none()
+            && !answer.is_missing
         {
             answer.leave_text(place.field, place.offset, place.bytes);
         }
@@ -585,7 +608,9 @@ impl AnswerOptions {
         let is_json = self.mode == Mode::Compat
             || text.trim_start().starts_with('{')
             || text.contains("\"sections\"");
-        if self.reports && answer.report.is_none() && is_json {
+        // The JSON of an error is a missing answer, not a faulty report.
+        let is_error = self.mode == Mode::Default && !self.keep_errors && is_error_text(&text);
+        if self.reports && answer.report.is_none() && is_json && !is_error {
             let start = if self.keeps_thinking() {
                 0
             } else {
@@ -650,7 +675,7 @@ fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
 
 /// An answer as a line of a file; the inverse of [`parse_answers`].
 pub fn render_answer(answer: &Answer) -> String {
-    let text = (!answer.is_missing).then_some(&*answer.answer_text);
+    let text = Some(&*answer.answer_text).filter(|text| !answer.is_missing || !text.is_empty());
     let mut line = json!({"case_id": answer.case_id.as_str(), "answer_text": text});
     if answer.own_bytes.is_some() {
         line[REFERENCES_FROM] = answer.own_text().chars().count().into();

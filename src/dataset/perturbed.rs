@@ -25,7 +25,9 @@ pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>
     let mut seed = [0; 8];
     seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
     let own = answer.own_text();
-    let Some(changed) = perturbation.apply(own, u64::from_le_bytes(seed)) else {
+    let changed = perturbation.apply(own, u64::from_le_bytes(seed));
+    // Of an error text, a part would be an answer.
+    let Some(changed) = changed.filter(|_| !answer.is_missing) else {
         return Ok(None);
     };
     let appended =

@@ -41,7 +41,8 @@ pub struct Answer {
     /// The works that it cites, looked up in files of works before the run; `None` without such files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub works: Option<Arc<Vec<CitedWork>>>,
-    /// There is no answer: its text is null. Nothing is asked about it, and no score is 0 because of it.
+    /// There is no answer: its text is null, or only the error text of a failed generation. Nothing is asked about it, and no
+    /// score is 0 because of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
     /// 1-based line in the answer file; 0 if there is none.
@@ -65,6 +66,11 @@ impl Answer {
             is_missing: false,
             line: 0,
         }
+    }
+
+    /// Whether there is no answer; the reference scripts take an error text for one.
+    pub fn is_missing_in(&self, mode: Mode) -> bool {
+        self.is_missing && (mode == Mode::Default || self.text_bytes() == 0)
     }
 
     /// [`Answer::own_text`] as a shared string, without a copy if nothing was appended.
@@ -162,10 +168,14 @@ pub struct Item {
 
 impl Item {
     /// Why nothing can be judged, where an answer is missing.
-    pub fn missing_answer(&self) -> Option<UnscoredReason> {
+    pub fn missing_answer(&self, mode: Mode) -> Option<UnscoredReason> {
         let mut answers = std::iter::once(&self.answer).chain(self.other.as_deref());
-        let missing = answers.find(|answer| answer.is_missing)?;
-        let what = format!("{} has no answer: its text is null", missing.system);
+        let missing = answers.find(|answer| answer.is_missing_in(mode))?;
+        let text = match missing.text_bytes() {
+            0 => "null",
+            _ => "only the error text of a failed generation",
+        };
+        let what = format!("{} has no answer: its text is {text}", missing.system);
         Some(UnscoredReason::new(UnscoredKind::NoAnswer, what))
     }
 

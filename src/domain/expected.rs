@@ -8,6 +8,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::python_json::{self, outermost_braces};
 use super::{JudgeReply, TokenLogprob};
 use crate::text::thinking::reply_start;
 
@@ -160,6 +161,8 @@ fn json_score(content: &str) -> Option<NumberPlace> {
     const KEY: &str = "\"score\"";
     let after_thinking = reply_start(content, &[]);
     let start = after_thinking + content[after_thinking..].find('{')?;
+    // In what is only nearly JSON, the key may stand in a text.
+    python_json::parse(outermost_braces(&content[start..])?).ok()?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut found = None;
     for (at, byte) in content.bytes().enumerate().skip(start) {

@@ -280,7 +280,7 @@ pub enum UnscoredKind {
     Exception,
     /// The judge says that it cannot assess the criterion.
     Abstained,
-    /// There is no answer to judge: its text is null.
+    /// There is no answer to judge: its text is null, or only the error text of a failed generation.
     NoAnswer,
     /// It was not asked: the run was stopped or only planned, or nothing is left to judge.
     NotAsked,

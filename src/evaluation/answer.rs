@@ -136,7 +136,7 @@ impl AnswerRun<'_> {
                 Step::Done(mut score) if state.deferred.is_empty() => {
                     score.notes.extend(std::mem::take(&mut state.flags));
                     let item = self.item;
-                    if let Some(reason) = item.missing_answer() {
+                    if let Some(reason) = item.missing_answer(self.job.options.mode) {
                         score = score.without_values(&reason);
                     }
                     let scored = ScoredAnswer {
@@ -339,7 +339,7 @@ impl AnswerRun<'_> {
             if is_over.load(Ordering::Relaxed) {
                 return Err(Abort::Stopped);
             }
-            if let Some(reason) = self.item.missing_answer() {
+            if let Some(reason) = self.item.missing_answer(self.job.options.mode) {
                 return Ok(Some(SampleResult::unscored(reason)));
             }
             self.ask_until_read(&unit.call, unit.member, unit.gates)

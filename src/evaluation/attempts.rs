@@ -14,6 +14,9 @@ use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
 
+/// The note on a reply that the strict parser cannot read.
+pub(super) const MENDED_READING: &str = "a reply that is nearly JSON, or in a wrapper, was read";
+
 /// What one attempt brought.
 enum AttemptEnd {
     Reply(JudgeReply),
@@ -86,7 +89,7 @@ impl AnswerRun<'_> {
                     self.asks_again(may_help, tries, &next, member)?
                 }
             };
-            let note = with_note_of_call(&request, reply.note.clone());
+            let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
             let mut flags = Vec::from_iter(note.clone());
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
             if member.expected {
@@ -324,17 +327,25 @@ fn drops_refused_schema(
     }
 }
 
-/// The note of a reply together with that of its call. It is recorded with the reply, since rescoring renders no prompt;
-/// a recorded reply has the note of its call already.
-fn with_note_of_call(request: &JudgeRequest, note: Option<String>) -> Option<String> {
+/// The note of a reply together with those of its call and of its reading. They are recorded with the reply, since
+/// rescoring renders no prompt; a recorded reply has them already.
+fn with_further_notes(
+    request: &JudgeRequest,
+    reply: &JudgeReply,
+    mode: Mode,
+    is_readable: bool,
+) -> Option<String> {
     let rendered = request.rendered.as_ref();
-    let of_call = rendered.and_then(|rendered| rendered.note.as_ref());
-    match (of_call, note) {
-        (Some(of_call), Some(note)) if !note.contains(of_call) => {
-            Some(format!("{of_call}; {note}"))
+    let of_call = rendered.and_then(|rendered| rendered.note.as_deref());
+    let is_mended = is_readable && request.call.question.read(reply, mode).is_err();
+    let of_reading = is_mended.then_some(MENDED_READING);
+    let mut notes = Vec::from_iter(reply.note.as_deref());
+    for further in [of_reading, of_call].into_iter().flatten() {
+        if !notes.iter().any(|note| note.contains(further)) {
+            notes.insert(0, further);
         }
-        (of_call, note) => note.or(of_call.cloned()),
     }
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 fn is_stored(request: &JudgeRequest, member: &Member) -> Result<bool> {

@@ -25,7 +25,7 @@ use super::options::EvaluationOptions;
 use super::pairs::{ChosenPairs, PairChoice, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
-use crate::record::{SELECTED_SETTING, THINKING};
+use crate::record::{KEPT_ERRORS, SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
 
 /// All input of a run.
@@ -93,7 +93,7 @@ impl LoadedInputs {
             let index_base = options.scorers.index_base;
             made.notes.extend(as_reports(&mut made.rubric, index_base));
         }
-        let settings = reading_settings(&systems, &made.files, reading.keeps_thinking());
+        let settings = reading_settings(&systems, &made.files, &reading);
         // Support counts whole files: a slice runs the same scorers as all slices together.
         let mut support = dataset::supports(&made);
         if profile.report && mode == Mode::Compat {
@@ -280,6 +280,7 @@ fn answer_options(
         fields: input.fields.clone(),
         id_field: profile.case.id.clone(),
         keep_thinking: input.keep_thinking,
+        keep_errors: input.keep_errors,
         reasoning_tags: input.reasoning_tags.clone().unwrap_or_default(),
         leave_texts,
         reports: profile.report,
@@ -306,12 +307,12 @@ fn scorable_options(options: &EvaluationOptions, profile: &RubricProfile) -> Sco
     }
 }
 
-/// Run settings that come from reading: fields of answers that have other names than expected, and whether reasoning was
-/// kept. Only files with an answer to score count.
+/// Run settings that come from reading: fields of answers that have other names than expected, and whether reasoning and
+/// error texts were kept. Only files with an answer to score count.
 fn reading_settings(
     systems: &[SystemAnswers],
     scored_files: &[InputFile],
-    keeps_thinking: bool,
+    options: &AnswerOptions,
 ) -> BTreeMap<String, Value> {
     let mut settings = BTreeMap::new();
     for read in systems {
@@ -320,8 +321,15 @@ fn reading_settings(
             continue;
         }
         if read.thinking > 0 {
-            let what = if keeps_thinking { "kept" } else { "removed" };
+            let what = if options.keeps_thinking() {
+                "kept"
+            } else {
+                "removed"
+            };
             settings.insert(THINKING.to_owned(), what.into());
+        }
+        if options.keep_errors && !read.error_texts.is_empty() {
+            settings.insert(KEPT_ERRORS.to_owned(), true.into());
         }
         if !read.renamed.is_empty() {
             let renamed = read.renamed.as_str();

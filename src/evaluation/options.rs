@@ -130,6 +130,9 @@ pub struct InputOptions {
     /// Judge answers with the reasoning they begin with (think tags)
     #[arg(long)]
     pub keep_thinking: bool,
+    /// Score answers that are only the error text of a failed generation ("Error code: 429 - ..")
+    #[arg(long)]
+    pub keep_errors: bool,
     /// Tags of reasoning in answers and replies besides the known ones, such as "<plan> </plan>"; may be repeated
     #[arg(long, value_name = "OPEN CLOSE")]
     pub reasoning_tags: Option<Vec<String>>,
@@ -289,6 +292,7 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     // The manifest has what these lead to, for the answers that they concern.
     "score.fields",
     "score.keep_thinking",
+    "score.keep_errors",
     "score.partial_logs",
     "score.selected",
     // Recorded elsewhere: as `score.rubrics` and `score.snippets`, with the settings of the scorer

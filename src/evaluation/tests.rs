@@ -314,6 +314,19 @@ async fn an_unreadable_reply_is_asked_again_twice_and_then_unscored() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reply_that_is_nearly_json_is_read_at_once_and_noted() {
+    // Of earlier versions, for which the first attempt was unreadable.
+    let paid = [("c0/a#0.0", "{'score': 7}"), ("c0/a#0.1", "{\"score\": 4}")];
+    let (job, source) = job(1, &paid, |_| ());
+    let judge = Scripted::new(|_| points(3));
+    let (_, outcome, _) = both_passes(&job, Arc::new(PaidFirst(source, judge.clone()))).await;
+    assert_eq!(judge.asked(), ["c0/b#0.0", "c0/a_evidence#0.0"]);
+    let score = &outcome.scored[0].score;
+    assert_eq!(score.component("a").and_then(|a| a.value), Some(0.7));
+    assert_eq!(score.notes, [super::attempts::MENDED_READING]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn used_attempts_are_repeated_only_on_request() {
     let paid = [
         ("c0/a#0.0", "?"),

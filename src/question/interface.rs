@@ -13,6 +13,7 @@ use super::merging::Sample;
 use super::reading::{Unreadable, unusable};
 use super::variable::Insert;
 use super::words::Words;
+use crate::domain::nearly_json;
 use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict};
 
 /// One question to a judge: what it shows, and how a reply is read. Its texts are shared: the questions about one answer
@@ -75,8 +76,9 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
 
     /// Parses a reply to this question; kinds define [`Question::read`].
     ///
-    /// In default mode the reply must say exactly what was asked; in compat mode it is read as the reference reads the
-    /// text, in range or not.
+    /// In default mode the reply must say exactly what was asked; where [`Question::read`] cannot read it, what is nearly
+    /// JSON, or JSON in a wrapper, is read if it has one reading. In compat mode it is read as the reference reads the text,
+    /// in range or not.
     ///
     /// # Errors
     /// [`Unreadable`], with the reason and whether a retry may help: not for a reply cut at the token limit or stopped
@@ -86,7 +88,15 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
         if let Some(unusable) = unusable(reply, mode) {
             return Err(unusable);
         }
-        self.read(reply, mode)
+        let read = self.read(reply, mode);
+        let is_final = read.is_ok() || mode == Mode::Compat || reply.is_cut();
+        if is_final || !self.replies_in_json() {
+            return read;
+        }
+        let values = nearly_json::values(&reply.content).into_iter();
+        let mut readings =
+            values.map(|value| self.read(&JudgeReply::of_text(value.to_string()), mode));
+        readings.find_map(Result::ok).map_or(read, Ok)
     }
 
     /// How many times the reply limit of its kind a reply may have: once for each item of a batch.

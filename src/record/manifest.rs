@@ -32,6 +32,8 @@ pub const IMPORTED: &str = "imported";
 
 /// The setting of a run with answers that begin with reasoning: `kept` or `removed`.
 pub const THINKING: &str = "score.thinking";
+/// The setting of runs that scored error texts of failed generations as answers.
+pub const KEPT_ERRORS: &str = "score.keep_errors";
 
 /// The setting of a run whose user named the forms of reasoning.
 pub const REASONING_TAGS: &str = "score.reasoning_tags";

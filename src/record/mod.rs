@@ -30,8 +30,8 @@ pub use calls::{RecordedReplies, for_each_call};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
 pub use manifest::{
-    Headline, IMPORTED, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, REASONING_TAGS,
-    RunStatus, SELECTED_SETTING, THINKING,
+    Headline, IMPORTED, KEPT_ERRORS, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry,
+    REASONING_TAGS, RunStatus, SELECTED_SETTING, THINKING,
 };
 pub(crate) use manifest::{SOURCES_INPUT, scorer_key};
 pub use remedy::remedy;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use super::answered;
-use super::manifest::{Manifest, OTHER_INPUTS, REASONING_TAGS, THINKING};
+use super::manifest::{KEPT_ERRORS, Manifest, OTHER_INPUTS, REASONING_TAGS, THINKING};
 use super::role::{JudgeEntry, RoleEntry};
 use crate::domain::Fingerprint;
 use crate::scorer::rubric::RUBRIC;
@@ -26,11 +26,12 @@ const OF_RUBRIC: &str = "scorer.criteria.";
 const MAX_CHARS: usize = 80;
 
 /// Settings that concern all answers, whatever is scored, and those of the rubric.
-const OF_ALL_ANSWERS: [&str; 5] = [
+const OF_ALL_ANSWERS: [&str; 6] = [
     "score.compat",
     "score.parse_retries",
     "score.truncate",
     THINKING,
+    KEPT_ERRORS,
     REASONING_TAGS,
 ];
 const OF_RUBRICS: [&str; 3] = ["score.rubrics", "score.snippets", "score.references_block"];

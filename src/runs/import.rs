@@ -519,6 +519,7 @@ fn answers_of(
     let reading = AnswerOptions {
         mode,
         keep_thinking: true,
+        keep_errors: true,
         ..AnswerOptions::default()
     };
     let (mut systems, notes) = reading.load(paths)?;

@@ -139,11 +139,8 @@ impl Scorer for PageScorer {
     }
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
-        if subject.answer.is_missing {
-            let reason = UnscoredReason::new(
-                UnscoredKind::NoAnswer,
-                "there is no answer: its text is null",
-            );
+        if subject.answer.is_missing_in(self.mode) {
+            let reason = UnscoredReason::new(UnscoredKind::NoAnswer, "there is no answer");
             return Step::Done(fold::unscored(self, &reason));
         }
         if self.mode == Mode::Compat {

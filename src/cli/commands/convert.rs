@@ -38,6 +38,8 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
     let reading = AnswerOptions {
         mode,
         keep_thinking: args.keep_thinking,
+        // Whoever scores the answers decides what an error text is.
+        keep_errors: true,
         reasoning_tags: args.reasoning_tags.clone(),
         ..AnswerOptions::default()
     };

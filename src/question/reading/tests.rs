@@ -77,8 +77,6 @@ fn what_is_no_single_object_is_unreadable() {
         "} {",
         "{\"score\": 7",
         "{\"score\": 7} {\"score\": 8}",
-        "{'score': 7}",
-        "{\"score\": 7,}",
         "{\"score\": 007}",
         "<think>{\"score\": 7}",
         "<think>x</think>",
@@ -220,6 +218,45 @@ fn a_cut_reply_is_never_read_nor_asked_again() {
     }
     reply.content = "{\"score\": 7}".to_owned();
     assert_eq!(questions()[1].parse(&reply, Mode::Compat), points);
+}
+
+#[test]
+fn nearly_json_is_read_in_default_mode_where_it_has_one_reading() {
+    for text in [
+        "{'score': 7}",
+        "{\"score\": 7,}",
+        "Verdict: {\"score\": 7, \"feedback\": \"one\ntwo \\alpha\"}.",
+        "{\"result\": {\"score\": 7}}",
+        "{\"response\": {'score': 7, 'feedback': None}}",
+        "{\"score\": {\"score\": 7}}",
+        "```json\n[{\"score\": 7,}]\n```",
+        "<think>{'score': 2}</think>{'score': 7}",
+    ] {
+        assert_eq!(points_of(text), Ok(7.0), "{text}");
+        let reply = JudgeReply::of_text(text);
+        let property = &questions()[1];
+        let compat = property.parse(&reply, Mode::Compat);
+        assert_eq!(compat, property.read(&reply, Mode::Compat), "{text}");
+    }
+    for text in [
+        "{'feedback': 'it's 7', 'score': 7}",
+        "{'score': 7, \"score\": 8}",
+        "{'score': 11}",
+        "{'score': '7'}",
+        "{\"a\": {\"score\": 7}, \"b\": {\"score\": 8}}",
+        "{\"notes\": [{\"score\": 3}], \"total\": 7}",
+        "{'score': 7",
+        "{'score': 7, 'feedback': 'abc",
+        "{'score': 7} {'score': 7}",
+    ] {
+        points_of(text).unwrap_err();
+    }
+    let cut = JudgeReply {
+        finish_reason: Some("length".into()),
+        ..JudgeReply::of_text("{'score': 7}")
+    };
+    let unreadable = questions()[1].parse(&cut, Mode::Default).unwrap_err();
+    assert_eq!(unreadable.kind, UnscoredKind::Cut);
 }
 
 #[test]

@@ -18,6 +18,8 @@ use scholareval::question::{
     NamedStatement, PROPERTY, PageSupport, Property, Question, SnippetEvidence, SourceSupport,
 };
 
+use serde_json::{Value, json};
+
 use super::driver::fuzz;
 use crate::support::fake_server::{Act, Behaviour, FakeServer};
 
@@ -117,6 +119,65 @@ fn read_verdicts(reply: &JudgeReply) {
     }
 }
 
+/// A value as Python prints it, with a comma behind every last member.
+fn printed(value: &Value) -> String {
+    let text = |text: &str| {
+        let escaped = text.replace('\\', "\\\\").replace('\'', "\\'");
+        format!("'{}'", escaped.replace('\r', "\\r"))
+    };
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::String(string) => text(string),
+        Value::Array(list) => {
+            let list: Vec<String> = list.iter().map(|value| printed(value) + ",").collect();
+            format!("[{}]", list.concat())
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(key, value)| format!("{}: {},", text(key), printed(value)));
+            format!("{{{}}}", fields.collect::<String>())
+        }
+        number => number.to_string(),
+    }
+}
+
+/// An object in nearly-JSON forms has the verdict that it has as JSON, or none; the beginning of such a reply has none.
+fn read_nearly_json(object: &Value) {
+    let json = object.to_string();
+    let printed = printed(object);
+    // Behind a backslash that is escaped, an n begins no line.
+    let raw_breaks = if json.contains(r"\\") {
+        json.clone()
+    } else {
+        json.replace("\\n", "\n")
+    };
+    for task in tasks().iter().filter(|task| task.replies_in_json()) {
+        let verdict = |text: &str| {
+            let reading = task.parse(&JudgeReply::of_text(text), Mode::Default);
+            reading.ok().map(|reading| format!("{:?}", reading.verdict))
+        };
+        let strict = verdict(&json);
+        for text in [
+            printed.clone(),
+            format!("{json}."),
+            format!("{{\"result\": {printed}}}"),
+            format!("[{printed}]"),
+            raw_breaks.clone(),
+        ] {
+            let nearly = verdict(&text);
+            assert!(
+                nearly.is_none() || nearly == strict,
+                "{text}: {nearly:?}, {strict:?}"
+            );
+        }
+        for (end, _) in printed.char_indices() {
+            assert_eq!(verdict(&printed[..end]), None, "{}", &printed[..end]);
+        }
+    }
+}
+
 /// The text of replies, and replies with probabilities as they stand in a record.
 #[test]
 fn reply_texts() {
@@ -127,10 +188,32 @@ fn reply_texts() {
             finish_reason: Some("length".to_owned()),
             ..JudgeReply::of_text(&*text)
         });
+        let value = serde_json::from_slice::<Value>(input).unwrap_or_default();
+        if value.is_object() && input.len() < 400 {
+            read_nearly_json(&value);
+        }
         if let Ok(reply) = serde_json::from_slice::<JudgeReply>(input) {
             read_verdicts(&reply);
         }
     });
+}
+
+/// What judges reply to the questions here, in nearly-JSON forms.
+#[test]
+fn nearly_json_replies_have_the_verdict_of_json_or_none() {
+    for object in [
+        json!({"score": 7, "feedback": "it's \"fine\",\nsay \\alpha }"}),
+        json!({"score": 1.5}),
+        json!({"claims": [{"claim_text": "a", "citations": [{"citation_text": "[1]", "excerpts": ["b"]}]}]}),
+        json!({"statements": [{"statement": "Ice shrinks.", "urls": ["https://a.example"]}]}),
+        json!({"statements": []}),
+        json!({"claims": []}),
+        json!({"verdicts": [{"number": 1, "verdict": "supported"}, {"number": 2, "verdict": "unsupported"}]}),
+        json!({"duplicates": [[1, 2]]}),
+        json!({"result": {"score": 3, "ok": true, "x": null}}),
+    ] {
+        read_nearly_json(&object);
+    }
 }
 
 /// Bodies of responses, taken as a whole reply and as a stream of events, by chat and by raw completions.

@@ -366,6 +366,55 @@ fn an_answer_of_null_is_unscored_and_not_asked_about_and_the_others_are_scored()
 }
 
 #[test]
+fn an_error_text_of_a_failed_generation_is_no_answer_unless_errors_are_kept() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let text = "Error code: 429 - {'error': {'message': 'Rate limit reached', 'code': None}}";
+    let rows = [
+        ("c1", text),
+        ("c2", "It rains."),
+        ("c3", "Error code: 429 is a limit."),
+    ]
+    .map(|(id, text)| json!({"case_id": id, "answer_text": text}).to_string());
+    work.write("answers/beta.jsonl", &rows.join("\n"));
+    let server = FakeServer::start(constant_judge());
+    let scored = work.score(&server, &["--max-unscored", "50%"]);
+    let says = "beta.jsonl: 1 answer with nothing but the error text of a failed generation (unscored): c1";
+    assert!(scored.stderr.contains(says), "{}", scored.stderr);
+    scored.exits_with(0);
+    let scores = work.lines("out/scores.jsonl");
+    let missing: Vec<&Value> = scores
+        .iter()
+        .filter(|score| score["score"].is_null())
+        .collect();
+    assert_eq!((scores.len(), missing.len()), (6, 1));
+    let reason = "beta has no answer: its text is only the error text of a failed generation";
+    for (name, component) in missing[0]["details"].as_object().unwrap() {
+        let unscored = json!({"kind": "no_answer", "message": reason});
+        assert_eq!(component["unscored"], unscored, "{name}");
+    }
+    // Nothing is asked about the error text: five of six answers.
+    assert_eq!(server.chat_count(), 5 * AT_MOST);
+    work.run(&["rescore", "out"]).exits_with(0);
+    assert_eq!(work.lines("out/scores.jsonl"), scores);
+    // With it one of six answers is unscored, far more than the 1% that are tolerated.
+    work.score(&server, &[]).exits_with(5);
+    for (out, option) in [("kept", "--keep-errors"), ("compat", "--compat")] {
+        let kept = work.score(&server, &[option, "--out", out]);
+        assert!(
+            !kept.stderr.contains("failed generation"),
+            "{}",
+            kept.stderr
+        );
+        kept.exits_with(0);
+        let scores = work.lines(&format!("{out}/scores.jsonl"));
+        assert!(
+            scores.iter().all(|score| score["score"].is_number()),
+            "{option}"
+        );
+    }
+}
+
+#[test]
 fn a_second_annotators_cases_are_counted_by_every_command() {
     let work = Workspace::new(&[], 0);
     let mut cases = ["c1", "c2", "c3"].map(plain_case);
