@@ -3,7 +3,7 @@
 
     pip install ray
     python ray_batch.py requests.jsonl --out results.jsonl --base-url http://judge:8000/v1
-    python ray_batch.py requests.jsonl --out results.jsonl --model Qwen/Qwen2.5-7B-Instruct
+    python ray_batch.py requests.jsonl --out results.jsonl --model openai/gpt-oss-20b
 
 Each input line is {custom_id, method: "POST", url: "/v1/chat/completions" or "/v1/completions", body}; each line of
 --out is {id, custom_id, response: {status_code, request_id, body}, error}, one for each request, in any order. What

@@ -423,6 +423,7 @@ mod tests {
             sample: 0,
             attempt,
             fingerprint: None,
+            prompt: None,
             reply: Some(JudgeReply {
                 cached,
                 ..JudgeReply::of_text("REPLY-TEXT")

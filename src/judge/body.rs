@@ -130,13 +130,21 @@ impl RequestOptions {
     ) -> Fingerprint {
         match self.raw_prompt(messages) {
             Some(prompt) => self.key(kind, &[&prompt], sample, limit),
-            None => self.key(kind, &texts(messages), sample, limit),
+            None => self.key(kind, &messages.texts().collect::<Vec<_>>(), sample, limit),
         }
     }
 
     fn raw_prompt(&self, messages: &Messages) -> Option<String> {
         let protocol = self.protocol();
         protocol.raw_prompt(messages, self.conversation, self.neutralize)
+    }
+
+    /// The messages in the form in which they are sent: a raw prompt is one text.
+    pub(crate) fn sent_messages(&self, messages: Messages) -> Messages {
+        match self.raw_prompt(&messages) {
+            Some(prompt) => Messages::new(None, prompt),
+            None => messages,
+        }
     }
 
     /// The limit that is sent where this one is wanted. Where the protocol requires one, the reasoning has its room there.
@@ -224,12 +232,14 @@ impl RequestOptions {
         sample: u32,
         attempt: u32,
     ) -> Rendered {
-        let messages = match self.raw_prompt(&messages) {
-            Some(prompt) => Messages::new(None, prompt),
-            None => messages,
-        };
+        let messages = self.sent_messages(messages);
         let given = self.max_tokens.get(&kind.kind()).copied();
-        let fingerprint = self.key(kind, &texts(&messages), (sample, attempt), given);
+        let fingerprint = self.key(
+            kind,
+            &messages.texts().collect::<Vec<_>>(),
+            (sample, attempt),
+            given,
+        );
         let protocol = self.protocol();
         let request = WireRequest {
             model: &self.model,
@@ -250,6 +260,7 @@ impl RequestOptions {
             model: self.model.clone(),
             max_tokens: written.max_tokens,
             parameters: written.parameters,
+            prompt: Some(messages.hash()),
             ..Rendered::new(fingerprint, move || {
                 with_texts(protocol, written.members, messages)
             })
@@ -366,7 +377,7 @@ fn serialized(
             members.insert(name.to_owned(), value);
         }
     }
-    let length: usize = texts(messages).iter().map(|text| text.len()).sum();
+    let length: usize = messages.texts().map(str::len).sum();
     // Room for what is escaped, so that a body of many kilobytes is not copied while it grows.
     let mut bytes = Vec::with_capacity(length + length / 16 + ROOM_FOR_MEMBERS);
     let body = Value::Object(members);
@@ -375,12 +386,6 @@ fn serialized(
         // Values are always written to memory; only the type of the writer allows an error.
         Err(_) => Bytes::from(body.to_string()),
     }
-}
-
-/// The texts of a prompt: the system message, if there is one, and the user's (of a raw prompt, all of it).
-fn texts(messages: &Messages) -> Vec<&str> {
-    let system = messages.system.as_deref();
-    system.into_iter().chain([&*messages.user]).collect()
 }
 
 /// True for the kinds whose reply is a JSON object: JSON mode would make a judge write anything but a grade or a label.

@@ -86,6 +86,8 @@ pub struct Rendered {
     pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, sample, attempt.
     pub fingerprint: Fingerprint,
+    /// The hash of the prompt's texts, without anything else that the key holds.
+    pub prompt: Option<Fingerprint>,
     /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
     /// judge does not see its limit.
     pub other_limits: Vec<OtherLimit>,
@@ -109,6 +111,7 @@ impl Rendered {
         Self {
             body,
             fingerprint,
+            prompt: None,
             other_limits: Vec::new(),
             model: String::new(),
             max_tokens: None,

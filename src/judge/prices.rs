@@ -83,7 +83,7 @@ impl PriceList {
 /// A fault of a price list, with how to write one.
 fn fault(file: &Path, what: String) -> InputFault {
     let example =
-        r#"{"date": "2026-01-31", "models": {"gpt-4o": {"prompt": 2.5, "completion": 10}}}"#;
+        r#"{"date": "2026-01-31", "models": {"gpt-6-luna": {"prompt": 0.1, "completion": 0.5}}}"#;
     InputFault::new(file, what).hint(format!("write USD per million tokens, such as {example}"))
 }
 

@@ -1,5 +1,7 @@
 //! The messages of a prompt.
 
+use crate::domain::Fingerprint;
+
 /// Messages of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Messages {
@@ -19,5 +21,21 @@ impl Messages {
             user: user.into(),
             shared: 0,
         }
+    }
+
+    /// The texts in the order in which they are sent.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.system.as_deref().into_iter().chain([&*self.user])
+    }
+
+    /// The hash of the texts, by which a prompt that is rendered again is checked.
+    pub fn hash(&self) -> Fingerprint {
+        let mut hasher = blake3::Hasher::new();
+        for text in self.texts() {
+            // Lengths first: the end of one text could otherwise be moved into the next.
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.finalize().into()
     }
 }

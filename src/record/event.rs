@@ -35,6 +35,9 @@ pub struct CallRecord {
     pub attempt: u32,
     /// Cache key; `None` for judges without one.
     pub fingerprint: Option<Fingerprint>,
+    /// The hash of the prompt's texts; `None` for judges without prompts, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Fingerprint>,
     /// The raw reply, if there was one.
     pub reply: Option<JudgeReply>,
     /// The verdict, or why there is none; in files under `verdict` or `unscored`.
@@ -60,6 +63,7 @@ impl CallRecord {
         verdict: Result<Verdict, UnscoredReason>,
     ) -> Self {
         let call = &request.call;
+        let rendered = request.rendered.as_ref();
         Self {
             call_id: call_id(&request.system, &request.case_id, call, request.attempt),
             system: request.system.clone(),
@@ -70,10 +74,8 @@ impl CallRecord {
             judge: Arc::clone(judge_id),
             sample: call.sample,
             attempt: request.attempt,
-            fingerprint: request
-                .rendered
-                .as_ref()
-                .map(|rendered| rendered.fingerprint),
+            fingerprint: rendered.map(|rendered| rendered.fingerprint),
+            prompt: rendered.and_then(|rendered| rendered.prompt),
             reply,
             verdict,
         }

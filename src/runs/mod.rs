@@ -16,6 +16,7 @@ mod import_fact;
 mod import_logs;
 mod label;
 mod people;
+mod prompts;
 mod random_draw;
 mod rescore;
 mod run_list;
@@ -31,6 +32,7 @@ pub use label::{
     label_round, mentions, plain_name,
 };
 pub use people::RunLabels;
+pub use prompts::{LineRange, RunPrompts};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};

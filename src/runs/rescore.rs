@@ -219,6 +219,26 @@ async fn replay(
     } else {
         replies
     });
+    let lists = [true, false].map(|needs_rubric| inputs.of_scorer(needs_rubric));
+    let source = Arc::clone(&replies) as Arc<dyn ReplySource>;
+    let jobs = recorded_jobs(manifest, lists, &replies, source)?;
+    let planned = crate::evaluation::plan(&jobs, &mut NoEvents).await?;
+    let stop = StopHandle::new();
+    // What the plan defers is not recorded: this pass gives each such answer its reason.
+    let ran = crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &stop).await?;
+    let mut scored = planned.scored;
+    scored.extend(ran.scored);
+    in_input_order(&mut scored, &jobs);
+    Ok(scored)
+}
+
+/// The work of scoring these items, those of rubrics first, with recorded replies.
+pub(super) fn recorded_jobs(
+    manifest: &Manifest,
+    [of_rubric, of_others]: [Vec<Item>; 2],
+    replies: &Arc<RecordedReplies>,
+    source: Arc<dyn ReplySource>,
+) -> Result<Vec<Job>> {
     let retries = manifest
         .settings
         .get("score.parse_retries")
@@ -235,9 +255,9 @@ async fn replay(
         mode: manifest.mode,
         reasoning_tags: manifest.reasoning_tags(),
     });
-    let panels = Arc::new(panels(manifest, &replies));
-    let of_rubric: Arc<[Item]> = inputs.of_scorer(true).into();
-    let of_others: Arc<[Item]> = inputs.of_scorer(false).into();
+    let panels = Arc::new(panels(manifest, replies, &source));
+    let of_rubric: Arc<[Item]> = of_rubric.into();
+    let of_others: Arc<[Item]> = of_others.into();
     let mut jobs = Vec::new();
     for scorer in recorded_scorers(manifest)? {
         let items = if needs_rubric(&*scorer) {
@@ -252,18 +272,15 @@ async fn replay(
             options: Arc::clone(&options),
         });
     }
-    let planned = crate::evaluation::plan(&jobs, &mut NoEvents).await?;
-    let stop = StopHandle::new();
-    // What the plan defers is not recorded: this pass gives each such answer its reason.
-    let ran = crate::evaluation::run(&jobs, &planned.pending, &mut NoEvents, &stop).await?;
-    let mut scored = planned.scored;
-    scored.extend(ran.scored);
-    in_input_order(&mut scored, &jobs);
-    Ok(scored)
+    Ok(jobs)
 }
 
 /// The judges of the run, replaying the recorded replies.
-fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
+fn panels(
+    manifest: &Manifest,
+    replies: &Arc<RecordedReplies>,
+    source: &Arc<dyn ReplySource>,
+) -> Panels {
     let mut panels = Panels::new();
     for (name, entry) in &manifest.roles {
         let Some(role) = Role::from_name(name) else {
@@ -275,7 +292,7 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
         };
         for judge in &entry.judges {
             panel.members.push(Member {
-                source: Arc::clone(replies) as Arc<dyn ReplySource>,
+                source: Arc::clone(source),
                 samples: judge.samples,
                 merge: judge.merge,
                 expected: judge.is_expected(),

@@ -9,6 +9,7 @@
 
 mod agree;
 mod answer_files;
+mod asked_prompts;
 mod aspects_golden;
 mod batch;
 mod bench_rows;

@@ -69,7 +69,7 @@ const IMPORT_EXAMPLES: &str = "\
 Examples:
   What rubric_eval.py wrote becomes a run:
     scholareval import results.json --tests test_configs_snippets.json --out runs/published
-  With the answers' texts, and a name for the judge:
+  With the answers' texts, and the judge of the published numbers:
     scholareval import results.json --tests tests.json --answers answers/ --judge gpt-4o --out runs/published
   Verdicts of DeepResearch Bench's FACT, by our rules:
     scholareval import results/fact/my-system --mode default --out runs/fact
@@ -328,12 +328,29 @@ pub enum PromptsCommand {
         #[arg(long, short, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Show a set's label and fingerprint
-    Show {
-        /// The set [default: built in]
-        #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
-        prompts: Option<PathBuf>,
-    },
+    /// Show a set's label and fingerprint, or what a judge was asked about a case of a run
+    Show(ShowPromptsArgs),
+}
+
+/// Arguments of `prompts show`.
+#[derive(Debug, Clone, Args)]
+pub struct ShowPromptsArgs {
+    /// Run directory: shows each call about --case with its prompt, verdict and raw reply; a prompt is rendered again from
+    /// the record and shown if it has the hash of the one that was sent
+    #[arg(value_name = "RUN", requires = "case")]
+    pub run: Option<PathBuf>,
+    /// The case
+    #[arg(long, value_name = "ID", requires = "run")]
+    pub case: Option<String>,
+    /// Only these systems [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "run")]
+    pub systems: Vec<String>,
+    /// Only calls about this component or of this kind, such as citations or property [default: all]
+    #[arg(long, value_name = "NAME", requires = "run")]
+    pub item: Option<String>,
+    /// The set; of a run that which its judges were asked with [default: built in]
+    #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
+    pub prompts: Option<PathBuf>,
 }
 
 /// Commands about rubrics that are lists of criteria.

@@ -218,9 +218,12 @@ pub struct ReportArgs {
     /// Labels of people, shown with the judge's: tables (CSV, JSON lines or a JSON list), or the directory of a sheet of label
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,
-    /// Scores only: omit answers, sources and judges' replies
+    /// Scores only: omit answers, sources, prompts and judges' replies
     #[arg(long)]
     pub no_answers: bool,
+    /// The prompt set that judges were asked with, to show their prompts [default: built in]
+    #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
+    pub prompts: Option<PathBuf>,
     /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
     #[arg(long)]
     pub anyway: bool,

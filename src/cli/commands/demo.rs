@@ -46,6 +46,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
         runs: vec![out],
         out: dir.join("report.html"),
         no_answers: false,
+        prompts: None,
         anyway: false,
     };
     report::run(&page, context)?;

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::CommandContext;
+use super::prompts::prompt_set;
+use super::{CommandContext, runtime};
 use crate::analysis::comparison::{
     ComparisonDepth, ComparisonOptions, MOST_PAIRS, SEED, pair_count,
 };
@@ -17,7 +19,7 @@ use crate::files::write_bytes;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
-use crate::runs::{RunLabels, RunSet, criteria_and_people};
+use crate::runs::{RunLabels, RunPrompts, RunSet, criteria_and_people};
 use crate::text::names::counted;
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
@@ -48,6 +50,13 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
         }
     }
     let scored: Vec<_> = set.runs.iter().map(|run| run.scored.as_slice()).collect();
+    let prompt_set = Arc::new(prompt_set(args.prompts.as_deref())?);
+    let mut prompts = Vec::new();
+    for run in set.runs.iter().filter(|_| with_answers) {
+        let set = Arc::clone(&prompt_set);
+        let rebuilt = RunPrompts::rebuild(&run.path, &run.manifest, set, |_| true);
+        prompts.push(runtime()?.block_on(rebuilt));
+    }
     let page = html::page(&HtmlReport {
         comparison: &comparison,
         labels: Some(&labels).filter(|_| !args.labels.is_empty()),
@@ -56,6 +65,7 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
         observations: &observations,
         runs: &set.runs,
         calls,
+        prompts,
         call_count,
         with_answers,
         left_out,

@@ -232,13 +232,29 @@ const sameItem = (item, name) => item === name || item.replace(/#\d+$/, "") === 
 function replies(entry, name) {
   const calls = (entry?.calls ?? []).filter((call) => sameItem(call.item, name));
   calls.sort((one, other) => one.judge.localeCompare(other.judge) || one.sample - other.sample || one.attempt - other.attempt);
-  return calls.map(({ role, judge, sample, attempt, reply, reasoning, unscored, note }) => {
+  return calls.map(({ role, judge, sample, attempt, prompt, no_prompt, reply, reasoning, unscored, note }) => {
     const which = [`${judge}, ${role}`, calls.length > 1 && `sample ${sample + 1}`, attempt && `asked again (${attempt})`].filter(Boolean).join(", ");
     return make("details", { open: calls.length < 3 }, make("summary", {}, `Raw reply: ${which}`),
-      unscored && make("p", { class: "says warn" }, unscored), note && make("p", { class: "says quiet" }, note),
+      unscored && make("p", { class: "says warn" }, unscored), note && make("p", { class: "says quiet" }, note), ...asked(prompt, no_prompt),
       reasoning && make("details", {}, make("summary", {}, "Reasoning"), make("pre", { class: "raw", tabindex: "0", dir: "auto" }, reasoning)),
       reply === null ? make("p", { class: "quiet" }, "No reply came.") : make("pre", { class: "raw", tabindex: "0", dir: "auto" }, reply));
   });
+}
+
+/** What the judge was asked, from the lines that the prompts of the case share, made when it is opened. */
+function asked(prompt, why) {
+  if (why) return [make("p", { class: "says quiet" }, `The prompt is not shown: ${why}.`)];
+  if (!prompt) return [];
+  const [run, texts] = prompt;
+  const names = ["System message", "User message"].slice(-texts.length);
+  const box = make("details", { class: "prompt" }, make("summary", {}, "Prompt"));
+  box.addEventListener("toggle", () => {
+    if (box.childElementCount > 1) return;
+    const lines = caseBlock(state.case).prompts[run];
+    const joined = (ranges) => ranges.flatMap(([first, count]) => lines.slice(first, first + count)).join("\n");
+    box.append(...texts.flatMap((ranges, at) => [make("p", { class: "says quiet" }, names[at]), make("pre", { class: "raw", tabindex: "0", dir: "auto" }, joined(ranges))]));
+  });
+  return [box];
 }
 
 // --- the answers ---

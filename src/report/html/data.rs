@@ -136,6 +136,9 @@ struct CaseBlock<'a> {
     systems: Vec<Option<&'a SystemEntry<'a>>>,
     snippets: Option<BTreeMap<String, &'a [String]>>,
     measures: &'a [ScorerMeasures<'a>],
+    /// By run the lines that prompts consist of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prompts: Vec<&'a [String]>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     preferences: &'a [PreferenceLabel],
 }
@@ -274,7 +277,13 @@ fn case_block(
             }
             CasePart::Call(call) => {
                 let entry = entries.entry((*run, &call.system)).or_default();
-                entry.calls.push(call_entry(call));
+                let mut shown = call_entry(call);
+                match report.prompts.get(*run).map(|prompts| prompts.of(call)) {
+                    Some(Ok(texts)) => shown["prompt"] = json!([run, texts]),
+                    Some(Err(why)) => shown["no_prompt"] = why.into(),
+                    None => {}
+                }
+                entry.calls.push(shown);
             }
         }
     }
@@ -291,6 +300,11 @@ fn case_block(
         systems,
         snippets,
         measures: &measures.0,
+        prompts: report
+            .prompts
+            .iter()
+            .map(|prompts| prompts.lines(case))
+            .collect(),
         preferences: people.preferences(case),
     })
 }

@@ -23,7 +23,7 @@ use crate::analysis::comparison::{Comparison, Observations};
 use crate::analysis::{Criteria, CriteriaGrid};
 use crate::record::CallRecord;
 use crate::record::RecordedRun;
-use crate::runs::RunLabels;
+use crate::runs::{RunLabels, RunPrompts};
 
 /// The content of the page.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub(crate) struct HtmlReport<'a> {
     pub runs: &'a [RecordedRun],
     /// The judges' calls by run; empty if unknown or excluded.
     pub calls: Vec<Vec<CallRecord>>,
+    /// The prompts of the calls by run; empty without answers.
+    pub prompts: Vec<RunPrompts>,
     /// The number of calls, excluded ones too.
     pub call_count: usize,
     /// Whether to include the answers and their sources.

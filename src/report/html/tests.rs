@@ -140,6 +140,7 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         criteria: &criteria(&[scored], &[]),
         runs: &[run],
         calls: Vec::new(),
+        prompts: Vec::new(),
         call_count: 1234,
         left_out: vec![text.to_owned()],
         with_answers: true,
