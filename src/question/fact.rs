@@ -59,11 +59,6 @@ impl PythonException {
         Self::new("KeyError", format!("'{key}'"))
     }
 
-    /// A sum or mean over nothing.
-    pub(crate) fn division() -> Self {
-        Self::new("ZeroDivisionError", "division by zero")
-    }
-
     /// A value that cannot be used like this.
     pub(crate) fn wrong_type(message: impl Into<String>) -> Self {
         Self::new("TypeError", message)

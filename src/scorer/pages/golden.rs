@@ -16,7 +16,7 @@ use crate::question::{CitedStatements, DistinctStatements, NamedStatement, PageS
 use crate::text::markdown_links::{without_addresses, without_passages};
 
 /// The rows of a section; none, with a reason, without the file.
-fn rows(section: &str) -> Vec<Value> {
+pub(super) fn rows(section: &str) -> Vec<Value> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
     let Ok(text) = std::fs::read_to_string(shared.join("golden/fact.json")) else {
@@ -329,8 +329,7 @@ fn check_own_reading(row: &Value, question: &PageSupport) {
     if expected[0] == "open: page_empty" {
         // No judge is asked: see the rules for states.
         let content = row["value"]["url_content"].as_str().unwrap();
-        let (state, _) = crate::sources::state_of_text("https://example.org/a", content);
-        assert_eq!(state, crate::domain::PageState::Empty, "{row}");
+        assert_eq!(content.trim(), "", "{row}");
         return;
     }
     let reply = row["replies"][0].as_str().unwrap();
