@@ -25,5 +25,4 @@ pub use index::index;
 pub(crate) use page::moment;
 pub use saved::StoredPages;
 pub use sink::IndexReport;
-pub(crate) use store::WORKS_INDEX_ID;
 pub use store::{PageStore, StoredPage};
