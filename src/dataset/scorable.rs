@@ -119,11 +119,7 @@ pub fn scorable(
     warnings.extend(references.and_then(References::nothing));
     let how = Conversion {
         block: options.block,
-        mode: if options.pairing.compat {
-            Mode::Compat
-        } else {
-            Mode::Default
-        },
+        mode: Mode::of(options.pairing.compat),
     };
     warnings.extend(others);
     let (mut second, mut others) = (None, Vec::new());

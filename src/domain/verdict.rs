@@ -20,6 +20,17 @@ pub enum Mode {
     Compat,
 }
 
+impl Mode {
+    /// The mode of a flag `--compat`.
+    pub const fn of(is_compat: bool) -> Self {
+        if is_compat {
+            Self::Compat
+        } else {
+            Self::Default
+        }
+    }
+}
+
 /// Citation and excerpt shares of an answer's claims.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClaimShares {

@@ -235,11 +235,7 @@ impl ScoringOptions {
 
     /// The scoring rules: the default ones, or those of the reference script.
     pub fn mode(&self) -> Mode {
-        if self.compat {
-            Mode::Compat
-        } else {
-            Mode::Default
-        }
+        Mode::of(self.compat)
     }
 }
 

@@ -64,11 +64,7 @@ fn parse_max_evidence(text: &str) -> Result<usize, String> {
 
 impl FeverOptions {
     fn mode(&self) -> Mode {
-        if self.compat {
-            Mode::Compat
-        } else {
-            Mode::Default
-        }
+        Mode::of(self.compat)
     }
 
     fn load_gold(&self) -> Result<Option<ClaimFile<FeverGold>>> {

@@ -90,11 +90,7 @@ pub struct ScifactLabels {
 
 impl ScifactFiles {
     fn mode(&self) -> Mode {
-        if self.compat {
-            Mode::Compat
-        } else {
-            Mode::Default
-        }
+        Mode::of(self.compat)
     }
 
     fn load<T: FromLine>(&self) -> Result<(ClaimFile<GoldClaim>, Vec<ClaimFile<T>>)> {

@@ -59,11 +59,6 @@ impl PythonException {
         Self::new("KeyError", format!("'{key}'"))
     }
 
-    /// A sum or mean over nothing.
-    pub(crate) fn division() -> Self {
-        Self::new("ZeroDivisionError", "division by zero")
-    }
-
     /// A value that cannot be used like this.
     pub(crate) fn wrong_type(message: impl Into<String>) -> Self {
         Self::new("TypeError", message)
@@ -236,17 +231,6 @@ fn citations(text: &str) -> Option<Vec<Value>> {
     Some(citations)
 }
 
-/// The text of a page as a judge gets it: title, description and content, or the error of the last attempt to get them.
-pub fn url_content(scraped: &Value) -> String {
-    if let Some(error) = scraped.get("error") {
-        return failed_content(&python_text(error));
-    }
-    let part = |name: &str| scraped.get(name).map(python_text).unwrap_or_default();
-    let title = part("title");
-    let description = part("description");
-    format!("{title}\n\n{description}\n\n{}", part("content"))
-}
-
 /// The text of a page that could not be fetched.
 pub(crate) fn failed_content(error: &str) -> String {
     format!("scrape failed: {error}")
@@ -255,38 +239,6 @@ pub(crate) fn failed_content(error: &str) -> String {
 /// Whether the scripts ask about a report: it has an id that counts as true, and its language is one of their two.
 pub fn is_asked(id: &Value, language: Option<&str>) -> bool {
     is_truthy(id) && matches!(language, Some("zh" | "en"))
-}
-
-/// Why the scripts do not ask about a page, as they write it next to the page.
-pub fn validation_refusal(
-    url_content: Option<&str>,
-    id: &Value,
-    language: Option<&str>,
-) -> Option<String> {
-    if url_content.is_none() {
-        return Some("no reference".to_owned());
-    }
-    if !is_truthy(id) {
-        return Some("Article ID not provided for language determination".to_owned());
-    }
-    match language {
-        Some("zh" | "en") => None,
-        Some(other) => Some(format!("Unsupported language: {other}")),
-        None => Some(format!(
-            "Language not found for article ID: {}",
-            text_of(id)
-        )),
-    }
-}
-
-/// A value in a text of Python.
-fn python_text(value: &Value) -> String {
-    match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        other => text_of(other),
-    }
 }
 
 /// The list under a key of the object that our own prompts ask for; `None` for other replies. With these prompts, compat mode

@@ -46,3 +46,51 @@ pub(super) fn expected() -> Option<(ScoreLocation, RangeInclusive<u32>)> {
 pub(super) fn reply(score: f64) -> String {
     format!("{{\"score\": {:.1}}}", score.clamp(0.0, MAX_POINTS))
 }
+
+/// The methods of [`Question`](super::Question) that are the same for every kind that is answered with points.
+macro_rules! rated_in_points {
+    () => {
+        fn schema(&self) -> Option<serde_json::Value> {
+            Some($crate::question::points::schema())
+        }
+
+        fn read(
+            &self,
+            reply: &$crate::domain::JudgeReply,
+            mode: $crate::domain::Mode,
+        ) -> Result<$crate::domain::Reading, $crate::question::reading::Unreadable> {
+            $crate::question::points::read(reply, mode)
+        }
+
+        fn merge(
+            &self,
+            samples: &[$crate::question::merging::Sample],
+            rule: $crate::domain::GradeMerge,
+            _mode: $crate::domain::Mode,
+        ) -> $crate::domain::Judgment {
+            $crate::question::points::merge(samples, rule)
+        }
+
+        fn samples_needed(
+            &self,
+            samples: &[$crate::question::merging::Sample],
+            left: usize,
+            rule: $crate::domain::GradeMerge,
+            _mode: $crate::domain::Mode,
+        ) -> usize {
+            $crate::question::merging::numbers_needed(samples, left, rule)
+        }
+
+        fn expected(
+            &self,
+        ) -> Option<($crate::domain::ScoreLocation, std::ops::RangeInclusive<u32>)> {
+            $crate::question::points::expected()
+        }
+
+        fn opening(&self) -> $crate::domain::Verdict {
+            $crate::domain::Verdict::Points($crate::question::points::MAX_POINTS)
+        }
+    };
+}
+
+pub(super) use rated_in_points;

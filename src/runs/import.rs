@@ -1,5 +1,5 @@
 //! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics. Logs of
-//! Inspect become runs in `import_logs`, files of FACT in `import_fact`.
+//! Inspect become runs in `import_logs`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ const MODE_UNKNOWN: &str = "mode unknown, taken as compat (the reference script'
 #[derive(Debug, Clone, Args)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// Results files, as rubric_eval.py and score --output write them, logs of ScholarQA-CS2 (.eval, .json), or directories
-    /// of finished FACT runs; several of different systems become one run
+    /// Results files, as rubric_eval.py and score --output write them, or logs of ScholarQA-CS2 (.eval, .json); several of
+    /// different systems become one run
     #[arg(required = true, value_name = "RESULTS")]
     pub files: Vec<PathBuf>,
     /// Test cases that the answers were scored by [default for logs: those in the first]

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::import::{ImportOptions, ImportedRun, TOLERANCE, import_results};
-use super::import_fact::import_fact;
 use crate::dataset::{InspectSample, read_input};
 use crate::domain::{
     CaseId, Item, JudgeReply, Mode, REPORT_METRICS, Report, ReportFault, ScoredAnswer, SystemName,
@@ -122,14 +121,11 @@ impl Logged {
     }
 }
 
-/// Imports runs of FACT, logs of ScholarQA-CS2, or the reference script's results, as a run.
+/// Imports logs of ScholarQA-CS2, or the reference script's results, as a run.
 ///
 /// # Errors
 /// Every fault of the files; as [`Evaluation::run`] for logs; when the run cannot be written.
 pub async fn import(options: &ImportOptions) -> Result<ImportedRun> {
-    if let Some(imported) = import_fact(options)? {
-        return Ok(imported);
-    }
     match import_logs(options).await? {
         Some(imported) => Ok(imported),
         None => import_results(options),

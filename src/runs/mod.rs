@@ -12,7 +12,6 @@ mod completeness;
 mod criteria;
 mod directories;
 mod import;
-mod import_fact;
 mod import_logs;
 mod label;
 mod people;

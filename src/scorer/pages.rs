@@ -29,10 +29,7 @@ use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, S
 use crate::domain::{Mode, ReportLanguage, Role, SavedPages, Unit, UnscoredKind, UnscoredReason};
 
 pub use distinct::Dedup;
-pub(crate) use fold::{
-    ACCURACY, ACCURACY_MACRO, EFFECTIVE, left_out_score, score_of_pages, unscored_pages,
-};
-pub(crate) use passage::nearest_passages;
+pub(crate) use fold::{ACCURACY, ACCURACY_MACRO, EFFECTIVE};
 
 /// The scorer by saved pages.
 pub static PAGES: ScorerInfo = ScorerInfo {
@@ -75,7 +72,7 @@ pub static PAGES: ScorerInfo = ScorerInfo {
 pub const PAGE_TOKENS: NonZeroU64 = NonZeroU64::MIN.saturating_add(29_999);
 
 /// What compat mode reproduces.
-pub(crate) const FACT_REFERENCE: &str = "deep_research_bench@214741e";
+const FACT_REFERENCE: &str = "deep_research_bench@214741e";
 
 /// Asks whether the pages that an answer cites support it.
 #[derive(Clone)]
@@ -177,6 +174,10 @@ impl Scorer for PageScorer {
 }
 
 #[cfg(test)]
+mod counts_tests;
+#[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod pipeline_tests;
 #[cfg(test)]
 mod tests;

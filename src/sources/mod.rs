@@ -22,9 +22,7 @@ mod text;
 
 pub use cited::CitedPages;
 pub use index::index;
-pub(crate) use page::{kind_of, moment};
+pub(crate) use page::moment;
 pub use saved::StoredPages;
 pub use sink::IndexReport;
-pub(crate) use state::state_of_text;
-pub(crate) use store::WORKS_INDEX_ID;
 pub use store::{PageStore, StoredPage};

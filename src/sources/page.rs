@@ -6,7 +6,7 @@ use crate::domain::PageKind;
 use crate::text::addresses::page_key;
 
 /// The kind of the page at an address. What is not known to be a paper is something else.
-pub(crate) fn kind_of(address: &str, is_pdf: bool) -> PageKind {
+pub(super) fn kind_of(address: &str, is_pdf: bool) -> PageKind {
     let key = page_key(address).unwrap_or_default();
     let key = key.strip_prefix("https://").unwrap_or(&key);
     let (host, path) = key.split_once('/').unwrap_or((key, ""));

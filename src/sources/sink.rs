@@ -10,13 +10,8 @@ use super::store::{NewPage, StoreWriter};
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use crate::domain::PageState;
 use crate::error::{Error, InputFault, Result};
+use crate::files::{HOPELESS_FAULTS, KEPT_FAULTS, too_many_broken};
 use crate::text::addresses::{page_key, work_key};
-
-/// Broken parts of a source that are kept as faults.
-const FAULTS: usize = 20;
-
-/// Broken parts after which a source that consists of them is not read to its end.
-const HOPELESS: u64 = 100;
 
 /// The longest title that is kept, in bytes.
 const TITLE_BYTES: usize = 500;
@@ -211,10 +206,10 @@ impl<'a> Sink<'a> {
     pub(super) fn broken(&mut self, fault: InputFault) -> Result<()> {
         self.parts += 1;
         self.broken += 1;
-        if self.faults.len() < FAULTS {
+        if self.faults.len() < KEPT_FAULTS {
             self.faults.push(fault);
         }
-        if self.broken >= HOPELESS {
+        if self.broken >= HOPELESS_FAULTS {
             self.check()?;
         }
         Ok(())
@@ -227,7 +222,7 @@ impl<'a> Sink<'a> {
     pub(super) fn end_source(&mut self) -> Result<()> {
         self.check()?;
         self.report.broken += self.broken;
-        let room = FAULTS - self.report.faults.len().min(FAULTS);
+        let room = KEPT_FAULTS - self.report.faults.len().min(KEPT_FAULTS);
         self.faults.truncate(room);
         self.report.faults.append(&mut self.faults);
         self.parts = 0;
@@ -240,7 +235,7 @@ impl<'a> Sink<'a> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.broken * 100 <= self.parts {
+        if !too_many_broken(self.broken, self.parts) {
             return Ok(());
         }
         let mut faults = self.faults.clone();

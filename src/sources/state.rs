@@ -311,31 +311,6 @@ pub(super) fn state_of(page: &PageSigns<'_>) -> Decision {
     (PageState::Ok, String::new())
 }
 
-/// The state of a page that a judge has read already, by its text in a run of FACT: title, description and content, or the
-/// message of a failed fetch. A judge may have said something about a few letters, so that only a page without any is empty.
-pub(crate) fn state_of_text(url: &str, content: &str) -> Decision {
-    if let Some(message) = content.trim_start().strip_prefix("scrape failed") {
-        let failed = PageSigns {
-            url,
-            failure: Some(message.trim_start_matches([':', ' '])),
-            ..PageSigns::default()
-        };
-        return state_of(&failed);
-    }
-    let page = PageSigns {
-        url,
-        title: fact_title(content).unwrap_or_default(),
-        text: content,
-        ..PageSigns::default()
-    };
-    let decision = state_of(&page);
-    let has_letters = content.chars().any(char::is_alphanumeric);
-    if decision.1 == NO_TEXT && has_letters {
-        return (PageState::Ok, String::new());
-    }
-    decision
-}
-
 /// The title in the text of a page of FACT: its first paragraph, if that is a line of usual length.
 pub(super) fn fact_title(text: &str) -> Option<&str> {
     let (first, _) = text.split_once("\n\n")?;

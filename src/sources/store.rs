@@ -9,23 +9,13 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{
-    Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params, params_from_iter,
-};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params, params_from_iter};
 
 use super::text::TEXT_BYTES;
 use crate::domain::{Fingerprint, PageKind, PageState};
 use crate::error::{Error, InputFault, Result};
+use crate::files::sqlite::PAGE_STORE;
 use crate::text::addresses::page_key;
-
-/// `PRAGMA application_id` of a store: the letters `SchS`.
-const APPLICATION_ID: i32 = 0x5363_6853;
-
-/// `PRAGMA application_id` of an index of works: the letters `SchW`.
-pub(crate) const WORKS_INDEX_ID: i32 = 0x5363_6857;
-
-/// `PRAGMA user_version` of a store: the version of its tables and of the rules for keys, texts and states.
-const STORE_VERSION: i32 = 1;
 
 /// Redirects that are followed from an address.
 const REDIRECTS: usize = 10;
@@ -121,10 +111,8 @@ impl PageStore {
                 .hint("make one with `scholareval sources index`")
                 .into());
         }
-        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        check_version(path, &connection)?;
         Ok(Self {
-            connection,
+            connection: PAGE_STORE.open_to_read(path)?,
             path: path.to_path_buf(),
         })
     }
@@ -263,7 +251,7 @@ impl PageStore {
     }
 
     fn unread(&self, error: &rusqlite::Error) -> Error {
-        unusable(&self.path, "read", error)
+        PAGE_STORE.unusable(&self.path, "read", error)
     }
 }
 
@@ -317,67 +305,13 @@ pub(super) struct NewPage<'a> {
 /// # Errors
 /// A file of something else, or a store of another version: it is not changed. When the file cannot be written.
 pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
-    let is_new = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
-    if !is_new {
-        // Looked at before it is opened for writing: opening alone could roll back another program's journal.
-        check_version(path, &connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
-    }
-    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let connection = connect(path, access)?;
+    let (connection, is_new) = PAGE_STORE.open_to_write(path)?;
     if is_new {
-        let made = connection.execute_batch(&format!(
-            "BEGIN; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {STORE_VERSION}; {TABLES} COMMIT;"
-        ));
-        made.map_err(|error| unusable(path, "create", &error))?;
+        let tables = format!("BEGIN; {} {TABLES} COMMIT;", PAGE_STORE.header());
+        let created = connection.execute_batch(&tables);
+        created.map_err(|error| PAGE_STORE.unusable(path, "create", &error))?;
     }
     Ok(connection)
-}
-
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
-    let opened = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    let connection = opened.map_err(|error| unusable(path, "open", &error))?;
-    connection
-        .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-        .map_err(|error| unusable(path, "open", &error))?;
-    Ok(connection)
-}
-
-fn check_version(path: &Path, connection: &Connection) -> Result<()> {
-    let number = |pragma: &str| {
-        connection
-            .pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
-            .map_err(|_| not_a_store(path))
-    };
-    match number("application_id")? {
-        APPLICATION_ID => {}
-        WORKS_INDEX_ID => {
-            let what = "an index of works, not a store of pages; it was not changed";
-            return Err(InputFault::new(path, what).hint("name another file").into());
-        }
-        _ => return Err(not_a_store(path)),
-    }
-    let version = number("user_version")?;
-    if version != STORE_VERSION {
-        let what = format!(
-            "a store of pages of version {version}; this scholareval reads version {STORE_VERSION}"
-        );
-        return Err(InputFault::new(path, what)
-            .hint("index the sources again, into a new file")
-            .into());
-    }
-    Ok(())
-}
-
-fn not_a_store(path: &Path) -> Error {
-    let fault = InputFault::new(path, "the file is not a store of pages; it was not changed");
-    fault.hint("name another one").into()
-}
-
-fn unusable(path: &Path, action: &str, error: &rusqlite::Error) -> Error {
-    let what = format!("cannot {action} the store of pages: {error}");
-    InputFault::new(path, what)
-        .hint("check that the file is whole and the disk has room")
-        .into()
 }
 
 /// Writes into a store, in one transaction: a source that stops the command leaves nothing.
@@ -390,7 +324,7 @@ impl<'a> StoreWriter<'a> {
     pub(super) fn begin(connection: &'a mut Connection, path: &'a Path) -> Result<Self> {
         let transaction = connection
             .transaction()
-            .map_err(|error| unusable(path, "write", &error))?;
+            .map_err(|error| PAGE_STORE.unusable(path, "write", &error))?;
         Ok(Self { transaction, path })
     }
 
@@ -488,11 +422,11 @@ impl<'a> StoreWriter<'a> {
         let path = self.path;
         self.transaction
             .commit()
-            .map_err(|error| unusable(path, "write", &error))
+            .map_err(|error| PAGE_STORE.unusable(path, "write", &error))
     }
 
     fn unwritten(&self, error: &rusqlite::Error) -> Error {
-        unusable(self.path, "write", error)
+        PAGE_STORE.unusable(self.path, "write", error)
     }
 }
 
@@ -590,7 +524,7 @@ mod tests {
             page("https://example.org/b", None, PageState::Ok, Some("text")),
         ];
         let (_dir, path) = store(&pages, &[]);
-        let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let connection = Connection::open(&path).unwrap();
         let count = |table: &str| {
             let sql = format!("SELECT count(*) FROM {table}");
             connection

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Map, Value};
 
 use super::forms::{DumpForm, FORMS, form_of_record};
-use super::index::is_works_index;
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
 use super::library::{is_csl_record, is_library};
 use crate::error::{Error, InputFault, Result};
 use crate::files::no_such;
+use crate::files::sqlite::WORKS_INDEX;
 use crate::sources::input::{self, unpacked};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
@@ -137,7 +137,7 @@ enum Recognized {
 }
 
 fn known_form(path: &Path) -> Result<Recognized> {
-    if is_works_index(path)? {
+    if WORKS_INDEX.is_form_of(path)? {
         return Ok(Recognized::Form(WorksForm::Index));
     }
     let mut reader = input::open(path)?;

@@ -15,7 +15,7 @@ use crate::domain::{
     WorkField, WorkRecord, WorkState,
 };
 use crate::error::{InputFault, Result};
-use crate::files::read_bytes;
+use crate::files::{read_bytes, too_many_broken};
 use crate::text::addresses::work_key;
 use crate::text::names::nearest;
 
@@ -32,9 +32,6 @@ const COLUMNS: [&str; 7] = [
     "OriginalPaperPubMedID",
     "RetractionNature",
 ];
-
-/// More broken rows than this share, and the file is another one, or damaged.
-const MAX_BROKEN: f64 = 0.01;
 
 /// Faults that are kept; the others are counted.
 const KEPT_FAULTS: usize = 10;
@@ -104,7 +101,7 @@ impl Retractions {
         if columns.is_none() {
             return Err(InputFault::new(path, "an empty file").into());
         }
-        if retractions.broken as f64 > rows as f64 * MAX_BROKEN {
+        if too_many_broken(retractions.broken, rows) {
             return Err(retractions.too_many_broken(path, rows).into());
         }
         Ok(retractions)

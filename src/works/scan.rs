@@ -19,16 +19,10 @@ use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line}
 use super::references::load_library;
 use crate::domain::{WorkRecord, WorkSource};
 use crate::error::{Error, InputFault, Result};
-use crate::files::newlines;
+use crate::files::{HOPELESS_FAULTS, KEPT_FAULTS, newlines, too_many_broken};
 
 /// Bytes of a file that one thread reads at a time, if the file is not packed.
 const RANGE_BYTES: u64 = 64 << 20;
-
-/// Broken records that are kept as faults.
-const FAULTS: usize = 20;
-
-/// Broken records after which a source that consists of them is not read to its end.
-const HOPELESS: u64 = 100;
 
 /// Between two reports of progress.
 const TICK: Duration = Duration::from_millis(200);
@@ -329,12 +323,12 @@ impl Scanner<'_> {
         let counts = &self.counts[task.dump];
         counts.parts.fetch_add(1, Ordering::Relaxed);
         let broken = counts.broken.fetch_add(1, Ordering::Relaxed) + 1;
-        if lock(&counts.faults).len() < FAULTS {
+        if lock(&counts.faults).len() < KEPT_FAULTS {
             let line = number + lines_before(task)?;
             let fault = InputFault::new(task.path, what).at_line(line);
             lock(&counts.faults).push(fault);
         }
-        if broken >= HOPELESS {
+        if broken >= HOPELESS_FAULTS {
             counts.check(&self.dumps[task.dump].path)?;
         }
         Ok(())
@@ -361,7 +355,7 @@ impl Scanner<'_> {
             report.broken += counts.left_out.load(Ordering::Relaxed);
             report.faults.append(&mut counts.sorted_faults());
         }
-        report.faults.truncate(FAULTS);
+        report.faults.truncate(KEPT_FAULTS);
         Ok(report)
     }
 }
@@ -378,7 +372,7 @@ impl DumpCounts {
     fn check(&self, path: &Path) -> Result<()> {
         let broken = self.broken.load(Ordering::Relaxed);
         let parts = self.parts.load(Ordering::Relaxed);
-        if broken * 100 <= parts {
+        if !too_many_broken(broken, parts) {
             return Ok(());
         }
         let mut faults = self.sorted_faults();

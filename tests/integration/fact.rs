@@ -1,10 +1,9 @@
-//! FACT of DeepResearch Bench: the steps of its scripts with `--compat`, and the import of its files.
+//! FACT of DeepResearch Bench: the steps of its scripts with `--compat`.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::html_report::browse;
 use crate::support::fake_server::{Behaviour, FakeServer, Recorded};
 use crate::support::workspace::Workspace;
 
@@ -137,94 +136,4 @@ fn compat_judges_errors_counts_addresses_apart_and_leaves_uncited_reports_out() 
     let before = work.read("out/scores.jsonl");
     work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(work.read("out/scores.jsonl"), before);
-}
-
-const HOSTILE: &str = "<img src=x onerror=window.pwned=1></script><script>window.pwned=2</script>";
-
-/// A page with one statement.
-fn page(fact: &str, content: &str, result: &str) -> Value {
-    json!({"facts": [fact], "url_content": content, "article_id": 51, "validate_error": null,
-           "validate_res": [{"idx": 0, "result": result}]})
-}
-
-/// The lines of a finished run of FACT: four pages of one report, and two reports without citations.
-fn validated(first: &str) -> String {
-    let wall = "Just a moment...\n\n\n\nVerify you are human before you continue.";
-    let ice = format!("Ice\n\n\n\nIce shrank by 13% per decade. {HOSTILE}");
-    let fact = format!("{first} {HOSTILE}");
-    let pages = json!({
-        "https://a.example/": page(&fact, &ice, "supported"),
-        "https://b.example/": page("Ice is thin.", wall, "unsupported"),
-        "https://c.example/": page("Ice is cold.", "scrape failed: 404", "unsupported"),
-        "https://d.example/": page("Ice grows.", &ice, "unsupported"),
-    });
-    let article = format!("{first} [1]. {HOSTILE}");
-    lines(&[
-        json!({"id": 51, "prompt": "Why does ice shrink?", "article": article, "citations": [{}], "citations_deduped": pages}),
-        json!({"id": 52, "prompt": "Why not?", "article": "Nobody says.", "citations": [], "citations_deduped": {}}),
-        json!({"id": 53, "prompt": "And then?", "article": "Nobody asks.", "citations": [], "citations_deduped": {}}),
-    ])
-}
-
-/// A directory with the last file of a run.
-fn write_run(work: &Workspace, system: &str, lines: &str) {
-    let dir = work.path("fact").join(system);
-    std::fs::create_dir_all(&dir).unwrap();
-    std::fs::write(dir.join("validated.jsonl"), lines).unwrap();
-}
-
-#[test]
-fn finished_runs_become_a_run_with_the_numbers_of_either_mode_and_a_page() {
-    let work = Workspace::with_cases(&[]);
-    write_run(&work, "alpha", &validated("Ice shrank by 13%."));
-    write_run(&work, "beta", &validated("Ice shrank by 12%."));
-    let compat = work
-        .run(&["import", "fact/alpha", "fact/beta", "--out", "compat"])
-        .exits_with(0);
-    assert!(
-        compat.all_text().contains("--mode default for ours"),
-        "{}",
-        compat.all_text()
-    );
-    let metrics = |run: &str| {
-        work.json(&format!("{run}/summary.json"))["scorers"][0]["rows"][0]["metrics"].clone()
-    };
-    // One of four is supported, over the one report with citations.
-    assert_eq!(metrics("compat")["citation_accuracy"]["estimate"], 0.25);
-    assert_eq!(metrics("compat")["effective_citations"]["estimate"], 1.0);
-    work.run(&[
-        "import",
-        "fact/alpha",
-        "fact/beta",
-        "--mode",
-        "default",
-        "--out",
-        "own",
-    ])
-    .exits_with(0);
-    // The wall and the failed fetch are open; the reports without citations count.
-    assert_eq!(metrics("own")["citation_accuracy"]["estimate"], 0.5);
-    let effective = &metrics("own")["effective_citations"]["estimate"];
-    assert_eq!(*effective, json!(1.0 / 3.0));
-
-    work.run(&["report", "own"]).exits_with(0);
-    let html = work.read("report.html");
-    assert!(!html.contains("<img") && !html.contains("<script>window.pwned"));
-    browse(work.path("report.html"), &["cited"]);
-}
-
-#[test]
-fn a_directory_that_is_no_run_of_fact_and_options_that_do_not_fit_are_named() {
-    let work = Workspace::with_cases(&[]);
-    std::fs::create_dir(work.path("empty")).unwrap();
-    work.run(&["import", "empty", "--out", "out"])
-        .exits_with(3)
-        .says(&[
-            "empty: has no validated.jsonl",
-            "name a directory with a finished run of FACT",
-        ]);
-    write_run(&work, "alpha", &validated("Ice shrank."));
-    work.run(&["import", "fact/alpha", "--answers", "x", "--out", "out"])
-        .exits_with(2)
-        .says(&["leave out --tests and --answers"]);
 }

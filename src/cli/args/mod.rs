@@ -71,8 +71,6 @@ Examples:
     scholareval import results.json --tests test_configs_snippets.json --out runs/published
   With the answers' texts, and the judge of the published numbers:
     scholareval import results.json --tests tests.json --answers answers/ --judge gpt-4o --out runs/published
-  Verdicts of DeepResearch Bench's FACT, by our rules:
-    scholareval import results/fact/my-system --mode default --out runs/fact
 
 Scores are kept as they are and checked against the weighted sums of their components; differences are reported.";
 

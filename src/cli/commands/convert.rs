@@ -24,11 +24,7 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
         &args.out,
         [args.file.as_path(), args.tests.as_path()],
     )?;
-    let mode = if args.compat {
-        Mode::Compat
-    } else {
-        Mode::Default
-    };
+    let mode = Mode::of(args.compat);
     let appended = args.references_block == ReferencesBlock::Append;
     let how = Conversion {
         block: appended.then_some(args.index_base),

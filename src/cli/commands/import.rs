@@ -1,4 +1,4 @@
-//! `scholareval import`: converts the reference script's results file, logs of ScholarQA-CS2, or files of FACT into a run.
+//! `scholareval import`: converts the reference script's results file, or logs of ScholarQA-CS2, into a run.
 
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;

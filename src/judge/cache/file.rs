@@ -17,6 +17,7 @@ use super::owner::is_this_process;
 use super::void_leases::release_void;
 use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
+use crate::files::sqlite::{self, number};
 
 /// `PRAGMA application_id` of a cache: the letters `SchE`.
 pub const APPLICATION_ID: i32 = 0x5363_6845;
@@ -205,11 +206,8 @@ pub(super) fn empty_log(path: &Path, connection: &Connection) -> Result<()> {
 
 /// Opens the file of that path or URI.
 fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection = sqlite::connect(name, access)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // A cache may come from somebody else: its schema must not run functions, and damaged pages are
-    // found when they are read.
-    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
     Ok(connection)
 }
 
@@ -316,11 +314,6 @@ fn open_immutable(path: &Path) -> Result<Connection> {
         .map_err(|()| fault(path, "is not the path of a file; name one with --cache"))?;
     let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(Path::new(&format!("{url}?immutable=1")), access).map_err(failed(path, "open it"))
-}
-
-/// The number in a header pragma.
-fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
-    connection.pragma_query_value(None, pragma, |row| row.get(0))
 }
 
 /// Refuses a file that is not a cache of this version. Numbers alone do not decide: a file that has them, and other tables

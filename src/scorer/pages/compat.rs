@@ -51,7 +51,7 @@ pub(super) fn step(scorer: &PageScorer, subject: &Subject<'_>, verdicts: &Verdic
     }
     match steps(scorer, subject, verdicts) {
         Ok(step) => step,
-        Err(reason) => Step::Done(fold::unscored_pages(scorer.is_baseline, &reason)),
+        Err(reason) => Step::Done(fold::unscored(scorer, &reason)),
     }
 }
 

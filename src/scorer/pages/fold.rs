@@ -17,7 +17,7 @@ pub(crate) const ACCURACY_MACRO: &str = "citation_accuracy_macro";
 /// Supported pairs.
 pub(crate) const EFFECTIVE: &str = "effective_citations";
 /// Pairs.
-const CITATIONS: &str = "citations";
+pub(super) const CITATIONS: &str = "citations";
 /// The share of the pairs that are open.
 const UNVERIFIED: &str = "unverified";
 
@@ -29,11 +29,6 @@ const UNVERIFIED_TEXT: &str = "pairs that nobody can judge / all pairs";
 
 /// The score of an answer without a usable list of statements, or with pairs that were not asked.
 pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
-    unscored_pages(scorer.is_baseline, reason)
-}
-
-/// As [`unscored`], for scores that no scorer of ours made.
-pub(crate) fn unscored_pages(is_baseline: bool, reason: &UnscoredReason) -> Score {
     let components = [
         count(EFFECTIVE, EFFECTIVE_TEXT),
         share(ACCURACY, ACCURACY_TEXT),
@@ -41,7 +36,7 @@ pub(crate) fn unscored_pages(is_baseline: bool, reason: &UnscoredReason) -> Scor
         share(UNVERIFIED, UNVERIFIED_TEXT),
     ];
     Score {
-        scorer: PAGES.score_id(is_baseline),
+        scorer: PAGES.score_id(scorer.is_baseline),
         components: components
             .into_iter()
             .map(|component| component.with(Err(reason.clone())))
@@ -63,7 +58,7 @@ pub(super) fn score(scorer: &PageScorer, pages: Vec<AskedPage>, verdicts: &Verdi
 }
 
 /// The score of an answer whose pages have these verdicts. In compat mode only judged pairs are citations.
-pub(crate) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPage>) -> Score {
+pub(super) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPage>) -> Score {
     let counts = SupportCounts::of(&judged);
     let accuracy = ratio(counts.supported, counts.judged());
     let mut components = Vec::new();
@@ -90,7 +85,7 @@ pub(crate) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPag
 }
 
 /// The score of an answer that the reference leaves out of its numbers: it has none.
-pub(crate) fn left_out_score(is_baseline: bool) -> Score {
+pub(super) fn left_out_score(is_baseline: bool) -> Score {
     Score {
         scorer: PAGES.score_id(is_baseline),
         ..Score::default()

@@ -54,7 +54,7 @@ impl<'a> PageWords<'a> {
 }
 
 /// For each statement the nearest passage of a text.
-pub(crate) fn nearest_passages(text: &str, statements: &[&str]) -> Vec<Option<String>> {
+pub(super) fn nearest_passages(text: &str, statements: &[&str]) -> Vec<Option<String>> {
     let windows = [Arc::from(text)];
     let passages = PageWords::of(&windows);
     let nearest = statements

@@ -10,12 +10,12 @@ use crate::question::{JudgeCall, PageSupport};
 
 /// Pages by address, in memory.
 #[derive(Default)]
-struct Pages {
+pub(super) struct Pages {
     pages: HashMap<String, (ReadPage, String)>,
 }
 
 impl Pages {
-    fn with(mut self, url: &str, state: PageState, text: &str) -> Self {
+    pub(super) fn with(mut self, url: &str, state: PageState, text: &str) -> Self {
         let page = ReadPage {
             read_url: None,
             text_hash: Some(Fingerprint::from(blake3::hash(text.as_bytes()))),

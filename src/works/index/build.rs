@@ -6,12 +6,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 
-use super::{FREQUENT, INDEX_VERSION, TABLES, check_version, connect, is_works_index, unusable};
+use super::{FREQUENT, TABLES, with_large_cache};
 use crate::domain::{PersonName, WorkRecord, WorkSource};
 use crate::error::{Error, InputFault, Result};
-use crate::sources::WORKS_INDEX_ID;
+use crate::files::sqlite::WORKS_INDEX;
 use crate::works::dumps::{WorksFile, files_of};
 use crate::works::keys::{RecordTitle, identifiers_of_record};
 use crate::works::normalize::words;
@@ -143,22 +143,9 @@ struct IndexWriter {
 
 impl IndexWriter {
     fn begin(path: &Path) -> Result<Self> {
-        let is_new = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
-        if !is_new {
-            // Looked at before it is opened for writing: opening alone could roll back another program's journal.
-            if !is_works_index(path)? {
-                let fault = InputFault::new(
-                    path,
-                    "the file is not an index of works; it was not changed",
-                );
-                return Err(fault.hint("name another one with --out").into());
-            }
-            check_version(path, &connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
-        }
-        let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = connect(path, access)?;
+        let (connection, is_new) = WORKS_INDEX.open_to_write(path)?;
         let mut writer = Self {
-            connection,
+            connection: with_large_cache(connection, path)?,
             path: path.to_path_buf(),
             last: 0,
             added: BTreeMap::new(),
@@ -166,9 +153,10 @@ impl IndexWriter {
         let tables = if is_new { TABLES } else { "" };
         // Keys are sorted before they are written: each of them would change another page of the tree.
         writer.run(&format!(
-            "BEGIN IMMEDIATE; PRAGMA application_id = {WORKS_INDEX_ID}; PRAGMA user_version = {INDEX_VERSION}; {tables}
+            "BEGIN IMMEDIATE; {} {tables}
              CREATE TEMP TABLE new_identifiers (key INTEGER, work INTEGER);
-             CREATE TEMP TABLE new_titles (key INTEGER, work INTEGER);"
+             CREATE TEMP TABLE new_titles (key INTEGER, work INTEGER);",
+            WORKS_INDEX.header()
         ))?;
         writer.last = writer.number("SELECT ifnull(max(id), 0) FROM works")?;
         Ok(writer)
@@ -277,7 +265,7 @@ impl IndexWriter {
     }
 
     fn unwritten(&self, error: &rusqlite::Error) -> Error {
-        unusable(&self.path, "write", error)
+        WORKS_INDEX.unusable(&self.path, "write", error)
     }
 }
 

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::{FREQUENT, open_to_read, unusable};
+use super::{FREQUENT, with_large_cache};
 use crate::domain::{PersonName, Retraction, WorkRecord, WorkSource};
 use crate::error::{Error, Result};
+use crate::files::sqlite::WORKS_INDEX;
 use crate::works::keys::{Key, RecordTitle, SoughtWork};
 use crate::works::wanted::WantedWorks;
 
@@ -56,7 +57,7 @@ struct WorksIndex<'a> {
 impl<'a> WorksIndex<'a> {
     fn open(path: &'a Path) -> Result<Self> {
         Ok(Self {
-            connection: open_to_read(path)?,
+            connection: with_large_cache(WORKS_INDEX.open_to_read(path)?, path)?,
             path,
         })
     }
@@ -69,7 +70,7 @@ impl<'a> WorksIndex<'a> {
                 return Ok(());
             }
             let found = self.offer_matches(index, wanted);
-            found.map_err(|error| unusable(self.path, "read", &error))?;
+            found.map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
         }
     }
 
@@ -86,7 +87,7 @@ impl<'a> WorksIndex<'a> {
             .connection
             .prepare("SELECT source, works FROM sources")
             .and_then(|mut query| read(&mut query))
-            .map_err(|error| unusable(self.path, "read", &error))?;
+            .map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
         let mut sources = BTreeMap::new();
         for (name, works) in rows {
             if let Some(source) = WorkSource::from_name(&name) {

@@ -7,26 +7,15 @@
 mod build;
 mod lookup;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-use crate::error::{Error, InputFault, Result};
-use crate::sources::WORKS_INDEX_ID;
+use crate::error::Result;
+use crate::files::sqlite::WORKS_INDEX;
 
 pub use build::{WorksIndexReport, index_works};
 pub(super) use lookup::look_up;
-
-/// The beginning of every SQLite file.
-const MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// Where an SQLite file has its application id.
-const APPLICATION_ID_AT: usize = 68;
-
-/// `PRAGMA user_version` of an index: the version of its tables and of the rules for keys and words.
-const INDEX_VERSION: i32 = 1;
 
 /// Records from which on a word is counted: rarer ones are tried first without knowing how rare they are.
 const FREQUENT: i64 = 100;
@@ -75,61 +64,10 @@ CREATE TABLE sources (
 ) WITHOUT ROWID;
 ";
 
-/// Whether a file is an index of works, of any version.
-///
-/// # Errors
-/// When it cannot be read.
-pub(super) fn is_works_index(path: &Path) -> Result<bool> {
-    let mut head = Vec::new();
-    let file = File::open(path).map_err(Error::io(path, "read"))?;
-    file.take(100)
-        .read_to_end(&mut head)
-        .map_err(Error::io(path, "read"))?;
-    let id = head.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4);
-    Ok(head.starts_with(MAGIC) && id == Some(&WORKS_INDEX_ID.to_be_bytes()))
-}
-
-/// Opens an index to read it.
-///
-/// # Errors
-/// When it cannot be read, or has another version.
-fn open_to_read(path: &Path) -> Result<Connection> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check_version(path, &connection)?;
-    Ok(connection)
-}
-
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
-    let opened = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    let connection = opened.map_err(|error| unusable(path, "open", &error))?;
-    // The file may be somebody else's. FTS5 is a virtual table of SQLite, which an untrusted schema may name.
+/// Lets SQLite hold 64 MB of the file in memory: a look-up and the sort of new keys come back to the same pages.
+fn with_large_cache(connection: Connection, path: &Path) -> Result<Connection> {
     connection
-        .execute_batch(
-            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -65536",
-        )
-        .map_err(|error| unusable(path, "open", &error))?;
+        .execute_batch("PRAGMA cache_size = -65536")
+        .map_err(|error| WORKS_INDEX.unusable(path, "open", &error))?;
     Ok(connection)
-}
-
-fn check_version(path: &Path, connection: &Connection) -> Result<()> {
-    let version: i32 = connection
-        .pragma_query_value(None, "user_version", |row| row.get(0))
-        .map_err(|error| unusable(path, "read", &error))?;
-    if version == INDEX_VERSION {
-        return Ok(());
-    }
-    let what = format!(
-        "an index of works of version {version}; this scholareval reads version {INDEX_VERSION}"
-    );
-    let fault = InputFault::new(path, what);
-    Err(fault
-        .hint("index the sources again, into a new file")
-        .into())
-}
-
-fn unusable(path: &Path, action: &str, error: &rusqlite::Error) -> Error {
-    let what = format!("cannot {action} the index of works: {error}");
-    InputFault::new(path, what)
-        .hint("check that the file is whole and the disk has room")
-        .into()
 }

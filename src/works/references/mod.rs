@@ -15,17 +15,14 @@ use encoding_rs::WINDOWS_1252;
 
 use crate::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
 use crate::error::{InputFault, Result};
-use crate::files::read_bytes;
+use crate::files::{read_bytes, too_many_broken};
 use crate::text::addresses::{addresses_in, is_arxiv_id};
 use crate::text::tokens::composed;
 use crate::works::markup::plain;
 
 pub use answers::references_of;
 
-/// More broken entries than this share of a library, and it is refused ..
-const MAX_BROKEN: f64 = 0.01;
-
-/// .. unless it is so small that one broken entry would already be more.
+/// Broken entries that any library may have: one in a small library would already be too many.
 const ALLOWED_BROKEN: usize = 3;
 
 /// The references of a library.
@@ -135,10 +132,11 @@ fn check(list: &ReferenceList, path: &Path) -> Result<()> {
     if all == 0 {
         return Err(InputFault::new(path, "a library without entries").into());
     }
-    let allowed = (all as f64 * MAX_BROKEN).max(ALLOWED_BROKEN as f64);
-    if list.faults.len() as f64 > allowed || list.references.is_empty() {
+    let broken = list.faults.len();
+    let is_refused = broken > ALLOWED_BROKEN && too_many_broken(broken as u64, all as u64);
+    if is_refused || list.references.is_empty() {
         let mut faults = list.faults.clone();
-        let what = format!("{} of {all} entries cannot be read", list.faults.len());
+        let what = format!("{broken} of {all} entries cannot be read");
         faults.push(InputFault::new(path, what).hint("mend or remove them"));
         return Err(crate::Error::Input(faults));
     }
