@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::UnscoredKind;
 use crate::judge::chat::excerpt;
-use crate::judge::meters::Waiting;
+use crate::judge::meters::{TimeOuts, Waiting};
 use crate::question::Kind;
 use crate::record::{CallRecord, remedy};
 
@@ -25,6 +25,8 @@ pub(super) struct Problems {
     failures: BTreeMap<ProblemKind, u64>,
     /// Whether attempts fail one after the other.
     is_failing: bool,
+    /// Reported time-outs by the kind of question.
+    time_outs: BTreeMap<Kind, u64>,
     /// Whether the wait for another process is reported.
     is_waiting: bool,
 }
@@ -73,6 +75,20 @@ impl Problems {
             }
             _ => None,
         }
+    }
+
+    /// The lines to print for attempts that timed out: at the first one for a kind of question, and whenever their number
+    /// has doubled.
+    pub(super) fn time_outs(&mut self, time_outs: TimeOuts) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (kind, (count, last)) in time_outs {
+            let reported = self.time_outs.entry(kind).or_default();
+            if count >= (2 * *reported).max(1) {
+                *reported = count;
+                lines.push(format!("warning: timed out ({count} so far): {last}"));
+            }
+        }
+        lines
     }
 
     /// The line to print where calls wait for another process; once for each wait.
@@ -188,6 +204,27 @@ mod tests {
             ),
             "{reported:?}"
         );
+    }
+
+    #[test]
+    fn time_outs_are_reported_at_the_first_and_when_they_have_doubled() {
+        let mut problems = Problems::default();
+        let mut after = |citations: u64, properties: u64| {
+            let of = |kind: &KindInfo, count| (kind.kind(), (count, "what".to_owned()));
+            let all = [of(&CITATIONS, citations), of(&PROPERTY, properties)];
+            problems.time_outs(
+                all.into_iter()
+                    .filter(|(_, (count, _))| *count > 0)
+                    .collect(),
+            )
+        };
+        assert!(after(0, 0).is_empty());
+        assert_eq!(after(1, 0), ["warning: timed out (1 so far): what"]);
+        assert!(after(1, 0).is_empty());
+        // 32 calls in flight are one line
+        assert_eq!(after(2, 32).len(), 2);
+        assert!(after(3, 63).is_empty());
+        assert_eq!(after(4, 63), ["warning: timed out (4 so far): what"]);
     }
 
     #[test]

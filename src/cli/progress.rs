@@ -36,6 +36,8 @@ const VERY_LONG: Duration = Duration::from_secs(60);
 const ALMOST_SECOND: Duration = Duration::from_millis(999);
 /// Earlier estimates of the time left jump.
 const EARLIEST_ESTIMATE: Duration = Duration::from_secs(2);
+/// Calls that must have ended before the time left is estimated.
+const FEWEST_CALLS: u64 = 5;
 
 /// Progress of a run, from its first call to [`Progress::finish`].
 pub(crate) struct Progress {
@@ -150,6 +152,9 @@ fn watch(bar: &ProgressBar, counts: &Arc<ProgressCounts>) -> Watch {
             ticks += 1;
             let problem = counts.seen().problems.attempts(&counts.meters.failing());
             print(&bar, problem);
+            let time_outs = counts.meters.time_outs();
+            let time_outs = counts.seen().problems.time_outs(time_outs);
+            print(&bar, time_outs);
             let wait = counts.seen().problems.waiting(&counts.meters.waiting());
             print(&bar, wait);
             if bar.is_hidden() && ticks % TICKS_OF_LINE == 0 {
@@ -262,8 +267,8 @@ impl ProgressCounts {
         let elapsed = now.duration_since(self.start);
         let activity = (self.activity)();
         let mut parts = vec![format!("{}/{} calls", grouped(done), grouped(total))];
-        if let Some(left) = self.time_left(done, total, elapsed) {
-            parts.push(format!("{} left", span(left)));
+        if let Some(left) = self.time_left(done, total, &activity) {
+            parts.push(format!("~{} left", span(left)));
         }
         if let Some((until, why)) = activity.pause {
             parts.push(pause_text(why, until.duration_since(now)));
@@ -292,14 +297,16 @@ impl ProgressCounts {
         parts.join(", ")
     }
 
-    /// The time that the other calls take at the speed of this session; cached replies took none.
-    fn time_left(&self, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
-        let asked = done.saturating_sub(self.before);
-        if asked == 0 || elapsed < EARLIEST_ESTIMATE {
+    /// The time that the other calls take at the speed of this session; cached replies took none. Not before as many calls
+    /// have ended as are in flight, since short ones end first, and not while one takes longer than that already.
+    fn time_left(&self, done: u64, total: u64, activity: &Activity) -> Option<Duration> {
+        let (asked, elapsed) = (done.saturating_sub(self.before), self.start.elapsed());
+        if asked < FEWEST_CALLS.max(activity.in_flight as u64) || elapsed < EARLIEST_ESTIMATE {
             return None;
         }
         let left = elapsed.mul_f64((total - done) as f64 / asked as f64);
-        (!left.is_zero()).then_some(left)
+        let oldest = activity.oldest.as_ref().map(|call| call.sent.elapsed());
+        (!left.is_zero() && oldest.unwrap_or_default() <= left).then_some(left)
     }
 
     /// The cost so far; without prices, the tokens.
@@ -327,6 +334,9 @@ impl ProgressCounts {
         parts.push(format!("in {}", span(self.start.elapsed())));
         let retries = Meters::read(&self.meters.retries);
         push_count(&mut parts, retries, "retried after a failed request");
+        let time_outs = self.meters.time_outs();
+        let time_outs = time_outs.values().map(|(count, _)| count).sum();
+        push_count(&mut parts, time_outs, "timed out");
         push_count(&mut parts, self.tokens(), "tokens");
         let usd = self.meters.usd();
         if usd > 0.0 {
@@ -524,15 +534,15 @@ mod tests {
             .prompt_tokens
             .fetch_add(520_000, std::sync::atomic::Ordering::Relaxed);
         // 180 s * (5205 - 1204) / 1000 = 720.18 s
-        let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), 520,000 tokens, 3 min elapsed";
+        let line = "1,204/5,205 calls, ~12 min left, 32 in flight (oldest 45 s), 520,000 tokens, 3 min elapsed";
         assert_eq!(line_of(&progress), line);
         progress.counts.meters.add_usd(0.42);
         progress.counts.seen().unscored = 3;
-        let line = "1,204/5,205 calls, 12 min left, 32 in flight (oldest 45 s), $0.42, 3 unscored, 3 min elapsed";
+        let line = "1,204/5,205 calls, ~12 min left, 32 in flight (oldest 45 s), $0.42, 3 unscored, 3 min elapsed";
         assert_eq!(line_of(&progress), line);
         let shown = console::truncate_str(line, 80 - BAR - 2, "..");
         assert!(
-            shown.contains("12 min left, 32 in flight (oldest 45 s), $0.42"),
+            shown.contains("~12 min left, 32 in flight (oldest 45 s), $0.42"),
             "{shown}"
         );
         assert_eq!(
@@ -564,6 +574,45 @@ mod tests {
         assert_eq!(text(&property), named);
         let expertise = text(&call(EXPERTISE.kind(), "expertise"));
         assert!(expertise.ends_with(", expertise)"), "{expertise}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_left_is_estimated_from_enough_calls_that_are_like_the_others() {
+        let plan = Plan {
+            at_most: 100,
+            ..Plan::default()
+        };
+        let planned = PlanOutcome {
+            plan,
+            ..PlanOutcome::default()
+        };
+        let progress = Progress::start(&planned, None, Arc::default(), Activity::default);
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        let left = |done, in_flight, age| {
+            let oldest = CallInFlight {
+                sent: Instant::now() - Duration::from_secs(age),
+                system: "s".into(),
+                case_id: "c".into(),
+                kind: PROPERTY.kind(),
+                item: "p0".into(),
+            };
+            let activity = Activity {
+                in_flight,
+                oldest: Some(oldest),
+                ..Activity::default()
+            };
+            progress.counts.time_left(done, 100, &activity)
+        };
+        assert_eq!(left(4, 1, 1), None, "four calls show little");
+        // 50 s * (100 - 5) / 5, 50 s * (100 - 10) / 10, 50 s * (100 - 50) / 50
+        assert_eq!(left(5, 5, 1), Some(Duration::from_secs(950)));
+        assert_eq!(left(9, 10, 1), None, "more are in flight than have ended");
+        assert_eq!(left(10, 10, 1), Some(Duration::from_secs(450)));
+        assert_eq!(left(50, 10, 50), Some(Duration::from_secs(50)));
+        // 50 s * (100 - 80) / 80 = 12.5 s
+        assert_eq!(left(80, 10, 13), None, "one call takes longer than that");
+        assert_eq!(left(100, 0, 0), None);
+        progress.finish();
     }
 
     /// Replies to the first call after a minute, and refuses the others for 12 s.

@@ -280,7 +280,7 @@ impl AnswerRun<'_> {
             return Ok(Beginning::Plain);
         }
         let with_schema = self.request(call, member, 0, Beginning::Schema);
-        if renderer.needs_schema() || is_stored(&with_schema, member)? {
+        if renderer.begins_with_schema() || is_stored(&with_schema, member)? {
             return Ok(Beginning::Schema);
         }
         Ok(Beginning::Plain)

@@ -261,6 +261,7 @@ impl RequestOptions {
             max_tokens: written.max_tokens,
             parameters: written.parameters,
             prompt: Some(messages.hash()),
+            is_deterministic: written.is_deterministic,
             ..Rendered::new(fingerprint, move || {
                 with_texts(protocol, written.members, messages)
             })
@@ -275,6 +276,8 @@ struct Written {
     max_tokens: Option<u64>,
     /// Parameters that could be left out: those of ours that no member of the user replaces.
     parameters: Vec<Parameter>,
+    /// The temperature that is sent is 0.
+    is_deterministic: bool,
 }
 
 impl Written {
@@ -307,7 +310,9 @@ impl Written {
         let users_limit = users.and_then(|users| users.get(request.limit_field));
         let max_tokens = users_limit.map_or(request.limit, Value::as_u64);
         add_users(protocol, &mut members, &extra);
+        let temperature = settings_of(protocol, &members).and_then(|all| all.get("temperature"));
         Self {
+            is_deterministic: temperature.and_then(Value::as_f64) == Some(0.0),
             members,
             max_tokens,
             parameters,

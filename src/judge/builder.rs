@@ -191,7 +191,9 @@ impl JudgeBuilder {
             extra_body: judge.request_fields(),
             ..RequestOptions::new("")
         };
-        let refusals = Arc::new(Refusals::of(&request.judge_id, cache.as_ref())?);
+        let mut refusals = Refusals::of(&request.judge_id, cache.as_ref())?;
+        refusals.is_schema_kept = servers.keep_to_schema();
+        let refusals = Arc::new(refusals);
         let given_limits = judge.reply_limits()?;
         let limits_to_find = given_limits
             .iter()

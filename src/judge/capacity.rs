@@ -67,6 +67,16 @@ impl Capacity {
     }
 }
 
+/// How many calls a server of llama.cpp works on at once, by its list of models and by `GET /props`, where null stands for a
+/// missing route: any number if it does not report its slots. `None` for other servers.
+pub(super) fn slots_of_llama_cpp(models: &Value, props: &Value) -> Option<usize> {
+    let slots = props["total_slots"].as_u64().filter(|slots| *slots > 0);
+    let is_llama_cpp = props["default_generation_settings"].is_object()
+        || models["data"][0]["owned_by"] == "llamacpp";
+    let slots = slots.or(is_llama_cpp.then_some(u64::MAX))?;
+    Some(usize::try_from(slots).unwrap_or(usize::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -118,6 +128,23 @@ mod tests {
         ] {
             assert_eq!(Capacity::listed(&silent), None, "{silent}");
         }
+    }
+
+    #[test]
+    fn only_llama_cpp_has_slots() {
+        let models = json!({"data": [{"id": "m", "owned_by": "llamacpp"}]});
+        let slots = |props: Value| slots_of_llama_cpp(&models, &props);
+        assert_eq!(slots(json!({"total_slots": 2})), Some(2));
+        assert_eq!(slots(json!({"total_slots": 0})), Some(usize::MAX));
+        assert_eq!(slots(Value::Null), Some(usize::MAX));
+        let other = json!({"data": [{"id": "m", "owned_by": "vllm"}]});
+        assert_eq!(slots_of_llama_cpp(&other, &Value::Null), None);
+        assert_eq!(
+            slots_of_llama_cpp(&other, &json!({"model_path": "/m"})),
+            None
+        );
+        let props = json!({"default_generation_settings": {"n_ctx": 8}, "total_slots": 4});
+        assert_eq!(slots_of_llama_cpp(&Value::Null, &props), Some(4));
     }
 
     #[test]

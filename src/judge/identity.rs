@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::capacity::Capacity;
+use super::capacity::{Capacity, slots_of_llama_cpp};
 use super::chat::transport::{PROBE_LIMIT, Transport, TransportFault};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
@@ -69,6 +69,8 @@ pub struct ServerReport {
     pub capacity: Option<Capacity>,
     /// What its list of models states about the model's end.
     pub end: Option<ModelEnd>,
+    /// How many calls it works on at once; `None` unless it is a server of llama.cpp.
+    pub llama_cpp_slots: Option<usize>,
 }
 
 /// The judge's identity, part of every cache key: `cache_id` if the user gives one, else the model's name and the
@@ -187,6 +189,7 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
         .await
         .unwrap_or_default();
     let mut report = report(name, &models, &props);
+    report.llama_cpp_slots = slots_of_llama_cpp(&list, &props);
     if report.capacity.is_none() {
         let info = transport
             .get_json(&endpoint.beside_v1("/get_server_info"), 1)
@@ -213,6 +216,7 @@ fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport 
         identity,
         capacity: Capacity::reported(capacity, props),
         end: listed.and_then(|listed| listed.end),
+        llama_cpp_slots: None,
         model,
     }
 }

@@ -1,6 +1,7 @@
 //! Counters that the layers share with the progress display and the summary. They are shown and decide nothing: a budget
 //! has its own account, and the record its own sums.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -27,9 +28,13 @@ pub struct Meters {
     nano_usd: AtomicU64,
     /// Attempts that failed since the last reply, and why the last one did.
     failing: Mutex<(u64, String)>,
+    time_outs: Mutex<TimeOuts>,
     /// Calls that another process asks.
     waiting: Mutex<Waiting>,
 }
+
+/// Attempts that timed out, by the kind of question: how many, and the last one in words.
+pub type TimeOuts = BTreeMap<Kind, (u64, String)>;
 
 /// Calls that another process asks at this moment, and whose replies this one waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -151,6 +156,21 @@ impl Meters {
     /// Attempts that failed since the last reply, and why the last one did.
     pub fn failing(&self) -> (u64, String) {
         locked(&self.failing).clone()
+    }
+
+    /// Counts an attempt that timed out.
+    pub fn timed_out(&self, request: &JudgeRequest, message: &str) {
+        let (system, case_id, item) = (&request.system, &request.case_id, &request.call.item);
+        let kind = request.call.question.info().kind();
+        let mut time_outs = locked(&self.time_outs);
+        let (count, last) = time_outs.entry(kind.clone()).or_default();
+        *count += 1;
+        *last = format!("{kind} (component {item}) of {system}, case {case_id}: {message}");
+    }
+
+    /// The attempts that timed out.
+    pub fn time_outs(&self) -> TimeOuts {
+        locked(&self.time_outs).clone()
     }
 
     /// Counts a call that waits for this other process.

@@ -101,6 +101,8 @@ pub struct Rendered {
     pub is_own_schema: bool,
     /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
     pub note: Option<String>,
+    /// Whether it is sent with temperature 0: asked again, it gets about the same reply.
+    pub is_deterministic: bool,
 }
 
 impl Rendered {
@@ -118,6 +120,7 @@ impl Rendered {
             parameters: Vec::new(),
             is_own_schema: false,
             note: None,
+            is_deterministic: false,
         }
     }
 
@@ -246,6 +249,11 @@ pub enum AskError {
     /// The run must stop.
     Fatal(Error),
 }
+
+/// How the message of a time-out ends that no other attempt can avoid: the retrying layer makes none.
+pub(crate) const ENDS_THE_SAME_WAY: &str = "at temperature 0 another attempt would end the same way, so none is made; \
+     nothing of the reply is stored: give calls more time with --timeout 30m, or shorten their replies with \
+     --max-tokens KIND=N";
 
 impl AskError {
     /// A transient failure without a status.

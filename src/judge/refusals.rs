@@ -26,6 +26,8 @@ pub struct Refusals {
     known: Mutex<LearnedParameters>,
     /// Where they are stored: the cache, and their name in it.
     stored: Option<(Cache, String)>,
+    /// The servers keep to a schema: first attempts carry ours, where it may be added.
+    pub is_schema_kept: bool,
 }
 
 /// What runs have learned, in the form in which the cache has it.
@@ -63,6 +65,7 @@ impl Refusals {
         Ok(Self {
             known: Mutex::new(read(cache, &name)?),
             stored: Some((cache.clone(), name)),
+            is_schema_kept: false,
         })
     }
 

@@ -162,8 +162,8 @@ impl Renderer {
     }
 
     /// Whether calls without a stored reply begin with our schema.
-    pub fn needs_schema(&self) -> bool {
-        self.refusals.needs_schema()
+    pub fn begins_with_schema(&self) -> bool {
+        self.refusals.is_schema_kept || self.refusals.needs_schema()
     }
 
     /// The schema of this attempt and whether it is ours, and the number of the attempt in its key. A repeat with our
@@ -202,7 +202,7 @@ impl Renderer {
         let (schema, is_own, attempt_in_key) = self.schema(question, attempt, beginning);
         let options = self.options_of(info, schema);
         let (mut options, mut note) = self.refusals.apply(&options);
-        if is_own {
+        if is_own && (beginning == Beginning::Plain || self.refusals.needs_schema()) {
             let again = "a reply schema was asked for, since replies without one were unreadable (--structured json asks without)";
             note = joined(note, again);
         } else if attempt % 2 == 1
@@ -457,7 +457,7 @@ impl Renderer {
                 .own_schema(&*call.question)
                 .is_some_and(|schema| begins_another_object(&reply.content, &schema));
         if !may_help || reply.cached {
-            return may_help && self.needs_schema();
+            return may_help && self.refusals.needs_schema();
         }
         own.first.was_helped.load(Ordering::Relaxed)
             || own.first.unhelped.load(Ordering::Relaxed) < UNHELPED_REPEATS

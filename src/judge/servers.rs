@@ -139,6 +139,12 @@ impl Servers {
         reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
+    /// Whether all reachable servers are of llama.cpp, which keeps to a reply schema.
+    pub(super) fn keep_to_schema(&self) -> bool {
+        let mut reports = self.each.iter().flat_map(|server| &server.report);
+        self.offline().is_none() && reports.all(|report| report.llama_cpp_slots.is_some())
+    }
+
     /// What the model's service states about its end. Lists that were read already say it; a service at its own address
     /// is asked now, so that only a run with calls to make asks; without a key it would not answer.
     pub(super) async fn stated_end(&self) -> Option<ModelEnd> {
@@ -185,10 +191,12 @@ impl Servers {
             Err(error) if self.offline().is_none() => Some(error.to_string()),
             _ => None,
         };
+        let report = server.report.as_ref().ok();
+        let slots = report.and_then(|report| report.llama_cpp_slots);
         Ok(Replica {
             name: server.endpoint.masked_url(),
             concurrency: limits.concurrency.get(),
-            judge: RateLimited::new(IdentityChecked::new(chat, expected), limits),
+            judge: RateLimited::new(IdentityChecked::new(chat, expected), limits).with_slots(slots),
             unreachable,
         })
     }

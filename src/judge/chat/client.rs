@@ -4,6 +4,7 @@
 //! `server_error`. What only several calls show together (a server that never answers, one that
 //! refuses everything) is kept here.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use tokio::time::Instant as TokioInstant;
 
 use super::server_error::{ServerError, complaint, helping_option, no_server, other_models};
 use super::transport::{PROBE_LIMIT, ResponseBody, Transport, TransportFault, not_json};
-use crate::domain::{EndingModel, JudgeReply, ModelEnd, UnscoredKind};
+use crate::domain::{EndingModel, Fingerprint, JudgeReply, ModelEnd, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
@@ -24,7 +25,8 @@ use crate::judge::protocol::completion::{decode, with_plausible_usage};
 use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{
-    AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, fatal, locked, refuse_ended,
+    AskError, AskFuture, ENDS_THE_SAME_WAY, Judge, JudgeRequest, Outcome, Rendered, fatal, locked,
+    refuse_ended,
 };
 use crate::prompt::Messages;
 use crate::question::PROPERTY;
@@ -58,6 +60,8 @@ struct Reachability {
     without_completion: Option<(TokioInstant, u32)>,
     /// How many calls have timed out, and how many were in flight at most when one did.
     time_outs: (usize, usize),
+    /// Calls at temperature 0 that timed out without a stream.
+    timed_out: HashSet<Fingerprint>,
 }
 
 impl Chat {
@@ -98,9 +102,10 @@ impl Chat {
             None
         };
         let url = self.endpoint.call_url(&call.model, streaming.is_some());
+        let is_streamed = streaming.is_some();
         let body = streaming.unwrap_or_else(|| whole.clone());
         let started = Instant::now();
-        let sent = self.transport.call(&url, body, call.max_tokens).await;
+        let sent = self.transport.call(&url, body, call).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let read = sent.and_then(|(body, wait)| Ok((self.decoded(&body)?, wait)));
         // Any answer, even an error, shows that a server is there.
@@ -118,7 +123,7 @@ impl Chat {
                 let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
                 return Err(self.classified(error, call).await);
             }
-            Err(fault) => return Err(self.failure(fault)),
+            Err(fault) => return Err(self.failure(fault, call, is_streamed)),
         };
         let mut reply = match protocol.read(body, latency_ms) {
             Ok(reply) => reply,
@@ -184,27 +189,52 @@ impl Chat {
         })
     }
 
-    fn failure(&self, fault: TransportFault) -> AskError {
+    fn failure(&self, fault: TransportFault, call: &Rendered, is_streamed: bool) -> AskError {
+        let message = fault.to_string();
         match fault {
             TransportFault::Connect(words) => self.no_connection(&words),
-            TransportFault::PlainHttp { .. } => fatal(fault.to_string()),
+            TransportFault::PlainHttp { .. } => fatal(message),
             // Refused and not retried: a model that repeats itself at temperature 0 does so again,
             // and every attempt is paid.
             TransportFault::TooLong(_) => {
-                let message = format!("{fault}; the judge does not stop");
+                let message = format!("{message}; the judge does not stop");
                 AskError::Refused {
                     message,
                     status: 200,
                     kind: UnscoredKind::Refused,
                 }
             }
+            // Likewise. Our limit of lists counts as reached.
+            TransportFault::Repeating(_) => AskError::Refused {
+                message: format!("{message}; --max-tokens KIND=N lets replies go on to that limit"),
+                status: 200,
+                kind: UnscoredKind::Cut,
+            },
             // As with a server's own 408, the call may still be worked on.
-            TransportFault::TimedOut(_) => self.timed_out(fault.to_string()),
-            TransportFault::NotJson(_) => self.no_completion(fault.to_string()),
+            TransportFault::TimedOut(_) => {
+                let error = self.timed_out("is silent", message);
+                // Whether it was writing shows only in a stream. A server that had a bad moment answers the next time.
+                let is_first = is_streamed || self.is_first_time_out(call);
+                if is_first { error } else { not_again(error) }
+            }
+            TransportFault::StillWriting { limit, writing, .. } => {
+                let bound = call.max_tokens.map(|most| format!(", of at most {most}"));
+                let message = message + &bound.unwrap_or_default();
+                let error = self.timed_out("is too slow", message);
+                // A call that waited for most of its time has more of it at the next attempt.
+                let may_differ = !call.is_deterministic || writing < limit / 2;
+                if may_differ { error } else { not_again(error) }
+            }
+            TransportFault::NotJson(_) => self.no_completion(message),
             TransportFault::Broken(_) | TransportFault::Status { .. } => {
-                AskError::transient(fault.to_string())
+                AskError::transient(message)
             }
         }
+    }
+
+    /// Notes that this call timed out. Always true for one that may get another reply at its next attempt.
+    fn is_first_time_out(&self, call: &Rendered) -> bool {
+        !call.is_deterministic || locked(&self.reach).timed_out.insert(call.fingerprint)
     }
 
     /// A status 200 without a completion: transient, until the server has given nothing else for too long.
@@ -260,7 +290,8 @@ impl Chat {
         usize::try_from(Meters::read(&self.meters.cases_asked)).unwrap_or(usize::MAX)
     }
 
-    fn timed_out(&self, message: String) -> AskError {
+    /// A time-out: transient, until it is clear that the server `is` of no use.
+    fn timed_out(&self, is: &str, message: String) -> AskError {
         let mut reach = locked(&self.reach);
         let (count, most) = reach.time_outs;
         // One holder is the judge itself.
@@ -277,7 +308,7 @@ impl Chat {
         }
         let url = self.endpoint.masked_url();
         fatal(format!(
-            "the judge at {url} is silent: {count} calls timed out, none was answered ({message}); see whether it works \
+            "the judge at {url} {is}: {count} calls timed out, none was answered ({message}); see whether it works \
              on something else, or give it more time with --timeout 30m, or fewer calls at once with --concurrency"
         ))
     }
@@ -307,6 +338,14 @@ impl Chat {
             no_server(&url, words)
         })
     }
+}
+
+/// The time-out of a call that would end the same way at its next attempt.
+fn not_again(mut error: AskError) -> AskError {
+    if let AskError::Transient { message, .. } = &mut error {
+        *message = format!("{message}; {ENDS_THE_SAME_WAY}");
+    }
+    error
 }
 
 impl Judge for Chat {

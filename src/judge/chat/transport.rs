@@ -18,7 +18,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::server_error::quote;
 use crate::error::{Error, Result};
+use crate::judge::Rendered;
 use crate::judge::endpoint::Endpoint;
+use crate::judge::parameter::Parameter;
 use crate::judge::protocol::events::{Assembly, is_event_stream};
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
@@ -59,9 +61,22 @@ pub(in crate::judge) enum TransportFault {
     /// Nothing, or not everything, came in time.
     #[error("no whole reply within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// The judge was writing when the time was over.
+    #[error("no whole reply within {} s; {tokens} tokens came in {} s", limit.as_secs(), writing.as_secs())]
+    StillWriting {
+        /// The time-out.
+        limit: Duration,
+        /// Tokens that came, as streamed.
+        tokens: u64,
+        /// The time since the first of them.
+        writing: Duration,
+    },
     /// The connection broke, or the body was cut.
     #[error("the connection broke: {0}")]
     Broken(String),
+    /// The reply repeats itself, and would do so to its limit.
+    #[error("the reply repeats itself, and was stopped at {0} tokens")]
+    Repeating(u64),
     /// The reply has more bytes than are accepted.
     #[error("the reply is longer than {0} bytes")]
     TooLong(usize),
@@ -191,7 +206,7 @@ impl Transport {
         &self,
         url: &str,
         body: Bytes,
-        max_tokens: Option<u64>,
+        call: &Rendered,
     ) -> Result<(ResponseBody, Option<Duration>), TransportFault> {
         let limit = self.endpoint.timeouts.total;
         let request = self.http.post(url);
@@ -207,7 +222,7 @@ impl Transport {
         let wait = retry_after(response.headers(), SystemTime::now());
         // A server that ignores the limit could fill the memory with one reply; twenty alternatives
         // a token still fit.
-        let longest = max_tokens.map(|tokens| {
+        let longest = call.max_tokens.map(|tokens| {
             tokens
                 .saturating_mul(BYTES_PER_TOKEN)
                 .max(LEAST_REPLY_BYTES)
@@ -215,7 +230,10 @@ impl Transport {
         let longest = longest
             .and_then(|bytes| usize::try_from(bytes).ok())
             .unwrap_or(usize::MAX);
-        Ok((self.read(response, &mut patience, longest).await?, wait))
+        // The limit is ours, and so is its end before that; a limit that the user gave lasts.
+        let is_watched = call.is_deterministic && call.parameters.contains(&Parameter::ListLimit);
+        let body = self.read(response, &mut patience, longest, is_watched);
+        Ok((body.await?, wait))
     }
 
     /// A JSON document beside the judge's route (`/models`, `/props`). After transient failures it is asked for again, up to
@@ -253,7 +271,8 @@ impl Transport {
         let mut patience = Patience::new(limit);
         let response = patience.wait(request.send()).await?;
         let response = response.map_err(|error| self.fault(error, limit))?;
-        Ok(self.read(response, &mut patience, usize::MAX).await?.bytes)
+        let body = self.read(response, &mut patience, usize::MAX, false);
+        Ok(body.await?.bytes)
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
@@ -276,12 +295,13 @@ impl Transport {
     }
 
     /// Reads a response of at most `longest` bytes to its end. One that comes in pieces becomes the body that the server
-    /// would have sent whole.
+    /// would have sent whole; if it is watched, it is left once it repeats itself.
     async fn read(
         &self,
         mut response: Response,
         patience: &mut Patience,
         longest: usize,
+        is_watched: bool,
     ) -> Result<ResponseBody, TransportFault> {
         if !response.status().is_success() {
             return Err(refused(response, patience).await);
@@ -301,7 +321,9 @@ impl Transport {
         loop {
             let chunk = match until {
                 None => {
-                    let chunk = patience.wait(response.chunk()).await?;
+                    let written = stream.as_ref().and_then(|stream| stream.written);
+                    let chunk = patience.wait(response.chunk()).await;
+                    let chunk = chunk.map_err(|fault| still_writing(fault, written))?;
                     chunk.map_err(|error| self.fault(error, patience.limit))?
                 }
                 Some(until) => timeout_at(until, response.chunk())
@@ -324,6 +346,10 @@ impl Transport {
                 None => body.extend_from_slice(&chunk),
                 Some(stream) => {
                     stream.push(&chunk);
+                    if is_watched && stream.repeats() {
+                        let tokens = stream.written.map_or(0, |(_, tokens)| tokens);
+                        return Err(TransportFault::Repeating(tokens));
+                    }
                     let rest = stream.rest().map(|rest| Instant::now() + rest);
                     until = until.into_iter().chain(rest).min();
                 }
@@ -376,6 +402,18 @@ impl Transport {
         } else {
             TransportFault::Broken(quote(&causes(&error), &self.endpoint))
         }
+    }
+}
+
+/// The time-out of a stream that was being written.
+fn still_writing(fault: TransportFault, written: Option<(Instant, u64)>) -> TransportFault {
+    match (fault, written) {
+        (TransportFault::TimedOut(limit), Some((since, tokens))) => TransportFault::StillWriting {
+            limit,
+            tokens,
+            writing: since.elapsed(),
+        },
+        (fault, _) => fault,
     }
 }
 

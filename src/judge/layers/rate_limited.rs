@@ -19,7 +19,7 @@ use governor::RateLimiter;
 use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
-use tokio::sync::{Mutex as FifoMutex, Notify};
+use tokio::sync::{Mutex as FifoMutex, Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::judge::meters::{Activity, CallInFlight};
@@ -43,6 +43,9 @@ pub struct RateLimited<J> {
     inner: J,
     tokens: Option<Quota>,
     requests: Option<Quota>,
+    /// Slots of the server, if it reports them: calls for a list, which take long, wait here and not at the server,
+    /// where their time runs.
+    slots: Option<Semaphore>,
     /// Held by the call whose turn it is.
     gate: FifoMutex<()>,
     state: Mutex<GateState>,
@@ -89,10 +92,18 @@ impl<J> RateLimited<J> {
             inner,
             tokens: tpm.map(Quota::new),
             requests: limits.rpm.map(Quota::new),
+            slots: None,
             gate: FifoMutex::new(()),
             state: Mutex::new(state),
             freed: Notify::new(),
         }
+    }
+
+    /// With at most so many calls for a list in flight.
+    #[must_use]
+    pub fn with_slots(mut self, slots: Option<usize>) -> Self {
+        self.slots = slots.map(|slots| Semaphore::new(slots.min(Semaphore::MAX_PERMITS)));
+        self
     }
 
     /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
@@ -121,6 +132,13 @@ impl<J> RateLimited<J> {
 
     /// Waits until it is the turn of this request, which counts so many tokens.
     async fn turn(&self, request: &JudgeRequest, tokens: u64) -> Flight<'_, J> {
+        // Before the gate: a list must not hold up the short calls behind it.
+        let slots = self.slots.as_ref();
+        let slot = match slots.filter(|_| request.call.question.info().is_list()) {
+            // Fails if the semaphore is closed, which it never is.
+            Some(slots) => slots.acquire().await.ok(),
+            None => None,
+        };
         let _gate = self.gate.lock().await;
         // First, because a permit that then waits for a slot would be used in a burst later.
         while self.with(|state| state.in_flight.len() >= state.limit) {
@@ -143,6 +161,7 @@ impl<J> RateLimited<J> {
             judge: self,
             number,
             sent,
+            _slot: slot,
         }
     }
 
@@ -290,6 +309,7 @@ struct Flight<'a, J> {
     judge: &'a RateLimited<J>,
     number: u64,
     sent: Instant,
+    _slot: Option<SemaphorePermit<'a>>,
 }
 
 impl<J> Drop for Flight<'_, J> {

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use super::*;
 use crate::domain::{Fingerprint, JudgeReply, Role};
 use crate::judge::{Body, Rendered};
-use crate::question::{Expertise, JudgeCall};
+use crate::question::{Citations, Expertise, JudgeCall};
 
 type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -131,6 +131,28 @@ async fn no_more_calls_than_slots_are_in_flight() {
     assert_eq!(inner.most.load(Ordering::SeqCst), 3);
     // 10 calls on 3 slots of 1 s: four rounds
     assert_eq!(inner.arrivals().iter().filter(|at| **at == 3000).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_in_flight_are_as_many_as_the_slots_of_the_server_and_hold_up_nothing_else() {
+    let inner = Timed::good(Duration::from_secs(1));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(8, 0, 0)).with_slots(Some(2));
+    let short = request(0, Some(0));
+    let task = Citations {
+        question: "q".into(),
+        answer: "a".into(),
+    };
+    let list = JudgeRequest {
+        call: JudgeCall::new("citations", Role::Rubric, task),
+        ..short.clone()
+    };
+    join_all((0..4).map(|_| judge.ask(&list))).await;
+    // four lists on two slots of 1 s: two rounds
+    assert_eq!(inner.arrivals(), [0, 0, 1000, 1000]);
+    let all = [&list, &list, &list, &short, &short];
+    join_all(all.map(|request| judge.ask(request))).await;
+    assert_eq!(inner.arrivals()[4..], [2000, 2000, 2000, 2000, 3000]);
+    assert_eq!(inner.most.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::meters::Meters;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, ENDS_THE_SAME_WAY, Judge, JudgeRequest, Outcome};
 
 /// The ceiling of the first wait; it doubles with each further one. A server that dropped a connection is there again soon.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -57,9 +57,11 @@ impl<J: Judge> Judge for Retrying<J> {
                         status,
                         retry_after,
                     }) => {
-                        // A rate limit is a wait, which the progress shows.
-                        if !matches!(status, Some(429 | 529)) {
-                            self.meters.attempt_failed(&message);
+                        match status {
+                            // A rate limit is a wait, which the progress shows.
+                            Some(429 | 529) => {}
+                            Some(408) => self.meters.timed_out(request, &message),
+                            _ => self.meters.attempt_failed(&message),
                         }
                         (message, retry_after)
                     }
@@ -70,8 +72,12 @@ impl<J: Judge> Judge for Retrying<J> {
                 };
                 // An answer without a reply is unscored and not 0; the run continues, and the
                 // same command asks for it again.
-                if retries >= self.retries {
-                    let what = format!("{message} (after {} attempts)", retries + 1);
+                let is_vain = message.ends_with(ENDS_THE_SAME_WAY);
+                if retries >= self.retries || is_vain {
+                    let what = match retries {
+                        0 if is_vain => message,
+                        _ => format!("{message} (after {} attempts)", retries + 1),
+                    };
                     return Ok(Outcome::Unscored(UnscoredReason::new(
                         UnscoredKind::Unreachable,
                         what,

@@ -111,6 +111,10 @@ impl StreamReader for CompletionStream {
                 .is_some_and(|reason| !reason.is_empty())
     }
 
+    fn texts(&self) -> Vec<&str> {
+        vec![&self.content, &self.reasoning]
+    }
+
     fn finish(mut self: Box<Self>, is_broken: bool) -> Option<Value> {
         let stray = self.stray.take().filter(|_| !self.has_choices);
         if let Some(error) = self.members.remove("error").or(stray) {
@@ -200,6 +204,43 @@ mod tests {
             prop_assert_eq!(assembly.rest(), Some(std::time::Duration::from_secs(1)));
             prop_assert_eq!(serde_json::from_slice::<Value>(&assembly.finish().unwrap()).unwrap(), whole_chat());
         }
+    }
+
+    fn streamed(texts: &[&str]) -> Assembly {
+        let mut assembly = assembly();
+        for text in texts {
+            let event = json!({"choices": [{"delta": {"content": text}}]});
+            assembly.push(format!("data: {event}\n\n").as_bytes());
+        }
+        assembly
+    }
+
+    #[test]
+    fn tokens_are_the_events_with_text() {
+        assert!(streamed(&["", ""]).written.is_none());
+        let written = streamed(&["", "a", "", "b c", "d"]).written;
+        assert_eq!(written.map(|(_, tokens)| tokens), Some(3));
+    }
+
+    #[test]
+    fn a_reply_repeats_itself_once_two_thousand_bytes_are_the_same_text_four_times() {
+        let item = format!("{{\"claim\": \"{}\"}}, ", "word ".repeat(90));
+        // 467 bytes an item: five of them are 2,335 bytes, four 1,868
+        assert_eq!(item.len(), 467);
+        let start = "[{\"claim\": \"Another one.\"}, ";
+        assert!(!streamed(&[start, &item.repeat(4)]).repeats());
+        assert!(streamed(&[start, &item.repeat(5)]).repeats());
+        assert!(streamed(&[start, &" ".repeat(2_000)]).repeats());
+        let counted: String = (0..400).map(|n| format!("{{\"id\": {n}}}, ")).collect();
+        assert!(!streamed(&[&counted]).repeats());
+        // a longer text repeated three times is no loop yet
+        let long = format!("{{\"claim\": \"{}\"}}, ", "words ".repeat(120));
+        assert!(!streamed(&[&long.repeat(3)]).repeats());
+        let over = streamed(&[&item.repeat(5), "] That is all."]);
+        assert!(!over.repeats());
+        let mut whole = streamed(&[&item.repeat(5)]);
+        whole.push(b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+        assert!(!whole.repeats());
     }
 
     #[test]

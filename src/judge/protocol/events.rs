@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::completion::mended;
 
@@ -16,6 +17,9 @@ use super::completion::mended;
 const END_OF_STREAM: Duration = Duration::from_secs(1);
 /// The usage comes soon behind the last token.
 const USAGE: Duration = Duration::from_secs(5);
+
+/// Bytes of a reply that must repeat themselves, some 500 tokens: a list may hold an item twice or thrice.
+const LOOP: usize = 2_000;
 
 /// Puts the events of a reply together.
 pub(crate) trait StreamReader: Send {
@@ -27,6 +31,9 @@ pub(crate) trait StreamReader: Send {
 
     /// True once the text is there to its end; the usage may still come.
     fn is_whole(&self) -> bool;
+
+    /// The texts so far, those of the reasoning included.
+    fn texts(&self) -> Vec<&str>;
 
     /// The body as it would have come whole, or an error in its place; `None` if the reply was cut. A broken stream, of
     /// which an event could not be read, has no reply, but may have an error.
@@ -54,6 +61,8 @@ pub(in crate::judge) struct Assembly {
     is_done: bool,
     /// An event could not be read: what is there is not what was sent.
     is_broken: bool,
+    /// When the first text came, and in how many events texts came: most servers send one for each token.
+    pub(in crate::judge) written: Option<(Instant, u64)>,
 }
 
 impl Assembly {
@@ -65,6 +74,7 @@ impl Assembly {
             event: Vec::new(),
             is_done: false,
             is_broken: false,
+            written: None,
         }
     }
 
@@ -130,8 +140,26 @@ impl Assembly {
             if line.starts_with(b"error:") && !chunk.contains_key("error") {
                 chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
             }
+            let before = self.text_bytes();
             self.reply.push(chunk);
+            if self.text_bytes() > before {
+                self.written.get_or_insert((Instant::now(), 0)).1 += 1;
+            }
         }
+    }
+
+    /// Whether the reply has come to repeat itself: its last [`LOOP`] bytes are the same text at least four times. At
+    /// temperature 0 it does so to its limit.
+    pub(in crate::judge) fn repeats(&self) -> bool {
+        let texts = self.reply.texts().into_iter();
+        let mut ends = texts.filter_map(|text| text.as_bytes().last_chunk::<LOOP>());
+        // A reply that has ended is whole, whatever it repeats.
+        !self.reply.is_whole()
+            && ends.any(|end| (1..=LOOP / 4).any(|period| end[period..] == end[..LOOP - period]))
+    }
+
+    fn text_bytes(&self) -> usize {
+        self.reply.texts().into_iter().map(str::len).sum()
     }
 
     /// What could not be read is missing, unless the text was there before.

@@ -456,6 +456,11 @@ impl StreamReader for GeminiStream {
             || feedback.is_some_and(|feedback| feedback["blockReason"].is_string())
     }
 
+    fn texts(&self) -> Vec<&str> {
+        let parts = self.parts.iter();
+        parts.filter_map(|part| part["text"].as_str()).collect()
+    }
+
     fn finish(mut self: Box<Self>, is_broken: bool) -> Option<Value> {
         if let Some(error) = self.members.remove("error") {
             return Some(json!({"error": error}));

@@ -1,7 +1,10 @@
 //! Replies that come token by token, and what a server learns of a client that has gone.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use scholareval::judge::meters::TimeOuts;
+use scholareval::question::EXPERTISE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -213,6 +216,99 @@ async fn a_server_notices_a_time_out_and_stops_to_generate() {
         "{kind:?}"
     );
     server.await.unwrap();
+}
+
+/// What a call at this temperature brings through the retries, how many attempts the server saw, and the time-outs.
+async fn retried(temperature: f64) -> (Result<Outcome, AskError>, usize, TimeOuts) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut endpoint =
+        Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
+    endpoint.timeouts.total = Duration::from_secs(1);
+    let (meters, attempts) = (Arc::new(Meters::default()), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&attempts);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(async move {
+                let _ = stream.read(&mut vec![0; 1 << 16]).await;
+                generate(&mut stream).await;
+            });
+        }
+    });
+    endpoint.stream = true;
+    let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
+    let mut judge = Retrying::new(chat, 1, Arc::clone(&meters));
+    judge.first_wait = Duration::ZERO;
+    let options = RequestOptions {
+        temperature: Some(temperature),
+        ..RequestOptions::new("m")
+    };
+    let mut request = request("x");
+    let messages = Messages::new(None, "x");
+    request.rendered = Some(options.render(&PROPERTY, messages, 0, 0));
+    let outcome = judge.ask(&request).await;
+    (outcome, attempts.load(Ordering::SeqCst), meters.time_outs())
+}
+
+#[tokio::test]
+async fn a_reply_that_is_being_written_at_the_time_out_is_asked_again_only_if_it_may_differ() {
+    let (outcome, attempts, time_outs) = retried(0.0).await;
+    let Ok(Outcome::Unscored(reason)) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((reason.kind, attempts), (UnscoredKind::Unreachable, 1));
+    for part in [
+        "no whole reply within 1 s; ",
+        " tokens came in ",
+        "at temperature 0 another attempt would end the same way",
+        "--timeout 30m",
+        "--max-tokens KIND=N",
+    ] {
+        assert!(reason.message.contains(part), "{part}: {}", reason.message);
+    }
+    assert!(!reason.message.contains("attempts)"), "{}", reason.message);
+    let (count, last) = &time_outs[&EXPERTISE.kind()];
+    let start = "expertise (component expertise) of s, case c: no whole reply within 1 s; ";
+    assert_eq!((*count, last.starts_with(start)), (1, true), "{last}");
+    // No call was answered at all: the second time-out ends the run.
+    let (outcome, attempts, time_outs) = retried(0.7).await;
+    assert_eq!(attempts, 2, "{outcome:?}");
+    assert!(
+        format!("{outcome:?}").contains("is too slow"),
+        "{outcome:?}"
+    );
+    assert_eq!(time_outs[&EXPERTISE.kind()].0, 1);
+}
+
+#[tokio::test]
+async fn without_a_stream_a_call_at_temperature_0_may_time_out_twice() {
+    for (temperature, attempts) in [(0.0, 2), (0.7, 4)] {
+        let server = FakeServer::start(
+            Behaviour::good().when(|request| request.text().contains("never"), Act::Silent),
+        );
+        let mut endpoint = endpoint(&server);
+        endpoint.timeouts.total = Duration::from_secs(1);
+        let meters = Arc::new(Meters::default());
+        let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
+        let mut judge = Retrying::new(chat, 3, Arc::clone(&meters));
+        judge.first_wait = Duration::ZERO;
+        // A server that has answered once is not silent.
+        judge.ask(&request("first")).await.unwrap();
+        let options = RequestOptions {
+            temperature: Some(temperature),
+            ..RequestOptions::new("m")
+        };
+        let mut request = request("x");
+        let messages = Messages::new(None, "never");
+        request.rendered = Some(options.render(&PROPERTY, messages, 0, 0));
+        let outcome = judge.ask(&request).await.unwrap();
+        let Outcome::Unscored(reason) = outcome else {
+            panic!("{outcome:?}")
+        };
+        let end = format!("(after {attempts} attempts)");
+        assert!(reason.message.ends_with(&end), "{}", reason.message);
+        assert_eq!(server.chat_count(), 1 + attempts);
+    }
 }
 
 #[tokio::test]

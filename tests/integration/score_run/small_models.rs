@@ -235,3 +235,75 @@ fn a_server_that_refuses_the_limit_of_lists_is_asked_without_it() {
             .all(|chat| chat.json()["max_tokens"] == 100)
     );
 }
+
+/// What llama.cpp reports of itself.
+fn llama_cpp(behaviour: Behaviour) -> Behaviour {
+    behaviour.props(Act::json(&json!({
+        "default_generation_settings": {"n_ctx": 100_000}, "total_slots": 2, "model_path": "/models/m.gguf",
+    })))
+}
+
+#[test]
+fn llama_cpp_is_asked_with_the_schema_at_once_where_a_schema_may_be_added() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(llama_cpp(small_model()));
+    work.score(&server, &[]).exits_with(0);
+    let calls = 2 * AT_MOST;
+    assert_eq!(asked(&server), (calls, calls));
+    assert!(!work.read("out/scores.jsonl").contains("without one were"));
+    for more in [&["--compat"][..], &["--structured", "json"]] {
+        let before = asked(&server);
+        work.score(&server, &[more, &["--no-cache", "--out", "b"]].concat());
+        let after = asked(&server);
+        assert!(after.0 == before.0 && after.1 > before.1, "{more:?}");
+    }
+}
+
+#[test]
+fn replies_to_llama_cpp_without_a_schema_still_count() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge().model_path("/models/m.gguf"));
+    work.score(&server, &[]).exits_with(0);
+    assert_eq!(asked(&server).0, 0);
+    let server = server.replaced_by(llama_cpp(constant_judge()));
+    work.score(&server, &["--out", "again"])
+        .exits_with(0)
+        .says(&["nothing to ask"]);
+}
+
+#[test]
+fn a_llama_cpp_that_refuses_the_schema_is_asked_without_it() {
+    let work = Workspace::new(&["alpha"], 2);
+    let refused = Act::error(400, "invalid_request_error", "failed to parse grammar");
+    let server = FakeServer::start(llama_cpp(constant_judge().when(has_schema, refused)));
+    work.score(&server, &["--concurrency", "1"]).exits_with(0);
+    assert_eq!(asked(&server), (1, 1 + 2 * AT_MOST));
+}
+
+#[test]
+fn a_list_that_repeats_itself_is_stopped_and_one_with_a_given_limit_is_not() {
+    let work = Workspace::new(&["alpha"], 1);
+    let item = "{\"text\": \"The same claim.\", \"citations\": []}, ";
+    let judge = constant_judge().saying(move |request| {
+        if kind_of(request) == "citations" {
+            format!("{{\"claims\": [{}", item.repeat(200))
+        } else {
+            constant_reply(kind_of(request))
+        }
+    });
+    let server = FakeServer::start(judge.streaming());
+    let more = ["--stream", "on", "--parse-retries", "0"];
+    work.score(&server, &more).exits_with(5);
+    let calls = work.read("out/calls.jsonl");
+    let stopped: Vec<&str> = calls
+        .lines()
+        .filter(|call| call.contains("repeats itself"))
+        .collect();
+    assert_eq!(stopped.len(), 1, "{calls}");
+    let call: Value = serde_json::from_str(stopped[0]).unwrap();
+    assert_eq!(call["unscored"]["kind"], "cut");
+    assert!(stopped[0].contains("--max-tokens KIND=N"), "{}", stopped[0]);
+    let given = ["--max-tokens", "citations=9000", "--out", "given"];
+    work.score(&server, &[&more[..], &given].concat());
+    assert!(!work.read("given/calls.jsonl").contains("repeats itself"));
+}
