@@ -1,6 +1,7 @@
 //! Samples of the wire of judges' services beside the repository: each is read as its service means it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use scholareval::Error;
 use scholareval::domain::{JudgeReply, Mode, Role};

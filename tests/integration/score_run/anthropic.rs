@@ -141,8 +141,11 @@ fn an_effort_that_the_model_does_not_take_is_an_error_before_the_first_call() {
             .exits_with(4)
             .says(&[&what]);
         assert_eq!(server.chat_count(), 0);
-        work.score(&server, &with(&["--reasoning-effort", "max"]))
-            .exits_with(0);
+        work.score(
+            &server,
+            &with(&["--reasoning-effort", "max", "--out", "max"]),
+        )
+        .exits_with(0);
         assert_eq!(server.chats()[0].json()["output_config"]["effort"], "max");
     }
 }
