@@ -396,21 +396,24 @@ impl Judges {
     }
 
     /// What services state about the end of these judges' models, by the judge's identity.
+    ///
+    /// # Errors
+    /// As [`ServedModel::ending`].
     pub(super) async fn endings(
         &self,
         judge_ids: &BTreeSet<&str>,
-    ) -> BTreeMap<String, EndingModel> {
+    ) -> Result<BTreeMap<String, EndingModel>> {
         let mut endings = BTreeMap::new();
         for named in self.by_name.values() {
             let id = named.judge.judge_id();
             if let Some(server) = named.judge.server()
                 && judge_ids.contains(id)
-                && let Some(ending) = server.ending().await
+                && let Some(ending) = server.ending().await?
             {
                 endings.insert(id.to_owned(), ending);
             }
         }
-        endings
+        Ok(endings)
     }
 
     /// The first address of the judge with this identity.

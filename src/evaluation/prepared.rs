@@ -286,9 +286,12 @@ impl Prepared {
 
     /// What services state about the end of the models that the plan asks, by the judge's identity. A service at its own
     /// address is asked by one short request; none if nothing is left to ask.
-    pub async fn endings(&self, planned: &PlanOutcome) -> BTreeMap<String, EndingModel> {
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] for a reasoning effort that a model is known not to take.
+    pub async fn endings(&self, planned: &PlanOutcome) -> Result<BTreeMap<String, EndingModel>> {
         if planned.is_done() {
-            return BTreeMap::new();
+            return Ok(BTreeMap::new());
         }
         let groups = planned.groups.iter();
         let asked = groups.filter(|group| group.at_most.calls > 0);
@@ -319,7 +322,7 @@ impl Prepared {
         // them.
         let Work { jobs, .. } = self.jobs(&self.scorers, None, &Arc::default())?;
         let planned = super::plan(&jobs, &mut NoEvents).await?;
-        for ending in self.endings(&planned).await.values() {
+        for ending in self.endings(&planned).await?.values() {
             refuse_ended(ending)?;
             // A batch may take a day.
             (self.notify)(Severity::Info, &ending.sentence(today()));

@@ -86,7 +86,7 @@ impl Prepared {
         }
         run.prepared.note_models(&run.jobs);
         run.plan_looks()?;
-        run.endings = run.prepared.endings(&run.planned).await;
+        run.endings = run.prepared.endings(&run.planned).await?;
         run.record.note_ends(&run.endings);
         Ok(run)
     }

@@ -5,6 +5,7 @@
 //! under another address finds its replies again. What a body looks like is the business of its protocol (`judge/protocol/`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -54,6 +55,11 @@ pub struct RequestOptions {
     pub schema: Option<Value>,
     /// How much the model reasons; `None` sends nothing.
     pub reasoning_effort: Option<Effort>,
+    /// Whether an effort is sent as a budget of tokens where the protocol has levels, too; no part of the fingerprint.
+    pub thinks_by_budget: bool,
+    /// What the model's entry states about its parameters (`capabilities`); null for nothing. It decides how a request is
+    /// written, and is no part of the fingerprint.
+    pub capabilities: Arc<Value>,
     /// How soon the reply is wanted; no part of the fingerprint. `None` sends nothing.
     pub service_tier: Option<ServiceTier>,
     /// The reply limit in tokens of each kind; no entry, no limit.
@@ -84,6 +90,8 @@ impl RequestOptions {
             json_mode: true,
             schema: None,
             reasoning_effort: None,
+            thinks_by_budget: false,
+            capabilities: Arc::default(),
             service_tier: None,
             max_tokens: default_limits(JudgeKind::Chat),
             max_tokens_field: MAX_TOKENS.to_owned(),
@@ -114,8 +122,9 @@ impl RequestOptions {
             Parameter::Schema => options.schema = None,
             Parameter::ResponseFormat => options.json_mode = false,
             Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
-            // The renderer does not set it.
-            Parameter::ListLimit => {}
+            Parameter::ThinkingLevel => options.thinks_by_budget = true,
+            // The renderer does not set the one, and the other one ends the run.
+            Parameter::ListLimit | Parameter::Effort => {}
         }
         options
     }
@@ -253,6 +262,8 @@ impl RequestOptions {
             seed: self.sent_seed(sample, attempt),
             logprobs: self.logprobs,
             effort: self.reasoning_effort,
+            by_budget: self.thinks_by_budget,
+            capabilities: &self.capabilities,
             tier: self.service_tier,
         };
         let written = Written::new(protocol, &request, &self.extra_body);
@@ -299,10 +310,10 @@ impl Written {
         };
         let mut parameters = Vec::new();
         for form in protocol.parameters() {
-            let is_ours = own.is_some_and(|own| own.contains_key(form.field));
+            let is_ours = own.is_some_and(|own| has_field(own, form.field));
             // A parameter that the user set is not dropped when the server refuses it: the user
             // must hear of it.
-            let is_replaced = users.is_some_and(|users| users.contains_key(form.field));
+            let is_replaced = users.is_some_and(|users| users.contains_key(form.root()));
             if is_ours && !is_replaced && form.parameter != other_form {
                 parameters.push(form.parameter);
             }
@@ -318,6 +329,16 @@ impl Written {
             parameters,
         }
     }
+}
+
+/// Whether there is such a member; a dot leads to one of a member.
+fn has_field(members: &Map<String, Value>, field: &str) -> bool {
+    let Some((root, member)) = field.split_once('.') else {
+        return members.contains_key(field);
+    };
+    members
+        .get(root)
+        .is_some_and(|root| root.get(member).is_some())
 }
 
 /// The members that hold the parameters.

@@ -23,6 +23,7 @@ use super::layers::budgeted::{Budgeted, Ledger, Price};
 use super::layers::cached::Cached;
 use super::layers::context_limited::ContextLimited;
 use super::layers::retrying::Retrying;
+use super::layers::scouted::Scouted;
 use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
@@ -30,7 +31,7 @@ use super::planner::{Recalling, ReplySource};
 use super::refusals::{Refusals, ReplyLimits};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
-use super::{Judge, Notify};
+use super::{Judge, Notify, other_efforts};
 use crate::domain::{EndingModel, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
@@ -378,7 +379,11 @@ impl ServedModel {
         let fleet = Arc::new(self.servers.fleet(&self.limits, &shared.meters)?);
         let asking = Budgeted::new(
             ContextLimited::new(
-                Retrying::new(Arc::clone(&fleet), self.limits.retries, meters()),
+                Retrying::new(
+                    Scouted::new(Arc::clone(&fleet)),
+                    self.limits.retries,
+                    meters(),
+                ),
                 capacity,
             )?,
             shared.ledger.clone(),
@@ -441,11 +446,25 @@ impl ServedModel {
         })
     }
 
-    /// What the model's service states about its end; at most one short request.
-    pub async fn ending(&self) -> Option<EndingModel> {
-        let end = self.servers.stated_end().await?;
+    /// What the model's service states about its end; at most one short request. What it states about parameters decides how
+    /// requests are written from now on.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] for an effort that the model is known not to take, with those that it takes.
+    pub async fn ending(&self) -> Result<Option<EndingModel>> {
+        let (end, capabilities) = self.servers.stated().await;
         let model = self.request.model.clone();
-        Some(EndingModel { model, end })
+        let protocol = self.request.endpoint.protocol();
+        let efforts = protocol.efforts(&model, &capabilities);
+        if let (Some(effort), Some(efforts)) = (self.request.reasoning_effort, efforts)
+            && !efforts.contains(&effort)
+        {
+            let effort = Effort::names([effort]);
+            let what = format!("{model} does not take --reasoning-effort {effort}");
+            return Err(Error::JudgeUnavailable(other_efforts(&what, Some(efforts))));
+        }
+        self.refusals.set_capabilities(capabilities);
+        Ok(end.map(|end| EndingModel { model, end }))
     }
 
     /// What the scores' readers must know of the parameters that its servers refuse; `None` for nothing.

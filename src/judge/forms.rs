@@ -4,7 +4,9 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// How much a reasoning model thinks before it replies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Effort {
@@ -18,13 +20,15 @@ pub enum Effort {
     Medium,
     /// Thoroughly.
     High,
-    /// As much as it can.
+    /// More than thoroughly.
     Xhigh,
+    /// As much as it can.
+    Max,
 }
 
 impl Effort {
-    /// Tokens that a reply limit grows by, since it holds for the reasoning as well: 0, 1,000, 4,000, 12,000, 32,000 and
-    /// 64,000. A limit that the user gives is not changed.
+    /// Tokens that a reply limit grows by, since it holds for the reasoning as well: 0, 1,000, 4,000, 12,000, 32,000,
+    /// 64,000 and 96,000. A limit that the user gives is not changed.
     pub fn tokens(self) -> u64 {
         match self {
             Self::None => 0,
@@ -33,7 +37,18 @@ impl Effort {
             Self::Medium => 12_000,
             Self::High => 32_000,
             Self::Xhigh => 64_000,
+            // Models that have this level write 128,000 tokens at most, the verdict included.
+            Self::Max => 96_000,
         }
+    }
+
+    /// The names of these, for a message.
+    pub(super) fn names(efforts: impl IntoIterator<Item = Self>) -> String {
+        let values = efforts
+            .into_iter()
+            .filter_map(|effort| effort.to_possible_value());
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        names.join(", ")
     }
 }
 
@@ -59,7 +74,7 @@ pub enum Structured {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ServiceTier {
-    /// OpenAI's flex processing: at the price of batches, slower, and sometimes refused for now (429).
+    /// Flex processing (OpenAI, Gemini): at the price of batches, slower, and sometimes refused for now (429).
     Flex,
 }
 
@@ -67,7 +82,7 @@ impl ServiceTier {
     /// The share of the listed price.
     pub fn price_share(self) -> f64 {
         match self {
-            // OpenAI's price list: the price of the Batch API.
+            // Both price lists: the price of a batch.
             Self::Flex => 0.5,
         }
     }

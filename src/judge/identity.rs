@@ -71,6 +71,8 @@ pub struct ServerReport {
     pub end: Option<ModelEnd>,
     /// How many calls it works on at once; `None` unless it is a server of llama.cpp.
     pub llama_cpp_slots: Option<usize>,
+    /// What its list of models states about the model's parameters; null for nothing.
+    pub capabilities: Arc<Value>,
 }
 
 /// The judge's identity, part of every cache key: `cache_id` if the user gives one, else the model's name and the
@@ -217,20 +219,22 @@ fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport 
         capacity: Capacity::reported(capacity, props),
         end: listed.and_then(|listed| listed.end),
         llama_cpp_slots: None,
+        capabilities: listed
+            .map(|listed| Arc::clone(&listed.capabilities))
+            .unwrap_or_default(),
         model,
     }
 }
 
-/// What the service at its own address states about the end of the model, by one request. A service that does not answer
-/// in time, or something else, states nothing: the date is not worth an error.
-pub async fn stated_end(endpoint: &Endpoint, model: &str) -> Option<ModelEnd> {
+/// What the service at its own address states about the model, by one request. A service that does not answer in time, or
+/// something else, states nothing, which is not worth an error.
+pub async fn stated_model(endpoint: &Endpoint, model: &str) -> Option<ServerReport> {
     let url = endpoint.model_url(model)?;
     let transport = Transport::new(Arc::new(endpoint.clone())).ok()?;
     let entry = transport.get_json(&url, 1).await.ok()?;
-    let listed = endpoint.protocol.models(&entry);
     // The entry of an alias has the name of the model behind it.
-    let own = listed.iter().find(|listed| listed.id == model);
-    own.or(listed.first().filter(|_| listed.len() == 1))?.end
+    let listed = endpoint.protocol.models(&entry);
+    Some(report(model.to_owned(), &listed, &Value::Null))
 }
 
 fn only_model(models: &[ListedModel], endpoint: &Endpoint) -> Result<String> {

@@ -1,9 +1,9 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. [`JudgeBuilder`] makes one of options. Judges wrap judges:
-//! `Cached(Budgeted(ContextLimited(Retrying(Pool[RateLimited(IdentityChecked(Chat))]))))`. A cache hit costs no permit and no
-//! token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits and
-//! may go to another replica.
+//! `Cached(Budgeted(ContextLimited(Retrying(Scouted(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no permit
+//! and no token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits
+//! and may go to another replica, what the server refuses is learned by one call.
 
 #[doc(hidden)]
 pub mod answering;
@@ -55,6 +55,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use builder::JudgeBuilder;
+use forms::Effort;
 use parameter::Parameter;
 
 use crate::domain::{
@@ -139,6 +140,7 @@ impl Rendered {
         }
         for other in &self.other_limits {
             let found = stored(&other.key)?.filter(|reply| !reply.is_cut());
+            let found = found.filter(|reply| !other.is_other_form || reply.content.contains('{'));
             if let Some(reply) = found.filter(|reply| !reply.content.trim().is_empty()) {
                 return Ok(Some(if other.is_chosen {
                     under_another_limit(reply)
@@ -163,6 +165,8 @@ pub struct OtherLimit {
     pub key: Fingerprint,
     /// Whether a user chose one of the two limits: its replies are noted.
     pub is_chosen: bool,
+    /// Whether its call asked for a form that is not sent any more: only a reply in that form counts.
+    pub is_other_form: bool,
 }
 
 /// What a reader of the scores must know of a reply that is found under another reply limit.
@@ -286,6 +290,12 @@ pub(crate) fn refuse_ended(ending: &EndingModel) -> Result<()> {
         "{}, as its service states; {AFTER_THE_END}",
         ending.sentence(today)
     )))
+}
+
+/// What is wrong with an effort, and which ones the model takes.
+pub(crate) fn other_efforts(what: &str, efforts: Option<Vec<Effort>>) -> String {
+    let others = efforts.map_or_else(|| "another level".to_owned(), Effort::names);
+    format!("{what}; give one that it takes ({others}), or leave --reasoning-effort out")
 }
 
 /// What [`Judge::ask`] gives.

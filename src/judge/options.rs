@@ -194,11 +194,11 @@ pub struct JudgeOptions {
         default_value_t
     )]
     pub structured: Structured,
-    /// How much a reasoning model thinks: none, minimal, low, medium, high or xhigh; reply limits grow by 0, 1,000, 4,000,
-    /// 12,000, 32,000 or 64,000 tokens [default: the model's own, limits do not grow]
+    /// How much a reasoning model thinks: none, minimal, low, medium, high, xhigh or max; reply limits grow by 0, 1,000,
+    /// 4,000, 12,000, 32,000, 64,000 or 96,000 tokens [default: the model's own, limits do not grow]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
     pub reasoning_effort: Option<Effort>,
-    /// OpenAI's service tier: flex costs half, with three times the time-out and retries [default: none is sent]
+    /// Service tier of OpenAI and Gemini: flex costs half, with three times the time-out and retries [default: none is sent]
     #[arg(long, value_name = "TIER", value_enum, hide_possible_values = true)]
     pub service_tier: Option<ServiceTier>,
     /// Reply limits per kind, such as property=100,citations=16000; a run continues under other ones [default: 100 for

@@ -25,6 +25,10 @@ pub enum Parameter {
     MaxCompletionTokens,
     /// The reply limit of a list that nobody gave: such a call then has none.
     ListLimit,
+    /// Gemini's thinking level, in whose place a budget is sent.
+    ThinkingLevel,
+    /// How much the model reasons. Never left out: that would be another judge, so the run ends.
+    Effort,
 }
 
 impl Parameter {
@@ -40,6 +44,11 @@ impl Parameter {
         Self::MaxCompletionTokens,
     ];
 
+    /// Whether it is how much the model reasons, in one form or another.
+    pub(super) fn is_effort(self) -> bool {
+        matches!(self, Self::ThinkingLevel | Self::Effort)
+    }
+
     /// What is missing without it, for a reader of the scores.
     pub(super) fn label(self) -> &'static str {
         match self {
@@ -50,6 +59,7 @@ impl Parameter {
             Self::TopP => "top_p",
             Self::Seed => "seed",
             Self::Logprobs => "logprobs",
+            Self::ThinkingLevel | Self::Effort => "a reasoning effort",
         }
     }
 }

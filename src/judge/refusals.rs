@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::body::RequestOptions;
 use super::cache::Cache;
@@ -28,6 +29,8 @@ pub struct Refusals {
     stored: Option<(Cache, String)>,
     /// The servers keep to a schema: first attempts carry ours, where it may be added.
     pub is_schema_kept: bool,
+    /// What the model's entry states about its parameters, once it was read.
+    capabilities: OnceLock<Arc<Value>>,
 }
 
 /// What runs have learned, in the form in which the cache has it.
@@ -66,6 +69,7 @@ impl Refusals {
             known: Mutex::new(read(cache, &name)?),
             stored: Some((cache.clone(), name)),
             is_schema_kept: false,
+            capabilities: OnceLock::new(),
         })
     }
 
@@ -78,6 +82,12 @@ impl Refusals {
             refused: [parameter].into(),
             ..LearnedParameters::default()
         })
+    }
+
+    /// From now on requests are written as the model's entry states.
+    pub fn set_capabilities(&self, capabilities: Arc<Value>) {
+        // It is read once more by `check`, with the same content.
+        let _ = self.capabilities.set(capabilities);
     }
 
     /// Whether the server has refused this parameter.
@@ -145,6 +155,9 @@ impl Refusals {
         options: &'a RequestOptions,
     ) -> (Cow<'a, RequestOptions>, Option<String>) {
         let mut changed = Cow::Borrowed(options);
+        if let Some(capabilities) = self.capabilities.get() {
+            changed.to_mut().capabilities = Arc::clone(capabilities);
+        }
         let mut missing = Vec::new();
         for parameter in &locked(&self.known).refused {
             let without = changed.without(*parameter);
@@ -153,7 +166,9 @@ impl Refusals {
                 continue;
             }
             // What is sent under another name is not missing.
-            if without.max_tokens_field == changed.max_tokens_field {
+            if without.max_tokens_field == changed.max_tokens_field
+                && without.thinks_by_budget == changed.thinks_by_budget
+            {
                 missing.push(parameter.label());
             }
             changed = Cow::Owned(without);

@@ -200,8 +200,8 @@ impl Renderer {
     ) -> Rendered {
         let info = question.info();
         let (schema, is_own, attempt_in_key) = self.schema(question, attempt, beginning);
-        let options = self.options_of(info, schema);
-        let (mut options, mut note) = self.refusals.apply(&options);
+        let wanted = self.options_of(info, schema);
+        let (mut options, mut note) = self.refusals.apply(&wanted);
         if is_own && (beginning == Beginning::Plain || self.refusals.needs_schema()) {
             let again = "a reply schema was asked for, since replies without one were unreadable (--structured json asks without)";
             note = joined(note, again);
@@ -227,7 +227,15 @@ impl Renderer {
             None => own_limit,
         };
         let samples = (call.sample, attempt_in_key);
-        let other_limits = self.other_limits(question, &options, &messages, samples, limit);
+        let mut other_limits = self.other_limits(question, &options, &messages, samples, limit);
+        // Replies to a schema count, though the server refuses schemas now, or in the form that is sent today.
+        if question.replies_in_json() && self.refusals.has(Parameter::Schema) {
+            other_limits.push(OtherLimit {
+                key: wanted.fingerprint(info, &messages, samples, limit),
+                is_chosen: false,
+                is_other_form: true,
+            });
+        }
         if let Some(limit) = limit.filter(|_| limit != given) {
             options.to_mut().max_tokens.insert(info.kind(), limit);
         }
@@ -331,6 +339,7 @@ impl Renderer {
                 key: options.fingerprint(info, messages, samples, other),
                 // That lists have our limit, or none in compat mode, is not a choice of the user.
                 is_chosen: given.contains(&limit) || given.contains(&other),
+                is_other_form: false,
             });
         }
         // Replies in JSON mode count, though the server was found to give empty ones later.
@@ -340,6 +349,7 @@ impl Renderer {
             keys.push(OtherLimit {
                 key: in_json.fingerprint(info, messages, samples, limit),
                 is_chosen: false,
+                is_other_form: true,
             });
         }
         keys

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{join_all, select_ok};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Notify;
@@ -15,7 +16,7 @@ use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
 use super::identity::{
-    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, stated_end,
+    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, stated_model,
     wait_for_server,
 };
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
@@ -145,17 +146,21 @@ impl Servers {
         self.offline().is_none() && reports.all(|report| report.llama_cpp_slots.is_some())
     }
 
-    /// What the model's service states about its end. Lists that were read already say it; a service at its own address
-    /// is asked now, so that only a run with calls to make asks; without a key it would not answer.
-    pub(super) async fn stated_end(&self) -> Option<ModelEnd> {
+    /// What the model's service states about it. Lists that were read already say it; a service at its own address is asked
+    /// now, so that only a run with calls to make asks; without a key it would not answer.
+    pub(super) async fn stated(&self) -> (Option<ModelEnd>, Arc<Value>) {
         let reports = self.each.iter().map(|server| server.report.as_ref());
-        if let Some(end) = reports.flatten().find_map(|report| report.end) {
-            return Some(end);
-        }
-        let service = self
-            .endpoints()
-            .find(|endpoint| endpoint.service().is_some() && endpoint.api_key.is_some())?;
-        stated_end(service, &self.model).await
+        let mut reports = reports.flatten();
+        let listed = reports.find(|report| report.end.is_some() || !report.capabilities.is_null());
+        let mut endpoints = self.endpoints();
+        let service =
+            endpoints.find(|endpoint| endpoint.service().is_some() && endpoint.api_key.is_some());
+        let report = match (listed, service) {
+            (Some(report), _) => Some(report.clone()),
+            (None, Some(service)) => stated_model(service, &self.model).await,
+            (None, None) => None,
+        };
+        report.map_or_else(Default::default, |report| (report.end, report.capabilities))
     }
 
     /// A judge on all servers. Unreachable ones are probed again during the run.

@@ -82,6 +82,9 @@ pub(super) fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
         "content_filter" if mode == Mode::Default => {
             "the reply was stopped by a content_filter".to_owned()
         }
+        "malformed_response" => {
+            return Some(Unreadable::new("the service calls its reply malformed"));
+        }
         "undecodable" => return Some(Unreadable::new("the reply is not valid JSON")),
         _ => return None,
     };

@@ -83,4 +83,5 @@ mod table;
 mod text_commands;
 mod text_golden;
 mod who_answered;
+mod wire;
 mod works;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use scholareval::judge::endpoint::Endpoint;
-use scholareval::judge::identity::stated_end;
+use scholareval::judge::identity::stated_model;
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_content};
@@ -266,7 +266,7 @@ async fn stated(act: Act) -> Option<String> {
             (request.path == "/v1/models/ft%3Agpt/x").then(|| act.clone())
         }));
     let endpoint = Endpoint::new(&server.base_url()).unwrap();
-    let end = stated_end(&endpoint, "ft:gpt/x").await?;
+    let end = stated_model(&endpoint, "ft:gpt/x").await?.end?;
     assert_eq!(server.requests().len(), 1, "one request");
     end.date.map(|date| date.to_string())
 }
@@ -295,7 +295,7 @@ async fn a_service_that_does_not_answer_is_waited_for_five_seconds() {
     let address = listener.local_addr().unwrap();
     let endpoint = Endpoint::new(&format!("http://{address}/v1")).unwrap();
     let started = tokio::time::Instant::now();
-    assert_eq!(stated_end(&endpoint, "gpt").await, None);
+    assert!(stated_model(&endpoint, "gpt").await.is_none());
     // The clock is paused: it shows the time-outs, not the machine's speed.
     assert!(
         started.elapsed() <= Duration::from_secs(11),

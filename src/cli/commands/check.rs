@@ -76,7 +76,11 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
         lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n");
         return Ok((lines, None));
     };
-    if let Some(ending) = server.ending().await {
+    let ending = match server.ending().await {
+        Ok(ending) => ending,
+        Err(error) => return Ok((lines, Some(error))),
+    };
+    if let Some(ending) = ending {
         lines.push_str(&format!("model: {}\n", ending.sentence(today())));
         // A call would be answered by an error, or by another model.
         if let Err(error) = refuse_ended(&ending) {

@@ -25,7 +25,7 @@ pub(super) async fn show_plan(
     context: &CommandContext<'_>,
 ) -> Result<()> {
     let planned = prepared.plan().await?;
-    let endings: Vec<EndingModel> = prepared.endings(&planned).await.into_values().collect();
+    let endings: Vec<EndingModel> = prepared.endings(&planned).await?.into_values().collect();
     let estimate = prepared.cost(&planned);
     let batches = prepared.batch_costs().await?;
     let mut looks = Vec::new();

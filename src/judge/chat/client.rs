@@ -26,7 +26,7 @@ use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{
     AskError, AskFuture, ENDS_THE_SAME_WAY, Judge, JudgeRequest, Outcome, Rendered, fatal, locked,
-    refuse_ended,
+    other_efforts, refuse_ended,
 };
 use crate::prompt::Messages;
 use crate::question::PROPERTY;
@@ -258,7 +258,15 @@ impl Chat {
     /// The server's error, or the parameter of the call that it refuses; for a model that it does not have with those that it lists.
     async fn classified(&self, error: ServerError, call: &Rendered) -> AskError {
         let protocol = self.endpoint.protocol;
-        if let Some(parameter) = error.refused_parameter(&call.parameters, protocol) {
+        let refused = error.refused_parameter(&call.parameters, protocol);
+        // Another effort would be another judge, which the user has to choose.
+        if refused == Some(Parameter::Effort) {
+            let (url, message) = (self.endpoint.masked_url(), error.message());
+            let what = format!("the judge at {url} refuses this --reasoning-effort ({message})");
+            let known = protocol.efforts(&call.model, &Value::Null);
+            return fatal(other_efforts(&what, known));
+        }
+        if let Some(parameter) = refused {
             return AskError::Unsupported {
                 parameter,
                 message: error.message(),

@@ -5,12 +5,14 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum as _;
 use serde_json::Value;
 
 use crate::domain::UnscoredKind;
 use crate::judge::endpoint::Endpoint;
+use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
-use crate::judge::protocol::{ListedModel, Protocol};
+use crate::judge::protocol::{ListedModel, ParameterForm, Protocol};
 use crate::judge::{AFTER_THE_END, AskError, fatal};
 use crate::text::names::nearest;
 
@@ -128,6 +130,19 @@ const UNSUPPORTED: Sign = (
         "is deprecated for this model",
         "may only be set to 1",
         "must be strictly positive",
+        // Of a schema. A smaller one would ask for another reply.
+        "grammar is too large",
+    ],
+);
+/// A value that a parameter does not take. Of other parameters than the effort another value may work.
+const WRONG_VALUE: Sign = (
+    &["invalid_value"],
+    &[
+        "invalid value",
+        "is invalid",
+        "input should be",
+        "must be one of",
+        "cannot be disabled",
     ],
 );
 /// A server that speaks HTTPS got plain HTTP.
@@ -390,14 +405,15 @@ impl ServerError {
     }
 
     /// The parameter that the server refuses, one of those `sent`: the field that the error is about, else the first that
-    /// its message names.
+    /// its message names. That a parameter does not go together with reasoning is not about the effort.
     pub(super) fn refused_parameter(
         &self,
         sent: &[Parameter],
         protocol: &dyn Protocol,
     ) -> Option<Parameter> {
-        let is_refusal = matches!(self.status, 400 | 403 | 422) && self.is(UNSUPPORTED);
-        if !is_refusal
+        let is_refusal = self.is(UNSUPPORTED);
+        if !matches!(self.status, 400 | 403 | 422)
+            || !is_refusal && !self.is(WRONG_VALUE)
             || self.is(CONTEXT_OVERFLOW)
             || self.is(MODERATION)
             || self.is_missing_model()
@@ -409,12 +425,29 @@ impl ServerError {
         } else {
             &self.field
         };
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        if self.field.is_empty() {
+        let count = if self.field.is_empty() { usize::MAX } else { 1 };
+        let words: Vec<&str> = words_of(text).take(count).collect();
+        let (efforts, others): (Vec<Parameter>, Vec<Parameter>) =
+            sent.iter().partition(|parameter| parameter.is_effort());
+        let named = |sent: &[Parameter]| {
+            let mut words = words.iter();
             words.find_map(|word| sent_as(word, sent, protocol))
-        } else {
-            sent_as(words.next()?, sent, protocol)
+        };
+        let parameter = named(&others).or_else(|| named(&efforts)).or_else(|| {
+            let is_within = |form: &&ParameterForm| words.contains(&form.root());
+            let form = protocol.parameters().iter().find(is_within)?;
+            Some(form.parameter).filter(|parameter| sent.contains(parameter))
+        })?;
+        if !parameter.is_effort() {
+            return is_refusal.then_some(parameter);
         }
+        // Where it names a level, others may be taken.
+        let names_level = words_of(&self.message).any(|word| Effort::from_str(word, true).is_ok());
+        Some(if names_level {
+            Parameter::Effort
+        } else {
+            parameter
+        })
     }
 
     /// Whether the server refuses the call for the length of its reply, perhaps together with its prompt.
@@ -474,11 +507,19 @@ impl ServerError {
     }
 }
 
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
 /// The parameter of a call that a server refers to by this word.
 fn sent_as(word: &str, sent: &[Parameter], protocol: &dyn Protocol) -> Option<Parameter> {
     sent.iter().copied().find(|parameter| {
         let form = protocol.parameter(*parameter);
-        form.is_some_and(|form| form.names.contains(&word))
+        form.is_some_and(|form| {
+            form.names
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(word))
+        })
     })
 }
 
@@ -877,6 +918,94 @@ mod tests {
             error.refused_parameter(&sent, endpoint().protocol),
             None,
             "what was not sent cannot be left out"
+        );
+    }
+
+    #[test]
+    fn a_refused_effort_is_told_from_a_refused_form_of_it_and_from_other_parameters() {
+        let refused = |kind: JudgeKind, error: Value| {
+            let endpoint = Endpoint::of("http://localhost:8000", kind.protocol()).unwrap();
+            let forms = kind.protocol().parameters().iter();
+            let sent: Vec<Parameter> = forms.map(|form| form.parameter).collect();
+            let body = json!({"error": error}).to_string();
+            let error = ServerError::of_body(400, None, body.as_bytes(), &endpoint);
+            error.refused_parameter(&sent, endpoint.protocol)
+        };
+        let message = |text: &str| json!({"message": text});
+        let level = "Thinking level is not supported for this model.";
+        let budget =
+            "output_config.format.schema: Invalid schema: The compiled grammar is too large, which";
+        let disabled = "\"thinking.type.disabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.";
+        for (kind, text, parameter) in [
+            (JudgeKind::Gemini, level, Parameter::ThinkingLevel),
+            (
+                JudgeKind::Gemini,
+                "Thinking level MEDIUM is not supported for this model. Please retry with other thinking level.",
+                Parameter::Effort,
+            ),
+            (JudgeKind::Anthropic, disabled, Parameter::Effort),
+            (
+                JudgeKind::Anthropic,
+                "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+                Parameter::Effort,
+            ),
+            (
+                JudgeKind::Anthropic,
+                "`temperature` is deprecated for this model.",
+                Parameter::Temperature,
+            ),
+            (
+                JudgeKind::Anthropic,
+                "`temperature` may only be set to 1 when thinking is enabled.",
+                Parameter::Temperature,
+            ),
+            (
+                JudgeKind::Anthropic,
+                "The compiled grammar is too large, which would cause performance issues.",
+                Parameter::Schema,
+            ),
+            (JudgeKind::Anthropic, budget, Parameter::Schema),
+            (
+                JudgeKind::Anthropic,
+                "output_config: Extra inputs are not permitted",
+                Parameter::Schema,
+            ),
+            (
+                JudgeKind::Chat,
+                "Reasoning is mandatory for this endpoint and cannot be disabled.",
+                Parameter::Effort,
+            ),
+            (
+                JudgeKind::Chat,
+                "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'minimal', 'low', 'medium', and 'high'.",
+                Parameter::Effort,
+            ),
+            (
+                JudgeKind::Chat,
+                "temperature is not supported where reasoning_effort is set",
+                Parameter::Temperature,
+            ),
+        ] {
+            assert_eq!(refused(kind, message(text)), Some(parameter), "{text}");
+        }
+        let value = json!({"message": "Invalid value: 'max'.", "param": "reasoning_effort", "code": "invalid_value"});
+        assert_eq!(refused(JudgeKind::Chat, value), Some(Parameter::Effort));
+        let budget = refused(
+            JudgeKind::Gemini,
+            message("The thinking budget (0) is invalid."),
+        );
+        assert!(budget.is_some_and(Parameter::is_effort));
+        for other in [
+            "Request contains an invalid argument.",
+            "The answer is invalid.",
+        ] {
+            assert_eq!(refused(JudgeKind::Gemini, message(other)), None, "{other}");
+        }
+        let value = json!({"message": "Invalid value: 3.", "param": "temperature", "code": "invalid_value"});
+        assert_eq!(
+            refused(JudgeKind::Chat, value),
+            None,
+            "another value may work"
         );
     }
 

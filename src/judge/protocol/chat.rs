@@ -19,7 +19,7 @@ pub(in crate::judge) static CHAT: ChatProtocol = ChatProtocol;
 const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 const FORM: &str = "response_format";
 
-static PARAMETERS: [ParameterForm; 8] = [
+static PARAMETERS: [ParameterForm; 9] = [
     ParameterForm::left_out(Parameter::Temperature, "temperature", &["temperature"]),
     ParameterForm::left_out(Parameter::TopP, "top_p", &["top_p"]),
     ParameterForm::left_out(Parameter::Seed, "seed", &["seed"]),
@@ -40,6 +40,11 @@ static PARAMETERS: [ParameterForm; 8] = [
         Parameter::MaxCompletionTokens,
         MAX_COMPLETION_TOKENS,
         &[MAX_COMPLETION_TOKENS],
+    ),
+    ParameterForm::left_out(
+        Parameter::Effort,
+        "reasoning_effort",
+        &["reasoning_effort", "reasoning", "Reasoning"],
     ),
 ];
 

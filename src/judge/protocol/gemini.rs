@@ -5,8 +5,9 @@
 //! - The parameters stand in `generationConfig`; members of that name in the user's extra body are merged with ours, such
 //!   as `{"generationConfig": {"stopSequences": ["\n"]}}`.
 //! - A schema is sent as `responseJsonSchema`, which takes JSON Schema as it is; `responseSchema` knows only a part of it.
-//! - `--reasoning-effort` is a budget of tokens (`thinkingBudget`), which all models that think take; a level beside it
-//!   would be an error, and models before Gemini 3 know no levels.
+//! - `--reasoning-effort` is a level (`thinkingLevel`) from Gemini 3 on, and a budget of tokens (`thinkingBudget`) before; both
+//!   together are an error. A name without a generation, such as `gemini-flash-latest`, is one of today's models, until its
+//!   service refuses levels. No model can be kept from thinking from Gemini 3 on; before, a budget of 0 does that.
 //! - What the service refuses to judge or to say is a reply, with the finish reason `refusal`.
 //! - A quota per day ends a run, even beside a wait of some seconds that the error asks for; other quotas are waited for.
 //!
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use clap::ValueEnum as _;
 use serde_json::{Map, Value, json};
 
 use super::completion::{self, MENDED, tokens};
@@ -53,16 +55,26 @@ const STREAM: &str = ":streamGenerateContent";
 const LARGEST_BUDGET: u64 = 24_576;
 /// How the shared table of errors names a quota that is renewed once a day.
 const QUOTA_PER_DAY: &str = "quota_per_day";
+/// The first generation that takes levels, and always thinks.
+const LEVELS_SINCE: u32 = 3;
+/// How errors name a level or a budget.
+const THINKING: &[&str] = &["thinking", "thinkingLevel", "thinkingBudget"];
 /// Finish reasons of replies that the service blocked.
-const BLOCKED: [&str; 5] = [
+const BLOCKED: [&str; 9] = [
     "SAFETY",
     "RECITATION",
     "BLOCKLIST",
     "PROHIBITED_CONTENT",
     "SPII",
+    "LANGUAGE",
+    "MODEL_ARMOR",
+    "ESCALATION",
+    "PUP_LIMITED_DISABLED",
 ];
+/// Finish reasons of replies that the limit of tokens cut, that of the call or that of one request.
+const CUT: [&str; 2] = ["MAX_TOKENS", "CONTINUATION"];
 
-static PARAMETERS: [ParameterForm; 7] = [
+static PARAMETERS: [ParameterForm; 9] = [
     ParameterForm::left_out(Parameter::Temperature, "temperature", &["temperature"]),
     ParameterForm::left_out(Parameter::TopP, "topP", &["topP", "top_p"]),
     ParameterForm::left_out(Parameter::Seed, "seed", &["seed"]),
@@ -98,6 +110,12 @@ static PARAMETERS: [ParameterForm; 7] = [
         "maxOutputTokens",
         &["maxOutputTokens", "max_output_tokens"],
     ),
+    ParameterForm::left_out(
+        Parameter::ThinkingLevel,
+        "thinkingConfig.thinkingLevel",
+        THINKING,
+    ),
+    ParameterForm::left_out(Parameter::Effort, "thinkingConfig", THINKING),
 ];
 
 /// See the module.
@@ -158,6 +176,7 @@ impl Protocol for GeminiProtocol {
             ("systemInstruction", json!("")),
             ("contents", json!("")),
             (SETTINGS, settings(request)),
+            ("serviceTier", json!(request.tier)),
         ]
     }
 
@@ -190,8 +209,11 @@ impl Protocol for GeminiProtocol {
         &PARAMETERS
     }
 
-    fn missing_options(&self) -> &'static [&'static str] {
-        &["service_tier"]
+    /// Those of all models with levels; one that does not take a level, or a budget of 0, says so.
+    fn efforts(&self, model: &str, _capabilities: &Value) -> Option<Vec<Effort>> {
+        let all = Effort::value_variants().iter().copied();
+        let levels = all.filter(|effort| !matches!(effort, Effort::None | Effort::Max));
+        has_levels(model).then(|| levels.collect())
     }
 
     fn repeats_with_schema(&self) -> bool {
@@ -258,7 +280,10 @@ fn settings(request: &WireRequest<'_>) -> Value {
         ("seed", json!(request.seed)),
         ("responseLogprobs", json!(request.logprobs.map(|_| true))),
         ("logprobs", json!(request.logprobs)),
-        ("thinkingConfig", json!(request.effort.map(thinking))),
+        (
+            "thinkingConfig",
+            json!(request.effort.map(|effort| thinking(effort, request))),
+        ),
     ];
     let mut settings = Map::new();
     for (name, value) in members {
@@ -269,9 +294,20 @@ fn settings(request: &WireRequest<'_>) -> Value {
     Value::Object(settings)
 }
 
-/// The budget of an effort: the room that a reply limit has for it.
-fn thinking(effort: Effort) -> Value {
+/// The level of an effort, or its budget: the room that a reply limit has for it.
+fn thinking(effort: Effort, request: &WireRequest<'_>) -> Value {
+    if has_levels(request.model) && !request.by_budget {
+        return json!({"thinkingLevel": Effort::names([effort]).to_ascii_uppercase()});
+    }
     json!({"thinkingBudget": effort.tokens().min(LARGEST_BUDGET)})
+}
+
+/// Whether the model takes levels, by the generation in its name: 3 of `models/gemini-3.5-flash`.
+fn has_levels(model: &str) -> bool {
+    let (_, version) = model.rsplit_once("gemini-").unwrap_or_default();
+    let number = version.split(|c: char| !c.is_ascii_digit()).next();
+    let generation = number.and_then(|digits| digits.parse::<u32>().ok());
+    generation.is_none_or(|generation| generation >= LEVELS_SINCE)
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -296,7 +332,7 @@ fn listed(entry: &Value) -> Option<ListedModel> {
         id: name.strip_prefix("models/").unwrap_or(name).to_owned(),
         root: None,
         capacity: Capacity::of(&entry["inputTokenLimit"], false),
-        end: None,
+        ..ListedModel::default()
     })
 }
 
@@ -364,7 +400,7 @@ fn choice(candidate: &Value) -> Value {
     let finish = match reason {
         "" => Value::Null,
         "STOP" => json!("stop"),
-        "MAX_TOKENS" => json!("length"),
+        cut if CUT.contains(&cut) => json!("length"),
         // A blocked reply is the service's answer, and the next attempt would get the same; as a
         // failure it would be retried to the end.
         blocked if BLOCKED.contains(&blocked) => {
@@ -543,11 +579,66 @@ mod tests {
     }
 
     #[test]
-    fn an_effort_is_a_budget_that_every_thinking_model_takes() {
-        let budget = |effort| thinking(effort)["thinkingBudget"].as_u64().unwrap();
-        assert_eq!(budget(Effort::None), 0, "off");
-        assert_eq!(budget(Effort::Medium), 12_000);
-        assert_eq!(budget(Effort::Xhigh), LARGEST_BUDGET);
+    fn an_effort_is_a_level_from_the_third_generation_on_and_a_budget_before() {
+        let thinking = |model: &str, effort, by_budget| {
+            let options = RequestOptions {
+                reasoning_effort: Some(effort),
+                thinks_by_budget: by_budget,
+                model: model.to_owned(),
+                ..options()
+            };
+            body(&options)["generationConfig"]["thinkingConfig"].clone()
+        };
+        for model in [
+            "gemini-3.8-flash",
+            "models/gemini-3-pro",
+            "gemini-3.5-flash-lite",
+            "gemini-4-argon",
+            "gemini-10-x",
+            "gemini-flash-latest",
+            "tunedModels/mine",
+        ] {
+            let level = json!({"thinkingLevel": "LOW"});
+            assert_eq!(thinking(model, Effort::Low, false), level, "{model}");
+            let budget = json!({"thinkingBudget": 4_000});
+            assert_eq!(thinking(model, Effort::Low, true), budget, "{model}");
+            let efforts = GEMINI.efforts(model, &Value::Null).unwrap();
+            assert_eq!(Effort::names(efforts), "minimal, low, medium, high, xhigh");
+        }
+        for model in [
+            "gemini-2.5-pro",
+            "models/gemini-2.0-flash",
+            "google/gemini-2.5-flash",
+        ] {
+            for (effort, tokens) in [
+                (Effort::None, 0),
+                (Effort::Medium, 12_000),
+                (Effort::Max, LARGEST_BUDGET),
+            ] {
+                let budget = json!({"thinkingBudget": tokens});
+                assert_eq!(thinking(model, effort, false), budget, "{model}");
+            }
+            assert_eq!(GEMINI.efforts(model, &Value::Null), None);
+        }
+    }
+
+    #[test]
+    fn new_reasons_of_the_end_are_cuts_refusals_and_failures() {
+        let reason = |name: &str| {
+            let parts = json!([{"text": "a"}]);
+            let candidate = json!({"content": {"parts": parts}, "finishReason": name});
+            choice(&candidate)["finish_reason"].clone()
+        };
+        assert_eq!(reason("CONTINUATION"), "length");
+        for blocked in [
+            "LANGUAGE",
+            "MODEL_ARMOR",
+            "ESCALATION",
+            "PUP_LIMITED_DISABLED",
+        ] {
+            assert_eq!(reason(blocked), "refusal", "{blocked}");
+        }
+        assert_eq!(reason("MALFORMED_RESPONSE"), "malformed_response");
     }
 
     #[test]

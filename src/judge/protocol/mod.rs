@@ -16,6 +16,7 @@
 //! `completion.rs` reads completions of OpenAI's form, into which the last two bring their replies first.
 
 mod anthropic;
+mod anthropic_stream;
 mod chat;
 pub(super) mod completion;
 mod completion_stream;
@@ -25,6 +26,7 @@ mod gemini;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -97,6 +99,10 @@ pub(crate) struct WireRequest<'a> {
     pub seed: Option<i64>,
     pub logprobs: Option<u32>,
     pub effort: Option<Effort>,
+    /// Whether the effort is a budget where the protocol has levels, too.
+    pub by_budget: bool,
+    /// What the model's entry states about its parameters; null for nothing.
+    pub capabilities: &'a Value,
     pub tier: Option<ServiceTier>,
 }
 
@@ -114,7 +120,7 @@ pub(crate) type Members<'a> = Vec<(&'a str, Value)>;
 /// A parameter as a protocol writes it.
 pub(crate) struct ParameterForm {
     pub parameter: Parameter,
-    /// The member that is present when it is sent.
+    /// The member that is present when it is sent; a dot leads to one of a member.
     pub field: &'static str,
     /// The names by which servers refer to it when they refuse it.
     pub names: &'static [&'static str],
@@ -134,6 +140,11 @@ impl ParameterForm {
             names,
             when_refused: WhenRefused::LeftOut,
         }
+    }
+
+    /// The member of the request that the field is, or is in.
+    pub(crate) fn root(&self) -> &'static str {
+        self.field.split('.').next().unwrap_or(self.field)
     }
 }
 
@@ -165,6 +176,8 @@ pub(crate) struct ListedModel {
     pub capacity: Option<Capacity>,
     /// What the service states about its end.
     pub end: Option<ModelEnd>,
+    /// What the service states about its parameters; null for nothing.
+    pub capabilities: Arc<Value>,
 }
 
 /// One wire form.
@@ -264,6 +277,11 @@ pub(crate) trait Protocol: Send + Sync {
             .find(|form| form.parameter == parameter)
     }
 
+    /// The efforts that the model takes, by its name or its entry; `None` if that is unknown.
+    fn efforts(&self, _model: &str, _capabilities: &Value) -> Option<Vec<Effort>> {
+        None
+    }
+
     /// Judge options that would be without effect, as the config file names them.
     fn missing_options(&self) -> &'static [&'static str] {
         &[]
@@ -346,6 +364,7 @@ fn listed_by_openai(entry: &Value) -> Option<ListedModel> {
         root: text("root").map(str::to_owned),
         capacity: Capacity::listed(entry),
         end: None,
+        capabilities: Arc::new(entry["capabilities"].clone()),
     })
 }
 

@@ -53,7 +53,7 @@ fn requests_have_the_form_of_generate_content() {
         );
         let settings = &body["generationConfig"];
         assert_eq!(settings["responseMimeType"], "application/json");
-        assert_eq!(settings["thinkingConfig"], json!({"thinkingBudget": 4000}));
+        assert_eq!(settings["thinkingConfig"], json!({"thinkingLevel": "LOW"}));
         let text = body["contents"][0]["parts"][0]["text"].as_str().unwrap();
         assert!(text.contains(&answer_of(&chat)));
     }
@@ -72,6 +72,57 @@ fn requests_have_the_form_of_generate_content() {
         "the protocol changes no score"
     );
     assert_eq!(chat.chat_count(), AT_MOST, "and has its own keys");
+}
+
+#[test]
+fn a_refused_level_becomes_a_budget_after_one_call_and_a_refused_budget_ends_the_run() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let has = |request: &Recorded, form: &str| {
+        !request.json()["generationConfig"]["thinkingConfig"][form].is_null()
+    };
+    let level = error(
+        400,
+        "INVALID_ARGUMENT",
+        "Thinking level is not supported for this model.",
+        json!([]),
+    );
+    let has_level = move |request: &Recorded| has(request, "thinkingLevel");
+    let server = FakeServer::start(constant_judge().when(has_level, level.clone()));
+    let arguments = with(&["--reasoning-effort", "low", "--concurrency", "32"]);
+    work.score(&server, &arguments).exits_with(0);
+    assert_eq!(server.chat_count(), 8 * AT_MOST + 1);
+    assert!(!work.read("out/scores.jsonl").contains("was asked without"));
+    let budget = "The thinking budget (4000) is invalid.";
+    let budget = error(400, "INVALID_ARGUMENT", budget, json!([]));
+    let has_budget = move |request: &Recorded| has(request, "thinkingBudget");
+    let server = FakeServer::start(
+        constant_judge()
+            .when(has_level, level)
+            .when(has_budget, budget),
+    );
+    work.score(
+        &server,
+        &[&arguments[..], &["--no-cache", "--out", "none"]].concat(),
+    )
+    .exits_with(4)
+    .says(&["refuses this --reasoning-effort"]);
+    assert_eq!(server.chat_count(), 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &with(&["--reasoning-effort", "none", "--out", "off"]))
+        .exits_with(4)
+        .says(&["fake-judge does not take --reasoning-effort none; give one that it takes (minimal, low, medium, high, xhigh)"]);
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[test]
+fn the_flex_tier_is_a_member_of_the_request() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &with(&["--service-tier", "flex"]))
+        .exits_with(0);
+    for chat in server.chats() {
+        assert_eq!(chat.json()["serviceTier"], "flex");
+    }
 }
 
 #[test]
