@@ -95,9 +95,9 @@ impl ReasoningRoom {
         is_starved: bool,
         is_last: bool,
     ) -> Result<()> {
-        let judges = self.tokens();
+        let judges = self.tokens().max(self.effort.map_or(0, Effort::tokens));
         let mut counts = locked(&self.counts);
-        let is_at_rung = call.room > 0 && call.room >= judges && call.room < RUNGS[2];
+        let is_at_rung = call.room > 0 && call.room == judges;
         counts.asked += u64::from(is_at_rung);
         if !is_starved {
             counts.proven = counts.proven.max(call.room);
@@ -117,7 +117,7 @@ impl ReasoningRoom {
                 self.raise(next)?;
             }
         }
-        if is_last && counts.filled >= MOST_FILLED {
+        if is_starved && is_last && counts.filled >= MOST_FILLED {
             return Err(Error::Unreadable(self.endless(call, counts.lost)));
         }
         Ok(())
@@ -155,5 +155,78 @@ impl ReasoningRoom {
     /// Whether the judge was given up: calls that waited must not be sent.
     pub(crate) fn is_given_up(&self) -> bool {
         locked(&self.counts).filled >= MOST_FILLED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Fingerprint;
+    use crate::judge::Body;
+
+    fn call(room: u64) -> Rendered {
+        Rendered {
+            room,
+            max_tokens: Some(100 + room),
+            ..Rendered::new(Fingerprint::from([1; 32]), Body::default)
+        }
+    }
+
+    fn note(room: &ReasoningRoom, of_call: u64, is_starved: bool, is_last: bool) -> Result<()> {
+        let reply = if is_starved {
+            JudgeReply::of_used_up_limit(100 + of_call)
+        } else {
+            JudgeReply::of_text("{}")
+        };
+        room.note(&call(of_call), &reply, is_starved, is_last)
+    }
+
+    #[test]
+    fn the_judge_gets_the_first_rung_at_once_and_the_next_when_one_in_twenty_is_starved() {
+        let room = ReasoningRoom::new(Arc::default(), None);
+        note(&room, 0, true, false).unwrap();
+        assert_eq!(room.tokens(), 4_000);
+        note(&room, 4_000, true, false).unwrap();
+        // What a call needed beyond the rung of the judge says nothing of the rung.
+        for _ in 0..40 {
+            note(&room, 16_000, true, false).unwrap();
+        }
+        for _ in 0..19 {
+            note(&room, 4_000, false, false).unwrap();
+        }
+        assert_eq!(room.tokens(), 4_000, "1 of 20 is not more than 5%");
+        note(&room, 4_000, true, false).unwrap();
+        assert_eq!(room.tokens(), 16_000, "2 of 21 are");
+        // An effort has its own room.
+        let low = ReasoningRoom::new(Arc::clone(&room.learned), Some(Effort::Low));
+        assert_eq!(low.tokens(), 0);
+    }
+
+    #[test]
+    fn three_filled_limits_in_a_row_end_the_run_and_a_whole_reply_begins_anew() {
+        let room = ReasoningRoom::new(Arc::default(), None);
+        for _ in 0..2 {
+            note(&room, 32_000, true, true).unwrap();
+        }
+        note(&room, 4_000, false, true).unwrap();
+        for _ in 0..2 {
+            note(&room, 32_000, true, true).unwrap();
+        }
+        let error = note(&room, 32_000, true, true).unwrap_err().to_string();
+        // five replies of 32,100 tokens
+        assert!(error.contains("took 160500 tokens so far"), "{error}");
+        assert!(room.is_given_up());
+    }
+
+    #[tokio::test]
+    async fn a_rung_is_climbed_alone_until_a_reply_was_whole_with_it() {
+        let room = ReasoningRoom::new(Arc::default(), None);
+        let first = room.climb(4_000).await;
+        assert!(first.is_some());
+        assert!(room.climb.try_lock().is_err(), "the second one waits");
+        note(&room, 4_000, false, true).unwrap();
+        drop(first);
+        assert!(room.climb(4_000).await.is_none());
+        assert!(room.climb(16_000).await.is_some());
     }
 }
