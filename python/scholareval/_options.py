@@ -95,9 +95,9 @@ class ScoreOptions(TypedDict, total=False):
     top_p: Nucleus sampling, above 0 to 1; published for aspects: 0.95 [default: none is sent]
     judge_seed: Seed sent to the server [default: none is sent]
     structured: Form of replies that is asked of the server: schema, json (JSON mode), off (the prompt alone asks), or auto: a schema where the prompts declare one, else JSON mode, and our schema for repeats of unreadable replies
-    reasoning_effort: How much a reasoning model thinks: none, minimal, low, medium, high, xhigh or max; reply limits grow by 0, 1,000, 4,000, 12,000, 32,000, 64,000 or 96,000 tokens [default: the model's own, limits do not grow]
+    reasoning_effort: How much a reasoning model thinks: none, minimal, low, medium, high, xhigh or max; reply limits begin with 0, 1,000, 4,000, 12,000, 32,000, 64,000 or 96,000 tokens of room for it [default: the model's own, room is given when a reply needs it]
     service_tier: Service tier of OpenAI and Gemini: flex costs half, with three times the time-out and retries [default: none is sent]
-    max_tokens: Reply limits per kind, such as property=100,citations=16000; a run continues under other ones [default: 100 for scores; for lists such as citations 2,000 and 3 per token of the answer, none with compat or imported prompts; for aspect and attribution that of the prompts, for attribution by a label judge 10]
+    max_tokens: Reply limits per kind without the reasoning, such as property=100,citations=16000, and total=20000 for reply and reasoning together; a run continues under other ones [default: 100 for scores; for lists such as citations 2,000 and 3 per token of the answer, none with compat or imported prompts; for aspect and attribution that of the prompts, for attribution by a label judge 10]
     logprobs: Request N alternatives of each token, 1 to 20; scores become expected scores [default: none]
     conversation: How a conversation is written out for a judge of kind completions
     extra_body: Fields added to every request, a JSON object such as '{"top_k": 1}'

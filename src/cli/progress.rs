@@ -434,6 +434,7 @@ mod tests {
             attempt,
             fingerprint: None,
             prompt: None,
+            room: 0,
             reply: Some(JudgeReply {
                 cached,
                 ..JudgeReply::of_text("REPLY-TEXT")

@@ -3,13 +3,17 @@
 //! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
 //! or not, before the next attempt is made.
 
+use tokio::sync::MutexGuard;
+
 use super::answer::{Abort, AnswerRun, Pass, SampleResult};
 use super::expected;
 use super::panel::Member;
 use crate::domain::{JudgeReply, Judgment, Mode, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
+use crate::judge::parameter::Parameter;
 use crate::judge::planner::recall;
 use crate::judge::render::Beginning;
+use crate::judge::room::RUNGS;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
@@ -30,12 +34,19 @@ enum AttemptEnd {
 }
 
 /// The attempts of a sample so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Tries {
+    beginning: Beginning,
     /// 0-based index of the current one.
     attempt: u32,
     /// How many were answered by a call, not from the cache.
     fresh: u32,
+    /// The room for reasoning of the next one; `None`: what its judge has.
+    room: Option<u64>,
+    /// The room that the server refused.
+    refused_room: u64,
+    /// Whether the last reply was cut by its reasoning.
+    is_starved: bool,
 }
 
 impl AnswerRun<'_> {
@@ -52,15 +63,17 @@ impl AnswerRun<'_> {
         let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
-        let mut tries = Tries::default();
+        let mut tries = Tries::from(beginning);
+        // Held while this call alone is asked with more room than any whole reply had.
+        let mut climb = None;
         loop {
             // Checked at each attempt: the repeats of a call that was in flight at the stop would
             // be new, paid calls.
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
-            let request = self.request(call, member, tries.attempt, beginning);
-            let mut reply = match self.attempt(&request, member, gates).await? {
+            let request = self.request(call, member, tries);
+            let mut reply = match self.attempt(&request, member, gates, &mut tries).await? {
                 AttemptEnd::Reply(reply) => reply,
                 AttemptEnd::OtherForm => continue,
                 AttemptEnd::Deferred => return Ok(None),
@@ -73,22 +86,20 @@ impl AnswerRun<'_> {
             // The judge of a re-run is not blamed for the replies of an earlier one.
             let is_fresh = !reply.cached;
             tries.fresh += u32::from(is_fresh);
-            // A reference that merges texts makes one attempt a sample: our repeats are not among
-            // them.
-            raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
             let options = &self.job.options;
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
+            tries.is_starved = reply.is_starved(&shown, read.is_ok());
+            let gives_room = self.gives_room(&request, member, &reply, &mut tries, &mut climb);
+            if gives_room.await? {
+                continue;
+            }
+            // A reference that merges texts makes one attempt a sample: our repeats are not among
+            // them.
+            raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
-            let again = match &read {
-                Ok(_) => false,
-                Err(unreadable) => {
-                    let next = self.request(call, member, tries.attempt + 1, beginning);
-                    let may_help = unreadable.ask_again
-                        || self.repeats_cut(&request, &next, member, &reply, unreadable)?;
-                    self.asks_again(may_help, tries, &next, member)?
-                }
-            };
+            let fault = read.as_ref().err();
+            let again = self.repeats(&request, member, &reply, fault, tries)?;
             let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
             let mut flags = Vec::from_iter(note.clone());
             let mut sample: Judgment = read.map_err(UnscoredReason::from);
@@ -100,7 +111,10 @@ impl AnswerRun<'_> {
             let unreadable = fault.map(|reason| (reason, reply.content.clone()));
             // Before the next attempt is made: a crash in between must not lose a reply that was
             // paid for.
-            self.record(&request, member, Some(reply), &sample).await;
+            self.record(&request, member, Some(reply.clone()), &sample)
+                .await;
+            note_room(&request, member, &reply, tries.is_starved, true).map_err(Abort::Fatal)?;
+            climb = None;
             if again {
                 tries.attempt += 1;
                 continue;
@@ -122,6 +136,7 @@ impl AnswerRun<'_> {
         request: &JudgeRequest,
         member: &Member,
         gates: usize,
+        tries: &mut Tries,
     ) -> Result<AttemptEnd, Abort> {
         let outcome = match self.pass {
             Pass::Run(_) => member.judge.ask(request).await,
@@ -149,6 +164,13 @@ impl AnswerRun<'_> {
                 UnscoredReason::new(UnscoredKind::Unreachable, message)
             }
             Err(AskError::Refused { message, kind, .. }) => UnscoredReason::new(kind, message),
+            Err(AskError::Unsupported {
+                parameter: Parameter::Room,
+                ..
+            }) => {
+                tries.lower_room(request);
+                return Ok(AttemptEnd::OtherForm);
+            }
             Err(AskError::Unsupported { parameter, message }) => {
                 let Some(renderer) = &member.renderer else {
                     return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
@@ -265,6 +287,72 @@ impl AnswerRun<'_> {
         Ok(renderer.repeats_cut(&request.call, rendered, reply))
     }
 
+    /// Whether another attempt is made after this reply, which was `unreadable` for some reason, or read.
+    fn repeats(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        reply: &JudgeReply,
+        unreadable: Option<&Unreadable>,
+        tries: Tries,
+    ) -> Result<bool, Abort> {
+        // With the same room the next reply would be starved as well.
+        let Some(unreadable) = unreadable.filter(|_| !tries.is_starved) else {
+            return Ok(false);
+        };
+        let attempt = tries.attempt + 1;
+        let next = self.request(&request.call, member, Tries { attempt, ..tries });
+        let may_help =
+            unreadable.ask_again || self.repeats_cut(request, &next, member, reply, unreadable)?;
+        self.asks_again(may_help, tries, &next, member)
+    }
+
+    /// Whether a call whose reply was starved is tried again with more room: as the same attempt, so that neither its seed nor
+    /// the repeats of unreadable replies change. Waits until it may be asked; a stored reply, and a plan, need no wait.
+    async fn gives_room<'m>(
+        &self,
+        request: &JudgeRequest,
+        member: &'m Member,
+        reply: &JudgeReply,
+        tries: &mut Tries,
+        climb: &mut Option<MutexGuard<'m, ()>>,
+    ) -> Result<bool, Abort> {
+        let more_room = self.more_room(request, member, *tries);
+        let (Some(room), Some(renderer)) = (more_room, &member.renderer) else {
+            return Ok(false);
+        };
+        let sample = Err(Unreadable::cut(reply).into());
+        self.record(request, member, Some(reply.clone()), &sample)
+            .await;
+        note_room(request, member, reply, true, false).map_err(Abort::Fatal)?;
+        tries.room = Some(room);
+        let next = self.request(&request.call, member, *tries);
+        let is_run = matches!(self.pass, Pass::Run(_));
+        if is_run && climb.is_none() && !is_stored(&next, member).map_err(Abort::Fatal)? {
+            *climb = renderer.room().climb(room).await;
+            if renderer.room().is_given_up() {
+                return Err(Abort::Stopped);
+            }
+            // Calls before this one may have shown that the judge needs more.
+            let judges = Some(renderer.room().tokens()).filter(|room| *room < tries.refused_room);
+            tries.room = tries.room.max(judges);
+        }
+        Ok(true)
+    }
+
+    /// The room with which a starved call is asked again; `None` if it was not starved, or no more can be given.
+    fn more_room(&self, request: &JudgeRequest, member: &Member, tries: Tries) -> Option<u64> {
+        let tried = request.rendered.as_ref().filter(|_| tries.is_starved)?;
+        let mut rungs = RUNGS.into_iter().filter(|room| *room > tried.room);
+        rungs.find(|room| {
+            let room = Some(*room);
+            let next = self.request(&request.call, member, Tries { room, ..tries });
+            // The total limit, the context or the user's own field may leave it no higher limit.
+            room < Some(tries.refused_room)
+                && next.rendered.and_then(|next| next.max_tokens) > tried.max_tokens
+        })
+    }
+
     /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
     /// replies whatever was learned of the judge after they were given.
     fn beginning(&self, call: &JudgeCall, member: &Member) -> Result<Beginning> {
@@ -275,26 +363,27 @@ impl AnswerRun<'_> {
             return Ok(Beginning::Plain);
         }
         // The plain form first: the key without a schema is the one that most runs have stored.
-        let plain = self.request(call, member, 0, Beginning::Plain);
+        let plain = self.request(call, member, Tries::from(Beginning::Plain));
         if is_stored(&plain, member)? {
             return Ok(Beginning::Plain);
         }
-        let with_schema = self.request(call, member, 0, Beginning::Schema);
+        let with_schema = self.request(call, member, Tries::from(Beginning::Schema));
         if renderer.begins_with_schema() || is_stored(&with_schema, member)? {
             return Ok(Beginning::Schema);
         }
         Ok(Beginning::Plain)
     }
 
-    fn request(
-        &self,
-        call: &JudgeCall,
-        member: &Member,
-        attempt: u32,
-        beginning: Beginning,
-    ) -> JudgeRequest {
+    fn request(&self, call: &JudgeCall, member: &Member, tries: Tries) -> JudgeRequest {
+        let Tries {
+            beginning,
+            attempt,
+            room,
+            ..
+        } = tries;
         let renderer = member.renderer.as_ref();
-        let rendered = renderer.map(|renderer| renderer.render_from(call, attempt, beginning));
+        let rendered =
+            renderer.map(|renderer| renderer.render_from(call, attempt, beginning, room));
         JudgeRequest {
             call: call.clone(),
             system: self.item.system(),
@@ -302,6 +391,44 @@ impl AnswerRun<'_> {
             attempt,
             rendered,
         }
+    }
+}
+
+impl Tries {
+    /// None yet.
+    fn from(beginning: Beginning) -> Self {
+        Self {
+            beginning,
+            attempt: 0,
+            fresh: 0,
+            room: None,
+            refused_room: u64::MAX,
+            is_starved: false,
+        }
+    }
+
+    /// The next try has less room than this request, which the server refused for the length of its reply.
+    fn lower_room(&mut self, refused: &JudgeRequest) {
+        let room = refused.rendered.as_ref().map_or(0, |call| call.room);
+        self.refused_room = room;
+        let lower = RUNGS.into_iter().rev().find(|rung| *rung < room);
+        self.room = Some(lower.unwrap_or(0));
+    }
+}
+
+/// Lets the renderer learn how much room for reasoning this judge's replies need.
+fn note_room(
+    request: &JudgeRequest,
+    member: &Member,
+    reply: &JudgeReply,
+    is_starved: bool,
+    is_last: bool,
+) -> Result<()> {
+    match (&member.renderer, &request.rendered) {
+        (Some(renderer), Some(rendered)) if !reply.cached => {
+            renderer.room().note(rendered, reply, is_starved, is_last)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -123,8 +123,8 @@ impl RequestOptions {
             Parameter::ResponseFormat => options.json_mode = false,
             Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
             Parameter::ThinkingLevel => options.thinks_by_budget = true,
-            // The renderer does not set the one, and the other one ends the run.
-            Parameter::ListLimit | Parameter::Effort => {}
+            // The renderer does not set the one or decides by call, and the last one ends the run.
+            Parameter::ListLimit | Parameter::Room | Parameter::Effort => {}
         }
         options
     }

@@ -29,6 +29,8 @@ pub enum Parameter {
     ThinkingLevel,
     /// How much the model reasons. Never left out: that would be another judge, so the run ends.
     Effort,
+    /// The room for reasoning in the reply limit: such a call has less.
+    Room,
 }
 
 impl Parameter {
@@ -55,6 +57,7 @@ impl Parameter {
             Self::Schema => "a reply schema",
             Self::ResponseFormat => "JSON mode",
             Self::MaxTokens | Self::MaxCompletionTokens | Self::ListLimit => "a reply limit",
+            Self::Room => "room for reasoning",
             Self::Temperature => "temperature",
             Self::TopP => "top_p",
             Self::Seed => "seed",

@@ -38,11 +38,18 @@ pub struct CallRecord {
     /// The hash of the prompt's texts; `None` for judges without prompts, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Fingerprint>,
+    /// Tokens of room for reasoning in its reply limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub room: u64,
     /// The raw reply, if there was one.
     pub reply: Option<JudgeReply>,
     /// The verdict, or why there is none; in files under `verdict` or `unscored`.
     #[serde(flatten, with = "VerdictOrReason")]
     pub verdict: Result<Verdict, UnscoredReason>,
+}
+
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +83,7 @@ impl CallRecord {
             attempt: request.attempt,
             fingerprint: rendered.map(|rendered| rendered.fingerprint),
             prompt: rendered.and_then(|rendered| rendered.prompt),
+            room: rendered.map_or(0, |call| call.room),
             reply,
             verdict,
         }

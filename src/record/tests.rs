@@ -60,6 +60,7 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
         attempt: 0,
         fingerprint: None,
         prompt: None,
+        room: 0,
         reply: reply.map(JudgeReply::of_text),
         verdict: match reply {
             Some(_) => Ok(Verdict::Points(7.0)),

@@ -61,6 +61,14 @@ impl StreamReader for AnthropicStream {
         self.is_done || reason.is_some_and(Value::is_string)
     }
 
+    fn texts(&self) -> Vec<&str> {
+        let pieces = self
+            .blocks
+            .iter()
+            .flat_map(|block| [&block["thinking"], &block["text"]]);
+        pieces.filter_map(Value::as_str).collect()
+    }
+
     fn finish(mut self: Box<Self>, is_broken: bool) -> Option<Value> {
         if let Some(error) = self.error {
             return Some(json!({"error": error}));
