@@ -11,13 +11,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::service::{BatchApi as _, BatchResult, OPENAI_BATCHES};
+use super::service::BatchResult;
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
 use crate::judge::chat::error_words;
+use crate::judge::kind::JudgeKind;
 use crate::judge::protocol::completion::{MENDED, MENDED_NOTE, decode};
-use crate::judge::protocol::{BodyFault, CHAT, Protocol};
+use crate::judge::protocol::{BodyFault, Protocol};
 
 /// Longest line of a file of results, in bytes; the longest reply of a service has some 100 KB.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -115,7 +116,10 @@ impl BatchCalls {
             };
             (format!("not a result of a batch ({error})"), hint)
         })?;
-        let Some(result) = OPENAI_BATCHES.result(&value) else {
+        // By its form: results may come from any program that wrote them as the service does.
+        let result = JudgeKind::protocols()
+            .find_map(|protocol| Some((protocol, protocol.batches().result(&value)?)));
+        let Some((protocol, result)) = result else {
             return Err(("not a result of a batch".to_owned(), ""));
         };
         let key = Fingerprint::from_hex(&result.custom_id);
@@ -126,7 +130,7 @@ impl BatchCalls {
             return Err((format!("no calls.jsonl has the request {id:?}"), hint));
         };
         let is_mended = value[MENDED] == true;
-        let reply = reply_of(result, &CHAT, is_mended);
+        let reply = reply_of(result, protocol, is_mended);
         Ok((BatchCall { custom_id, label }, reply))
     }
 }

@@ -16,5 +16,7 @@ mod writer;
 
 pub use import::{BatchCall, BatchCalls, ImportReport};
 pub use manifest::{BatchManifest, BatchPart, BatchState, CALLS_FILE, MANIFEST_FILE, refuse_link};
+pub(crate) use service::BatchApi;
 pub use service::BatchService;
+pub(in crate::judge) use service::{ANTHROPIC_BATCHES, GEMINI_BATCHES, OPENAI_BATCHES};
 pub use writer::{BatchLimits, BatchWriter};

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::completion::tokens;
 use super::{BodyFault, Members, ParameterForm, Protocol, ServiceAddress, WireRequest, completion};
 use crate::domain::{JudgeReply, ModelEnd};
+use crate::judge::batch::{ANTHROPIC_BATCHES, BatchApi};
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
 use crate::prompt::Messages;
@@ -135,8 +136,8 @@ impl Protocol for AnthropicProtocol {
         ModelEnd::stated(&entry["retires_at"], &entry["lifecycle"])
     }
 
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Err("Anthropic's batches are not files of requests")
+    fn batches(&self) -> &'static dyn BatchApi {
+        &ANTHROPIC_BATCHES
     }
 }
 

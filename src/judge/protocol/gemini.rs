@@ -27,6 +27,7 @@ use super::{
     WireRequest, in_path,
 };
 use crate::domain::{JudgeReply, ModelEnd};
+use crate::judge::batch::{BatchApi, GEMINI_BATCHES};
 use crate::judge::capacity::Capacity;
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
@@ -238,8 +239,8 @@ impl Protocol for GeminiProtocol {
         entries.iter().filter_map(listed).collect()
     }
 
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Err("Gemini's batches have another form, batchGenerateContent")
+    fn batches(&self) -> &'static dyn BatchApi {
+        &GEMINI_BATCHES
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) use completion::BodyFault;
 pub(super) use completions::COMPLETIONS;
 pub(super) use gemini::GEMINI;
 
+use super::batch::{BatchApi, OPENAI_BATCHES};
 use super::capacity::Capacity;
 use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
@@ -334,8 +335,19 @@ pub(crate) trait Protocol: Send + Sync {
             .find_map(|name| ModelEnd::stated(&entry[name], &Value::Null))
     }
 
-    /// The route in files of a batch service; else why there are none.
-    fn batch_route(&self) -> Result<&'static str, &'static str>;
+    /// The batches of its service.
+    fn batches(&self) -> &'static dyn BatchApi {
+        &OPENAI_BATCHES
+    }
+
+    /// The route of a call in the files of a batch.
+    fn batch_route(&self, model: &str) -> String {
+        format!(
+            "{}{}",
+            self.address().default_path,
+            self.route(model, false)
+        )
+    }
 }
 
 /// An entry of `GET /v1/models` (OpenAI, vLLM, llama.cpp).

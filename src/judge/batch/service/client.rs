@@ -7,22 +7,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
+use memchr::memmem;
 use reqwest::multipart::{Form, Part};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Batch, BatchApi, OPENAI_BATCHES, ResultPlace, checked_id};
+use super::{Batch, BatchApi, ResultPlace, checked_id};
 use crate::error::{Error, Result};
 use crate::files::write_bytes;
-use crate::judge::batch::manifest::{BatchManifest, BatchPart, read_request_file, refuse_link};
+use crate::judge::batch::manifest::{
+    BatchManifest, BatchPart, BatchState, read_request_file, refuse_link,
+};
 use crate::judge::chat::transport::{Transport, TransportFault};
 use crate::judge::chat::{error_text, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
 
 /// Time-out of uploads and downloads, of up to 256 MB.
 const FILE_LIMIT: Duration = Duration::from_secs(30 * 60);
-/// Time-out of other requests.
-const QUICK_LIMIT: Duration = Duration::from_secs(60);
+/// Time-out of other requests; a poll may bring the results.
+const QUICK_LIMIT: Duration = Duration::from_secs(300);
 /// Maximum number of attempts of a request.
 const TRIES: u32 = 5;
 /// The first pause between two tries where the server asks for none, and the longest.
@@ -38,6 +41,8 @@ enum Content {
     Nothing,
     /// JSON that creates a batch: sent twice, it may be paid twice.
     Creation(Bytes),
+    /// An order to stop a batch, which may be given twice.
+    Cancellation,
     /// A request file under this name.
     File(String, Bytes),
 }
@@ -56,12 +61,13 @@ impl BatchService {
     /// [`Error::Settings`] if no HTTP client can be set up.
     pub fn new(mut endpoint: Endpoint) -> Result<Self> {
         endpoint.timeouts.total = FILE_LIMIT;
+        let api = endpoint.protocol.batches();
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
         Ok(Self {
             transport,
             endpoint,
-            api: &OPENAI_BATCHES,
+            api,
         })
     }
 
@@ -81,7 +87,7 @@ impl BatchService {
         }
         let known = &manifest.parts[part];
         let created = if known.file_id.is_some() || known.creating_since.is_some() {
-            self.find_created(known, notify).await?
+            self.find_created(manifest, part, notify).await?
         } else {
             None
         };
@@ -123,13 +129,15 @@ impl BatchService {
     /// look soon after the interruption proves nothing.
     async fn find_created(
         &self,
-        part: &BatchPart,
+        manifest: &BatchManifest,
+        part: usize,
         notify: &(dyn Fn(&str) + Sync),
     ) -> Result<Option<Batch>> {
-        if let Some(batch) = self.find_batch(part).await? {
+        if let Some(batch) = self.find_batch(manifest, part).await? {
             return Ok(Some(batch));
         }
-        let since = part.creating_since.unwrap_or_default();
+        let known = &manifest.parts[part];
+        let since = known.creating_since.unwrap_or_default();
         let elapsed = Duration::from_secs(unix_seconds().saturating_sub(since));
         let wait = LISTED_AFTER.saturating_sub(elapsed);
         if wait.is_zero() {
@@ -137,11 +145,11 @@ impl BatchService {
         }
         notify(&format!(
             "the creation of a batch of {} was interrupted and the service does not list it; looking again in {} s",
-            part.file,
+            known.file,
             wait.as_secs()
         ));
         tokio::time::sleep(wait).await;
-        self.find_batch(part).await
+        self.find_batch(manifest, part).await
     }
 
     /// Asks how far the service is with one file. If the batch has ended (also one that expired or was cancelled: what was
@@ -165,9 +173,16 @@ impl BatchService {
             downloaded = downloaded.and(stored);
         }
         downloaded?;
-        let Some(missing @ 1..) = missing_results(manifest, part)? else {
-            return Ok(());
+        let missing = match missing_results(manifest, part)? {
+            Some(missing) => missing,
+            None if manifest.parts[part].state() == BatchState::Completed => {
+                manifest.parts[part].requests
+            }
+            None => 0,
         };
+        if missing == 0 {
+            return Ok(());
+        }
         Err(Error::JudgeUnavailable(format!(
             "{missing} of {} results are missing or cut; fetch again, or import what is there",
             manifest.parts[part].requests
@@ -189,6 +204,7 @@ impl BatchService {
                 let sent = self.send(&url, &[], &Content::Nothing, FILE_LIMIT).await;
                 sent.map_err(|fault| self.result_error(&fault, &name))?
             }
+            ResultPlace::Lines(lines) => lines.into(),
         };
         let path = manifest.dir.join(&name);
         // A download that was cut again must not replace one that holds more.
@@ -221,25 +237,92 @@ impl BatchService {
     }
 
     /// The batch of that file, if the service has one.
-    async fn find_batch(&self, part: &BatchPart) -> Result<Option<Batch>> {
+    async fn find_batch(&self, manifest: &BatchManifest, part: usize) -> Result<Option<Batch>> {
         let (size, beginning) = self.api.page_query();
         let mut query = vec![(size, "100".to_owned())];
+        let mut pending = Vec::new();
         for _ in 0..PAGES {
             let list = self.api.list_path();
-            let page = self
-                .json(list, &query, &Content::Nothing, QUICK_LIMIT)
-                .await?;
-            let (batches, next) = self.api.listed(&page);
-            if let Some(listed) = batches.iter().find(|batch| self.api.is_of(batch, part)) {
-                return self.api.batch(listed, &self.endpoint.base_url).map(Some);
+            let page = self.json(list, &query, &Content::Nothing, QUICK_LIMIT);
+            let page = page.await?;
+            let (listed, next) = self.api.listed(&page);
+            let mine = listed
+                .iter()
+                .filter(|batch| self.api.is_of(batch, &manifest.parts[part]));
+            for batch in mine {
+                let batch = self.api.batch(batch, &self.endpoint.base_url)?;
+                if self.api.names_its_file() || self.answers(manifest, part, &batch).await? {
+                    return Ok(Some(batch));
+                }
+                let id = Some(&batch.id);
+                let is_known = manifest
+                    .parts
+                    .iter()
+                    .any(|part| part.batch_id.as_ref() == id);
+                if batch.results.is_empty() && !is_known {
+                    pending.push(batch);
+                }
             }
             let Some(next) = next else {
-                return Ok(None);
+                break;
             };
             query.truncate(1);
             query.push((beginning, next.to_owned()));
         }
-        Ok(None)
+        if pending.len() > 1 {
+            let ids: Vec<&str> = pending.iter().map(|batch| batch.id.as_str()).collect();
+            return Err(Error::JudgeUnavailable(format!(
+                "the creation of a batch of {} was interrupted, and each of {} may be it; run the same command again once \
+                 they have ended",
+                manifest.parts[part].file,
+                ids.join(", ")
+            )));
+        }
+        Ok(pending.pop())
+    }
+
+    /// Whether the results of a batch are those of the requests of a part; false for a batch without results.
+    async fn answers(&self, manifest: &BatchManifest, part: usize, batch: &Batch) -> Result<bool> {
+        let Some((_, ResultPlace::Url(url))) = batch.results.first() else {
+            return Ok(false);
+        };
+        let results = match self.send(url, &[], &Content::Nothing, FILE_LIMIT).await {
+            Ok(results) => results,
+            // Results of old batches are gone.
+            Err(TransportFault::Status {
+                status: 404 | 410, ..
+            }) => return Ok(false),
+            Err(fault) => return Err(self.failed(&fault)),
+        };
+        let first = results.split(|byte| *byte == b'\n').next();
+        let first = first.and_then(|line| serde_json::from_slice::<Value>(line).ok());
+        let Some(result) = first.and_then(|line| self.api.result(&line)) else {
+            return Ok(false);
+        };
+        let requests = read_request_file(&manifest.dir, &manifest.parts[part])?;
+        let id = format!("\"custom_id\":\"{}\"", result.custom_id);
+        Ok(memmem::find(&requests, id.as_bytes()).is_some())
+    }
+
+    /// Cancels the batch of a part that is not over; what was answered until then is paid, and can be fetched. False if there
+    /// is nothing to cancel.
+    ///
+    /// # Errors
+    /// For services that cannot be reached.
+    pub async fn cancel(&self, manifest: &mut BatchManifest, part: usize) -> Result<bool> {
+        let Some(id) = manifest.parts[part].batch_id.clone() else {
+            return Ok(false);
+        };
+        if manifest.parts[part].is_over() {
+            return Ok(false);
+        }
+        let (list, suffix) = (self.api.list_path(), self.api.cancel_suffix());
+        let path = format!("{list}/{}{suffix}", checked_id(&id, "batch")?);
+        self.json(&path, &[], &Content::Cancellation, QUICK_LIMIT)
+            .await?;
+        self.retrieve(&mut manifest.parts[part]).await?;
+        manifest.save()?;
+        Ok(true)
     }
 
     /// What to do about a result file that cannot be had: the service may have lost one and still have the others.
@@ -277,11 +360,12 @@ impl BatchService {
                 status: status @ (404 | 405),
                 body,
                 ..
-            } => format!(
-                "status {status} {}; it may have no batch service: vllm run-batch and contrib/ray_batch.py take the \
-                 same files",
-                words(body)
-            ),
+            } => {
+                let others = Some(self.api.other_takers()).filter(|others| !others.is_empty());
+                let others = others.map_or_else(String::new, |others| format!(": {others}"));
+                let words = words(body);
+                format!("status {status} {words}; it may have no batch service{others}")
+            }
             TransportFault::Status { status, body, .. } => {
                 format!("status {status}: {}", words(body))
             }
@@ -366,6 +450,10 @@ impl BatchService {
                 .post(url)
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.clone()),
+            Content::Cancellation => http
+                .post(url)
+                .header(CONTENT_TYPE, "application/json")
+                .body("{}"),
             Content::File(name, bytes) => {
                 let file = Part::stream_with_length(bytes.clone(), bytes.len() as u64);
                 let form = Form::new().text("purpose", "batch");

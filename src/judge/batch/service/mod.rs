@@ -4,20 +4,40 @@
 //! stop. A batch whose creation was interrupted is looked for before another one is created, twice if a service may not list
 //! it yet: a batch created twice is paid twice.
 
+mod anthropic;
 mod client;
+mod gemini;
 mod openai;
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+pub(in crate::judge) use anthropic::ANTHROPIC_BATCHES;
 pub use client::BatchService;
+pub(in crate::judge) use gemini::GEMINI_BATCHES;
 pub(in crate::judge) use openai::OPENAI_BATCHES;
 
 use super::manifest::BatchPart;
+use super::writer::BatchLimits;
 use crate::error::{Error, Result};
 use crate::files::is_plain_name;
 
 /// How one service takes batches, reports on them and writes their results.
 pub(crate) trait BatchApi: Send + Sync {
+    /// What one batch may hold at most.
+    fn limits(&self) -> BatchLimits;
+
+    /// The hours after which the service gives up requests that it has not answered.
+    fn hours(&self) -> u64 {
+        24
+    }
+
+    /// Other programs that take the same request files, and a word before them.
+    fn other_takers(&self) -> &'static str {
+        ""
+    }
+
     /// The path that takes a request file, where the creation of a batch only names it.
     fn upload_path(&self) -> Option<&'static str> {
         None
@@ -35,6 +55,11 @@ pub(crate) trait BatchApi: Send + Sync {
     /// The names of the query parameters of a page of the list: its size, and where it begins.
     fn page_query(&self) -> (&'static str, &'static str);
 
+    /// The end of the address that cancels a batch.
+    fn cancel_suffix(&self) -> &'static str {
+        "/cancel"
+    }
+
     /// The batches on a page of the list, and where the next page begins.
     fn listed<'a>(&self, page: &'a Value) -> (&'a [Value], Option<&'a str>) {
         let batches = page["data"].as_array().map_or(&[][..], Vec::as_slice);
@@ -42,8 +67,13 @@ pub(crate) trait BatchApi: Send + Sync {
         (batches, last.and_then(|last| last["id"].as_str()))
     }
 
-    /// Whether a listed batch is that of this request file.
+    /// Whether a listed batch is that of this request file; at least whether it may be, see [`BatchApi::names_its_file`].
     fn is_of(&self, listed: &Value, part: &BatchPart) -> bool;
+
+    /// Whether the list shows of which request file a batch is.
+    fn names_its_file(&self) -> bool {
+        true
+    }
 
     /// What the service reports of a batch; `base_url` is that of the service.
     ///
@@ -76,6 +106,8 @@ pub(crate) struct Batch {
 pub(crate) enum ResultPlace {
     /// At this address.
     Url(String),
+    /// In the batch itself: the lines of a result file.
+    Lines(Vec<u8>),
 }
 
 /// What a line of a result file says.
@@ -85,6 +117,41 @@ pub(crate) struct BatchResult {
     pub custom_id: String,
     /// The body of the reply, as a call would get it, or why there is none: one line, secrets masked.
     pub body: Result<Value, String>,
+}
+
+/// A line of a request file.
+#[derive(Deserialize)]
+struct RequestLine<'a> {
+    #[serde(borrow)]
+    custom_id: &'a str,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// A JSON body between `head` and `tail` with an element for each line of a request file, which `element` makes of its id and
+/// its body. The body stands there byte by byte as a call would send it.
+fn requests_as_json(
+    requests: &[u8],
+    head: &str,
+    element: impl Fn(&str, &str) -> String,
+    tail: &str,
+) -> Result<Vec<u8>> {
+    let mut json = head.as_bytes().to_vec();
+    let lines = requests.split(|byte| *byte == b'\n');
+    for (at, line) in lines.filter(|line| !line.is_empty()).enumerate() {
+        let line: RequestLine<'_> = serde_json::from_slice(line).map_err(|error| {
+            let line = at + 1;
+            Error::Usage(format!(
+                "line {line} of a request file is not a request ({error}); export the batch again"
+            ))
+        })?;
+        if at > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(element(line.custom_id, line.body.get()).as_bytes());
+    }
+    json.extend_from_slice(tail.as_bytes());
+    Ok(json)
 }
 
 /// Ids become parts of addresses: anything but letters, digits, `-`, `_` and `.` is refused, save the name of Gemini's

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Batch, BatchApi, BatchResult, ResultPlace, checked_id};
 use crate::error::Result;
 use crate::judge::batch::manifest::BatchPart;
+use crate::judge::batch::writer::BatchLimits;
 use crate::judge::chat::error_words;
 use crate::judge::protocol::completion::error_in;
 
@@ -19,6 +20,17 @@ pub(in crate::judge) static OPENAI_BATCHES: OpenAiBatches = OpenAiBatches;
 pub(in crate::judge) struct OpenAiBatches;
 
 impl BatchApi for OpenAiBatches {
+    fn limits(&self) -> BatchLimits {
+        BatchLimits {
+            requests: 50_000,
+            bytes: 200_000_000,
+        }
+    }
+
+    fn other_takers(&self) -> &'static str {
+        "vllm run-batch and contrib/ray_batch.py take the same files"
+    }
+
     fn upload_path(&self) -> Option<&'static str> {
         Some("/files")
     }
@@ -65,8 +77,10 @@ impl BatchApi for OpenAiBatches {
 
     /// `{custom_id, response: {status_code, body}, error}`; some services write the completion itself as the response.
     fn result(&self, line: &Value) -> Option<BatchResult> {
-        Some(BatchResult {
-            custom_id: line["custom_id"].as_str()?.to_owned(),
+        let custom_id = line["custom_id"].as_str()?.to_owned();
+        // Anthropic's lines have this member.
+        line["result"].is_null().then(|| BatchResult {
+            custom_id,
             body: body_of(&line["response"], &line["error"]),
         })
     }
