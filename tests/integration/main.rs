@@ -11,6 +11,7 @@ mod agree;
 mod answer_files;
 mod aspects_golden;
 mod batch;
+mod batch_services;
 mod bench_rows;
 mod cache;
 mod citations_golden;

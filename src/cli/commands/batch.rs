@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Plan;
 use crate::judge::batch::{
     BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchState, CALLS_FILE,
-    ImportReport, MANIFEST_FILE, refuse_link,
+    ImportReport, MANIFEST_FILE, batches_of, refuse_link,
 };
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::Endpoint;
@@ -88,8 +88,8 @@ async fn export(
     }
     terminal::write_stdout(text.as_bytes())?;
     let dir = path_text(dir);
-    let mut services = manifest.parts.iter().map(BatchPart::service);
-    let next = if services.any(|service| !service.other_takers().is_empty()) {
+    let mut parts = manifest.parts.iter();
+    let next = if parts.any(|part| batches_of(part.kind).upload_path().is_some()) {
         format!(
             "submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then scholareval batch import {dir} \
              RESULTS"
@@ -238,7 +238,10 @@ async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
     let dir = path_text(&args.dir);
-    let hours = manifest.parts.iter().map(|part| part.service().hours());
+    let hours = manifest
+        .parts
+        .iter()
+        .map(|part| batches_of(part.kind).hours());
     let hours = hours.max().unwrap_or_default();
     terminal::note(&format!(
         "next: scholareval batch fetch {dir}; repeat it until all results are there (at most {hours} hours)"
@@ -339,10 +342,9 @@ fn services(
     let mut keyless = BTreeSet::new();
     let mut services = Vec::new();
     for part in &manifest.parts {
-        let protocol = part.kind.protocol();
-        let endpoint = Endpoint::of(address(part, args)?, protocol)?;
+        let endpoint = Endpoint::of(address(part, args)?, part.kind.protocol())?;
         let endpoint = with_secrets(endpoint, args, context, &mut keyless)?;
-        services.push(BatchService::new(endpoint)?);
+        services.push(BatchService::new(endpoint, part.kind)?);
     }
     let file = path_text(&args.dir.join(MANIFEST_FILE));
     for (name, url) in keyless {

@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::service::BatchResult;
+use super::service::{BatchResult, batches_of};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
@@ -117,8 +118,9 @@ impl BatchCalls {
             (format!("not a result of a batch ({error})"), hint)
         })?;
         // By its form: results may come from any program that wrote them as the service does.
-        let result = JudgeKind::protocols()
-            .find_map(|protocol| Some((protocol, protocol.batches().result(&value)?)));
+        let mut kinds = JudgeKind::value_variants().iter();
+        let result =
+            kinds.find_map(|kind| Some((kind.protocol(), batches_of(*kind).result(&value)?)));
         let Some((protocol, result)) = result else {
             return Err(("not a result of a batch".to_owned(), ""));
         };

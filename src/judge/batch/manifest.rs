@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::service::BatchApi;
 use crate::error::{Error, InputFault, Result};
 use crate::files::{is_plain_name, lock_directory, write_json};
 use crate::judge::kind::JudgeKind;
@@ -117,11 +116,6 @@ impl BatchPart {
             }
             _ => BatchState::Open,
         }
-    }
-
-    /// The service that takes it.
-    pub(crate) fn service(&self) -> &'static dyn BatchApi {
-        self.kind.protocol().batches()
     }
 
     /// Whether the service has something of it, or may have.

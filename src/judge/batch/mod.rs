@@ -16,7 +16,6 @@ mod writer;
 
 pub use import::{BatchCall, BatchCalls, ImportReport};
 pub use manifest::{BatchManifest, BatchPart, BatchState, CALLS_FILE, MANIFEST_FILE, refuse_link};
-pub(crate) use service::BatchApi;
-pub use service::BatchService;
-pub(in crate::judge) use service::{ANTHROPIC_BATCHES, GEMINI_BATCHES, OPENAI_BATCHES};
-pub use writer::{BatchLimits, BatchWriter};
+pub(crate) use service::batches_of;
+pub use service::{BatchLimits, BatchService};
+pub use writer::BatchWriter;

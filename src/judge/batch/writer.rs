@@ -9,21 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::import::BatchCall;
 use super::manifest::{BatchManifest, BatchPart, CALLS_FILE, refuse_link};
+use super::service::{BatchLimits, batches_of};
 use crate::error::{Error, Result};
 use crate::files::lock_directory;
 use crate::judge::kind::JudgeKind;
 
 /// Longest part of a judge's identity in a file name.
 const NAME_CHARS: usize = 48;
-
-/// How much one request file may hold; never more than the service of its judge takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchLimits {
-    /// Requests, at least 1.
-    pub requests: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
 
 /// Writes the request files of a batch into a directory, which is created for the first call. Nothing counts before
 /// [`BatchWriter::finish`] has written the manifest.
@@ -77,7 +69,7 @@ impl BatchWriter {
         let judge = &call.label.judge;
         let line = request_line(call, url, body);
         let size = line.len() as u64;
-        let most = kind.protocol().batches().limits();
+        let most = batches_of(kind).limits();
         let requests = self.limits.requests.min(most.requests);
         let bytes = self.limits.bytes.min(most.bytes);
         if size > bytes {
@@ -378,6 +370,36 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("--max-bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_file_holds_no_more_than_its_service_takes() {
+        let none = BatchLimits {
+            requests: u64::MAX,
+            bytes: u64::MAX,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = BatchWriter::new(dir.path().to_path_buf(), none);
+        // Two bodies of 11 MB are more than the 20 MB of a batch of Gemini, and less than the 200 MB of OpenAI.
+        let body = [b"\"".as_slice(), &vec![b'x'; 11_000_000], b"\""].concat();
+        for (key, kind) in [
+            (1, JudgeKind::Gemini),
+            (2, JudgeKind::Gemini),
+            (3, JudgeKind::Chat),
+            (4, JudgeKind::Chat),
+        ] {
+            writer
+                .add(&call(key, "a"), kind, &kind.to_string(), &body, 1)
+                .unwrap();
+        }
+        let manifest = writer.finish(None, |_| None).unwrap().unwrap();
+        let parts: Vec<_> = manifest
+            .parts
+            .iter()
+            .map(|part| (part.kind, part.requests))
+            .collect();
+        let (chat, gemini) = (JudgeKind::Chat, JudgeKind::Gemini);
+        assert_eq!(parts, [(gemini, 1), (gemini, 1), (chat, 2)]);
     }
 
     #[test]

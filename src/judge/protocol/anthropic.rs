@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::completion::tokens;
 use super::{BodyFault, Members, ParameterForm, Protocol, ServiceAddress, WireRequest, completion};
 use crate::domain::{JudgeReply, ModelEnd};
-use crate::judge::batch::{ANTHROPIC_BATCHES, BatchApi};
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
 use crate::prompt::Messages;
@@ -134,10 +133,6 @@ impl Protocol for AnthropicProtocol {
 
     fn end(&self, entry: &Value) -> Option<ModelEnd> {
         ModelEnd::stated(&entry["retires_at"], &entry["lifecycle"])
-    }
-
-    fn batches(&self) -> &'static dyn BatchApi {
-        &ANTHROPIC_BATCHES
     }
 }
 

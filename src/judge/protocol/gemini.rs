@@ -27,7 +27,6 @@ use super::{
     WireRequest, in_path,
 };
 use crate::domain::{JudgeReply, ModelEnd};
-use crate::judge::batch::{BatchApi, GEMINI_BATCHES};
 use crate::judge::capacity::Capacity;
 use crate::judge::forms::Effort;
 use crate::judge::parameter::Parameter;
@@ -237,10 +236,6 @@ impl Protocol for GeminiProtocol {
     fn models(&self, list: &Value) -> Vec<ListedModel> {
         let entries = list["models"].as_array().map_or(&[][..], Vec::as_slice);
         entries.iter().filter_map(listed).collect()
-    }
-
-    fn batches(&self) -> &'static dyn BatchApi {
-        &GEMINI_BATCHES
     }
 }
 

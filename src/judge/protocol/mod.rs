@@ -36,7 +36,6 @@ pub(super) use completion::BodyFault;
 pub(super) use completions::COMPLETIONS;
 pub(super) use gemini::GEMINI;
 
-use super::batch::{BatchApi, OPENAI_BATCHES};
 use super::capacity::Capacity;
 use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
@@ -333,11 +332,6 @@ pub(crate) trait Protocol: Send + Sync {
         dates
             .into_iter()
             .find_map(|name| ModelEnd::stated(&entry[name], &Value::Null))
-    }
-
-    /// The batches of its service.
-    fn batches(&self) -> &'static dyn BatchApi {
-        &OPENAI_BATCHES
     }
 
     /// The route of a call in the files of a batch.

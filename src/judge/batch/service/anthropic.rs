@@ -4,20 +4,19 @@
 
 use serde_json::Value;
 
-use super::{Batch, BatchApi, BatchResult, ResultPlace, checked_id, requests_as_json};
+use super::{Batch, BatchApi, BatchLimits, BatchResult, ResultPlace, checked_id, requests_as_json};
 use crate::error::Result;
 use crate::judge::batch::manifest::BatchPart;
-use crate::judge::batch::writer::BatchLimits;
 use crate::judge::chat::error_words;
 
 /// Anthropic's batches.
-pub(in crate::judge) static ANTHROPIC_BATCHES: AnthropicBatches = AnthropicBatches;
+pub(super) static ANTHROPIC_BATCHES: AnthropicBatches = AnthropicBatches;
 
 const PATH: &str = "/messages/batches";
 
 /// See the module.
 #[derive(Debug)]
-pub(in crate::judge) struct AnthropicBatches;
+pub(super) struct AnthropicBatches;
 
 impl BatchApi for AnthropicBatches {
     fn limits(&self) -> BatchLimits {

@@ -12,6 +12,9 @@ use reqwest::multipart::{Form, Part};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::anthropic::ANTHROPIC_BATCHES;
+use super::gemini::GEMINI_BATCHES;
+use super::openai::OPENAI_BATCHES;
 use super::{Batch, BatchApi, ResultPlace, checked_id};
 use crate::error::{Error, Result};
 use crate::files::write_bytes;
@@ -21,6 +24,7 @@ use crate::judge::batch::manifest::{
 use crate::judge::chat::transport::{Transport, TransportFault};
 use crate::judge::chat::{error_text, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
+use crate::judge::kind::JudgeKind;
 
 /// Time-out of uploads and downloads, of up to 256 MB.
 const FILE_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -36,15 +40,24 @@ const LISTED_AFTER: Duration = Duration::from_secs(60);
 const PAGES: usize = 20;
 
 /// What a request to a service carries.
-enum Content {
+enum Sent {
     /// Nothing: it is read.
     Nothing,
-    /// JSON that creates a batch: sent twice, it may be paid twice.
-    Creation(Bytes),
-    /// An order to stop a batch, which may be given twice.
-    Cancellation,
+    /// JSON that creates or cancels a batch: a creation that is sent twice may be paid twice.
+    Order(Bytes),
     /// A request file under this name.
     File(String, Bytes),
+}
+
+/// The batches of the service that judges of this kind ask.
+pub(crate) fn batches_of(kind: JudgeKind) -> &'static dyn BatchApi {
+    match kind {
+        JudgeKind::Anthropic => &ANTHROPIC_BATCHES,
+        JudgeKind::Gemini => &GEMINI_BATCHES,
+        JudgeKind::Lexical | JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Label => {
+            &OPENAI_BATCHES
+        }
+    }
 }
 
 /// A client of one service.
@@ -55,19 +68,18 @@ pub struct BatchService {
 }
 
 impl BatchService {
-    /// A client of the service at that endpoint.
+    /// A client of the service that judges of this kind ask, at that endpoint.
     ///
     /// # Errors
     /// [`Error::Settings`] if no HTTP client can be set up.
-    pub fn new(mut endpoint: Endpoint) -> Result<Self> {
+    pub fn new(mut endpoint: Endpoint, kind: JudgeKind) -> Result<Self> {
         endpoint.timeouts.total = FILE_LIMIT;
-        let api = endpoint.protocol.batches();
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
         Ok(Self {
             transport,
             endpoint,
-            api,
+            api: batches_of(kind),
         })
     }
 
@@ -110,7 +122,7 @@ impl BatchService {
         if let Some(path) = self.api.upload_path()
             && manifest.parts[part].file_id.is_none()
         {
-            let content = Content::File(manifest.parts[part].file.clone(), requests.clone());
+            let content = Sent::File(manifest.parts[part].file.clone(), requests.clone());
             let uploaded = self.json(path, &[], &content, FILE_LIMIT).await?;
             let id = uploaded["id"].as_str().unwrap_or_default();
             manifest.parts[part].file_id = Some(checked_id(id, "file")?);
@@ -120,9 +132,23 @@ impl BatchService {
         // Written before the request: a process that is killed now may have created the batch.
         manifest.parts[part].creating_since = Some(unix_seconds());
         manifest.save()?;
-        let content = Content::Creation(body.into());
-        let created = self.json(&path, &[], &content, FILE_LIMIT).await?;
-        self.api.batch(&created, &self.endpoint.base_url)
+        let url = format!("{}{path}", self.endpoint.base_url);
+        let content = Sent::Order(body.into());
+        let created = self.send(&url, &[], &content, FILE_LIMIT).await;
+        // A refusal has created nothing: the same command need not look for a batch.
+        if let Err(
+            TransportFault::Connect(_)
+            | TransportFault::Status {
+                status: 400..=407 | 413 | 422 | 429,
+                ..
+            },
+        ) = &created
+        {
+            manifest.parts[part].creating_since = None;
+            manifest.save()?;
+        }
+        self.api
+            .batch(&self.parsed(created)?, &self.endpoint.base_url)
     }
 
     /// The batch whose creation was interrupted, if the service has it. A service may list a new batch late, so that one
@@ -201,7 +227,7 @@ impl BatchService {
         let name = format!("{stem}.{kind}.jsonl");
         let content = match place {
             ResultPlace::Url(url) => {
-                let sent = self.send(&url, &[], &Content::Nothing, FILE_LIMIT).await;
+                let sent = self.send(&url, &[], &Sent::Nothing, FILE_LIMIT).await;
                 sent.map_err(|fault| self.result_error(&fault, &name))?
             }
             ResultPlace::Lines(lines) => lines.into(),
@@ -226,9 +252,7 @@ impl BatchService {
             return Ok(None);
         };
         let path = format!("{}/{}", self.api.list_path(), checked_id(&id, "batch")?);
-        let reported = self
-            .json(&path, &[], &Content::Nothing, QUICK_LIMIT)
-            .await?;
+        let reported = self.json(&path, &[], &Sent::Nothing, QUICK_LIMIT).await?;
         let mut batch = self.api.batch(&reported, &self.endpoint.base_url)?;
         (part.completed, part.failed) = (batch.completed, batch.failed);
         part.status = Some(batch.status.clone().unwrap_or_else(|| "unknown".to_owned()));
@@ -243,7 +267,7 @@ impl BatchService {
         let mut pending = Vec::new();
         for _ in 0..PAGES {
             let list = self.api.list_path();
-            let page = self.json(list, &query, &Content::Nothing, QUICK_LIMIT);
+            let page = self.json(list, &query, &Sent::Nothing, QUICK_LIMIT);
             let page = page.await?;
             let (listed, next) = self.api.listed(&page);
             let mine = listed
@@ -286,7 +310,7 @@ impl BatchService {
         let Some((_, ResultPlace::Url(url))) = batch.results.first() else {
             return Ok(false);
         };
-        let results = match self.send(url, &[], &Content::Nothing, FILE_LIMIT).await {
+        let results = match self.send(url, &[], &Sent::Nothing, FILE_LIMIT).await {
             Ok(results) => results,
             // Results of old batches are gone.
             Err(TransportFault::Status {
@@ -318,7 +342,7 @@ impl BatchService {
         }
         let (list, suffix) = (self.api.list_path(), self.api.cancel_suffix());
         let path = format!("{list}/{}{suffix}", checked_id(&id, "batch")?);
-        self.json(&path, &[], &Content::Cancellation, QUICK_LIMIT)
+        self.json(&path, &[], &Sent::Order("{}".into()), QUICK_LIMIT)
             .await?;
         self.retrieve(&mut manifest.parts[part]).await?;
         manifest.save()?;
@@ -361,8 +385,11 @@ impl BatchService {
                 body,
                 ..
             } => {
-                let others = Some(self.api.other_takers()).filter(|others| !others.is_empty());
-                let others = others.map_or_else(String::new, |others| format!(": {others}"));
+                let others = if self.api.upload_path().is_some() {
+                    ": vllm run-batch and contrib/ray_batch.py take the same files"
+                } else {
+                    ""
+                };
                 let words = words(body);
                 format!("status {status} {words}; it may have no batch service{others}")
             }
@@ -381,11 +408,14 @@ impl BatchService {
         &self,
         path: &str,
         query: &[(&str, String)],
-        content: &Content,
+        content: &Sent,
         limit: Duration,
     ) -> Result<Value> {
         let url = format!("{}{path}", self.endpoint.base_url);
-        let sent = self.send(&url, query, content, limit).await;
+        self.parsed(self.send(&url, query, content, limit).await)
+    }
+
+    fn parsed(&self, sent: Result<Bytes, TransportFault>) -> Result<Value> {
         let body = sent.map_err(|fault| self.failed(&fault))?;
         serde_json::from_slice(&body).map_err(|_| {
             let what = "the batch service did not send the expected JSON; check --base-url";
@@ -400,10 +430,10 @@ impl BatchService {
         &self,
         url: &str,
         query: &[(&str, String)],
-        content: &Content,
+        content: &Sent,
         limit: Duration,
     ) -> Result<Bytes, TransportFault> {
-        let is_creation = matches!(content, Content::Creation(_));
+        let is_order = matches!(content, Sent::Order(_));
         let (mut tries, mut pause) = (1, PAUSE.0);
         loop {
             let attempt = self.attempt(url, query, content);
@@ -414,7 +444,7 @@ impl BatchService {
             };
             let (passes, asked) = match &fault {
                 TransportFault::Connect(_) => (true, None),
-                TransportFault::TimedOut(_) | TransportFault::Broken(_) => (!is_creation, None),
+                TransportFault::TimedOut(_) | TransportFault::Broken(_) => (!is_order, None),
                 TransportFault::Status {
                     status: 429,
                     retry_after,
@@ -424,7 +454,7 @@ impl BatchService {
                     status: 408 | 409 | 425 | 500..,
                     retry_after,
                     ..
-                } => (!is_creation, *retry_after),
+                } => (!is_order, *retry_after),
                 _ => (false, None),
             };
             if !passes || tries == TRIES {
@@ -440,21 +470,17 @@ impl BatchService {
         &self,
         url: &str,
         query: &[(&str, String)],
-        content: &Content,
+        content: &Sent,
     ) -> Result<Bytes, TransportFault> {
         let http = &self.transport.http;
         let fault = |error| self.transport.fault(error, FILE_LIMIT);
         let request = match content {
-            Content::Nothing => http.get(url),
-            Content::Creation(body) => http
+            Sent::Nothing => http.get(url),
+            Sent::Order(body) => http
                 .post(url)
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.clone()),
-            Content::Cancellation => http
-                .post(url)
-                .header(CONTENT_TYPE, "application/json")
-                .body("{}"),
-            Content::File(name, bytes) => {
+            Sent::File(name, bytes) => {
                 let file = Part::stream_with_length(bytes.clone(), bytes.len() as u64);
                 let form = Form::new().text("purpose", "batch");
                 http.post(url)

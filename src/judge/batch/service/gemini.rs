@@ -6,19 +6,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Batch, BatchApi, BatchResult, ResultPlace, checked_id, requests_as_json};
+use super::{Batch, BatchApi, BatchLimits, BatchResult, ResultPlace, checked_id, requests_as_json};
 use crate::error::{Error, Result};
 use crate::judge::batch::manifest::BatchPart;
-use crate::judge::batch::writer::BatchLimits;
 use crate::judge::chat::error_words;
 use crate::judge::protocol::{GEMINI, Protocol as _};
 
 /// Gemini's batches.
-pub(in crate::judge) static GEMINI_BATCHES: GeminiBatches = GeminiBatches;
+pub(super) static GEMINI_BATCHES: GeminiBatches = GeminiBatches;
 
 /// See the module.
 #[derive(Debug)]
-pub(in crate::judge) struct GeminiBatches;
+pub(super) struct GeminiBatches;
 
 impl BatchApi for GeminiBatches {
     fn limits(&self) -> BatchLimits {

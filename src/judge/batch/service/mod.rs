@@ -13,13 +13,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub(in crate::judge) use anthropic::ANTHROPIC_BATCHES;
 pub use client::BatchService;
-pub(in crate::judge) use gemini::GEMINI_BATCHES;
-pub(in crate::judge) use openai::OPENAI_BATCHES;
+pub(crate) use client::batches_of;
 
 use super::manifest::BatchPart;
-use super::writer::BatchLimits;
 use crate::error::{Error, Result};
 use crate::files::is_plain_name;
 
@@ -31,11 +28,6 @@ pub(crate) trait BatchApi: Send + Sync {
     /// The hours after which the service gives up requests that it has not answered.
     fn hours(&self) -> u64 {
         24
-    }
-
-    /// Other programs that take the same request files, and a word before them.
-    fn other_takers(&self) -> &'static str {
-        ""
     }
 
     /// The path that takes a request file, where the creation of a batch only names it.
@@ -83,6 +75,15 @@ pub(crate) trait BatchApi: Send + Sync {
 
     /// A line of a result file; `None` for a line of another form.
     fn result(&self, line: &Value) -> Option<BatchResult>;
+}
+
+/// How much one request file may hold; never more than the service of its judge takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Requests, at least 1.
+    pub requests: u64,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// A batch as its service reports it.

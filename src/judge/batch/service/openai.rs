@@ -5,19 +5,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Batch, BatchApi, BatchResult, ResultPlace, checked_id};
+use super::{Batch, BatchApi, BatchLimits, BatchResult, ResultPlace, checked_id};
 use crate::error::Result;
 use crate::judge::batch::manifest::BatchPart;
-use crate::judge::batch::writer::BatchLimits;
 use crate::judge::chat::error_words;
 use crate::judge::protocol::completion::error_in;
 
 /// OpenAI's batches.
-pub(in crate::judge) static OPENAI_BATCHES: OpenAiBatches = OpenAiBatches;
+pub(super) static OPENAI_BATCHES: OpenAiBatches = OpenAiBatches;
 
 /// See the module.
 #[derive(Debug)]
-pub(in crate::judge) struct OpenAiBatches;
+pub(super) struct OpenAiBatches;
 
 impl BatchApi for OpenAiBatches {
     fn limits(&self) -> BatchLimits {
@@ -25,10 +24,6 @@ impl BatchApi for OpenAiBatches {
             requests: 50_000,
             bytes: 200_000_000,
         }
-    }
-
-    fn other_takers(&self) -> &'static str {
-        "vllm run-batch and contrib/ray_batch.py take the same files"
     }
 
     fn upload_path(&self) -> Option<&'static str> {
