@@ -28,7 +28,7 @@ use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{Recalling, ReplySource};
 use super::refusals::{Refusals, ReplyLimits};
-use super::render::Renderer;
+use super::render::{LimitBounds, Renderer};
 use super::servers::{Fleet, Servers};
 use super::{Judge, Notify};
 use crate::domain::{EndingModel, JudgeReply, TestCase};
@@ -197,6 +197,8 @@ impl JudgeBuilder {
             .iter()
             .map(|(kind, limit)| (kind.clone(), [*limit].into()));
         refusals.add_limits(limits_to_find.collect())?;
+        let total = judge.total_limit()?;
+        total.map_or(Ok(()), |total| refusals.add_total(total))?;
         let (prompts, structured) = (Arc::clone(prompts), judge.structured);
         let served = ServedModel {
             servers,
@@ -206,6 +208,7 @@ impl JudgeBuilder {
             cache,
             limits,
             given_limits: given_limits.into_keys().collect(),
+            total,
             refusals,
         };
         Ok(IdentifiedJudge::Server(Box::new(served)))
@@ -258,6 +261,8 @@ pub struct ServedModel {
     limits: LimitOptions,
     /// Kinds of questions whose reply limit the user gave.
     pub given_limits: BTreeSet<Kind>,
+    /// The most tokens of a reply with its reasoning, if the user gave it.
+    pub total: Option<u64>,
     refusals: Arc<Refusals>,
 }
 
@@ -415,12 +420,19 @@ impl ServedModel {
     /// Renders calls as this judge is asked, knowing how long a prompt its servers take.
     fn renderer(&self, shared: &Shared, capacity: Option<Capacity>) -> Result<Renderer> {
         let refusals = Arc::clone(&self.refusals);
-        if let Some(limits) = shared.earlier_limits.get(&self.request.judge_id) {
+        let earlier_limits = shared.earlier_limits.get(&self.request.judge_id);
+        if let Some(limits) = earlier_limits {
             refusals.add_limits(limits.clone())?;
         }
+        let bounds = LimitBounds {
+            total: self.total,
+            capacity,
+            is_continued: earlier_limits.is_some(),
+        };
         let prompts = Arc::clone(&self.prompts);
         let room = capacity.filter(|_| shared.truncate);
-        let renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
+        let renderer =
+            Renderer::new(prompts, &self.request, self.structured, room, refusals).within(bounds);
         if shared.compat {
             return Ok(renderer);
         }
