@@ -327,6 +327,12 @@ impl Prepared {
         }
         // A batch must not ask for replies that the run would then take from the cache.
         self.settle(&jobs, &planned).await?;
+        // Where replies are cached, they have shown what room the judge needs.
+        if planned.plan.cached == 0 {
+            for renderer in jobs.iter().flat_map(Job::renderers) {
+                renderer.room().begin_batch()?;
+            }
+        }
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
             let (kind, url) = call

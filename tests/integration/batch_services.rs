@@ -20,6 +20,8 @@ enum End {
     Canceled,
     /// Answered with JSON that is not a completion.
     Strange,
+    /// Cut within its reasoning.
+    Starved,
 }
 
 /// A service in memory, of one kind.
@@ -170,7 +172,8 @@ impl Service {
     fn reported(&self, at: usize, is_over: bool) -> Value {
         let requests = self.batches[at].len();
         let ends = (0..requests).map(self.end);
-        let answered = ends.filter(|end| matches!(end, End::Answered | End::Strange));
+        let answered =
+            ends.filter(|end| matches!(end, End::Answered | End::Strange | End::Starved));
         let (answered, none) = (answered.count(), if is_over { 0 } else { requests });
         let failed = requests - answered;
         match self.kind {
@@ -244,6 +247,13 @@ impl Service {
         };
         let reply = match end {
             End::Strange => json!({"x": 1}),
+            End::Starved => json!({
+                "content": [{"type": "thinking", "thinking": "hm"}], "stop_reason": "max_tokens",
+                "candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}],
+                "usageMetadata": {"promptTokenCount": 9, "thoughtsTokenCount": 4100},
+                "choices": [{"message": {"content": null}, "finish_reason": "length"}],
+                "usage": {"input_tokens": 9, "output_tokens": 4100, "completion_tokens": 4100},
+            }),
             _ => good_completion(path, body),
         };
         let (word, message) = match end {
@@ -251,7 +261,7 @@ impl Service {
             End::Canceled => ("canceled", "canceled"),
             _ => ("errored", "`temperature` is deprecated"),
         };
-        let is_answered = matches!(end, End::Answered | End::Strange);
+        let is_answered = matches!(end, End::Answered | End::Strange | End::Starved);
         match self.kind {
             "anthropic" => {
                 let mut result = json!({"type": word});
@@ -675,4 +685,49 @@ fn results_go_into_the_cache_of_the_export() {
         .run(&["batch", "import", "b"])
         .exits_with(2)
         .says(&["mine.sqlite is missing", "--cache FILE"]);
+}
+
+#[test]
+fn a_batch_begins_with_room_for_reasoning_and_a_starved_request_is_in_the_next_with_more() {
+    /// The reply limit of a request.
+    fn limit(request: &Value) -> u64 {
+        let body = &request["body"];
+        let names = [
+            &body["max_tokens"],
+            &body["max_completion_tokens"],
+            &body["generationConfig"]["maxOutputTokens"],
+        ];
+        names.into_iter().find_map(Value::as_u64).unwrap()
+    }
+    for kind in KINDS {
+        let bench = Bench::submitted(kind);
+        bench.change(|service| {
+            service.end = |at| if at == 0 { End::Starved } else { End::Answered };
+        });
+        let requests = |dir: &str| {
+            let manifest = bench.work.json(&format!("{dir}/batch.json"));
+            let file = text(&manifest["parts"][0]["file"]);
+            bench.work.lines(&format!("{dir}/{file}"))
+        };
+        let first = requests("b");
+        // A verdict has at least 100 tokens, and the first rung 4,000.
+        assert!(
+            first.iter().all(|request| limit(request) >= 4_100),
+            "{kind}"
+        );
+        bench.run(&["batch", "fetch", "b"]).exits_with(0);
+        let done = bench.run(&["batch", "import", "b"]).exits_with(0);
+        assert!(
+            done.stdout.contains("8 replies added"),
+            "{kind}: {}",
+            done.stdout
+        );
+        bench.export(&["--out", "next"]).exits_with(0);
+        let most = requests("next").iter().map(limit).max().unwrap();
+        assert_eq!(
+            most,
+            limit(&first[0]) - 4_000 + 16_000,
+            "{kind}: the second rung"
+        );
+    }
 }
