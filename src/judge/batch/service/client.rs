@@ -531,3 +531,156 @@ fn missing_results(manifest: &BatchManifest, part: usize) -> Result<Option<u64>>
         part.results_expected().saturating_sub(whole).max(torn),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A sample of wires; `None` where they are not there.
+    fn sample(name: &str) -> Option<Value> {
+        let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared"));
+        let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
+        let path = shared.join(format!("golden/protocols/{name}.json"));
+        let Ok(bytes) = std::fs::read(&path) else {
+            eprintln!("skipped: {} is not there", path.display());
+            return None;
+        };
+        Some(serde_json::from_slice(&bytes).unwrap())
+    }
+
+    /// What result lines say, as `(first digit of the id, text or words)`.
+    fn outcomes<'a>(
+        kind: JudgeKind,
+        lines: impl IntoIterator<Item = &'a Value>,
+    ) -> Vec<(String, String)> {
+        let mut outcomes = Vec::new();
+        for line in lines {
+            let line = match line.as_str() {
+                Some(text) => serde_json::from_str(text).unwrap(),
+                None => line.clone(),
+            };
+            let result = batches_of(kind).result(&line).unwrap();
+            let said = match result.body {
+                Ok(body) => kind.protocol().read(body, 0).unwrap().content,
+                Err(words) => words,
+            };
+            outcomes.push((result.custom_id[..1].to_owned(), said));
+        }
+        outcomes
+    }
+
+    fn expected(outcomes: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = outcomes.iter();
+        owned
+            .map(|(id, said)| ((*id).to_owned(), (*said).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_samples_of_anthropic_are_read() {
+        let (Some(results), Some(batch)) =
+            (sample("anthropic_batch_results"), sample("anthropic_batch"))
+        else {
+            return;
+        };
+        let lines = results["lines"].as_array().unwrap();
+        assert_eq!(
+            outcomes(JudgeKind::Anthropic, lines),
+            expected(&[
+                ("a", "{\"score\":7}"),
+                ("b", "`temperature` is deprecated for this model."),
+                ("c", "the batch expired before it was answered"),
+                ("d", "the batch was canceled before it was answered"),
+            ])
+        );
+        let base = "https://api.anthropic.com/v1";
+        let read = |reported: &Value| ANTHROPIC_BATCHES.batch(reported, base).unwrap();
+        let created = read(&batch["create"]["response"]);
+        assert_eq!(
+            (created.status.as_deref(), created.results.len()),
+            (Some("in_progress"), 0)
+        );
+        let ended = read(&batch["poll"]["response"]);
+        assert_eq!(
+            (&*ended.id, ended.completed, ended.failed),
+            ("msgbatch_01H", 1, 1)
+        );
+        let (_, ResultPlace::Url(url)) = &ended.results[0] else {
+            panic!("{ended:?}");
+        };
+        assert_eq!(
+            *url,
+            batch["poll"]["response"]["results_url"].as_str().unwrap()
+        );
+        let request = &batch["create"]["request"]["requests"][0];
+        let (id, params) = (request["custom_id"].as_str().unwrap(), &request["params"]);
+        let line = format!(
+            "{{\"custom_id\":\"{id}\",\"method\":\"POST\",\"url\":\"u\",\"body\":{params}}}\n"
+        );
+        let (path, body) = ANTHROPIC_BATCHES
+            .creation(&BatchPart::default(), line.as_bytes())
+            .unwrap();
+        assert_eq!(
+            format!("/v1{path}"),
+            batch["create"]["path"].as_str().unwrap()
+        );
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body, batch["create"]["request"]);
+    }
+
+    #[test]
+    fn the_samples_of_gemini_are_read() {
+        let Some(sample) = sample("gemini_batch") else {
+            return;
+        };
+        let lines = sample["result_lines"].as_array().unwrap();
+        let said = expected(&[("a", "{\"score\":7}"), ("b", "..")]);
+        assert_eq!(outcomes(JudgeKind::Gemini, lines), said);
+        let base = "https://generativelanguage.googleapis.com/v1beta";
+        let polled = &sample["poll"]["response"];
+        let ended = GEMINI_BATCHES.batch(polled, base).unwrap();
+        assert_eq!(
+            (&*ended.id, ended.status.as_deref()),
+            ("batches/abc", Some("succeeded"))
+        );
+        let (_, ResultPlace::Url(url)) = &ended.results[0] else {
+            panic!("{ended:?}");
+        };
+        let path = sample["download"]["path"].as_str().unwrap();
+        assert_eq!(
+            *url,
+            format!("https://generativelanguage.googleapis.com{path}")
+        );
+        let mut inlined = polled.clone();
+        inlined["metadata"]["output"] = sample["inline_output"].clone();
+        let inlined = GEMINI_BATCHES.batch(&inlined, base).unwrap();
+        let (_, ResultPlace::Lines(lines)) = &inlined.results[0] else {
+            panic!("{inlined:?}");
+        };
+        let lines = String::from_utf8(lines.clone()).unwrap();
+        let lines: Vec<Value> = lines.lines().map(Value::from).collect();
+        // The first one has no candidate: a paid and empty reply.
+        let said = expected(&[("a", ""), ("b", "..")]);
+        assert_eq!(outcomes(JudgeKind::Gemini, &lines), said);
+        let mut part = BatchPart {
+            url: "/v1beta/models/gemini-3.8-flash:generateContent".to_owned(),
+            ..BatchPart::default()
+        };
+        let input = sample["input_line"].as_str().unwrap();
+        let input: Value = serde_json::from_str(input).unwrap();
+        let (id, body) = (input["key"].as_str().unwrap(), &input["request"]);
+        let line = format!(
+            "{{\"custom_id\":\"{id}\",\"method\":\"POST\",\"url\":\"u\",\"body\":{body}}}\n"
+        );
+        let (path, sent) = GEMINI_BATCHES.creation(&part, line.as_bytes()).unwrap();
+        let create = &sample["create_inline"];
+        assert_eq!(format!("/v1beta{path}"), create["path"].as_str().unwrap());
+        let mut sent: Value = serde_json::from_slice(&sent).unwrap();
+        sent["batch"]["displayName"] = "run".into();
+        assert_eq!(sent, create["request"]);
+        part.url = "/v1/chat/completions".to_owned();
+        assert!(GEMINI_BATCHES.creation(&part, line.as_bytes()).is_err());
+    }
+}

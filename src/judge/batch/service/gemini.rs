@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::openai::is_blank;
 use super::{Batch, BatchApi, BatchLimits, BatchResult, ResultPlace, checked_id, requests_as_json};
 use crate::error::{Error, Result};
 use crate::judge::batch::manifest::BatchPart;
@@ -102,9 +103,9 @@ impl BatchApi for GeminiBatches {
         let mut keys = [&line["key"], &line["metadata"]["key"]].into_iter();
         let custom_id = keys.find_map(Value::as_str)?.to_owned();
         let body = match (&line["error"], &line["response"]) {
-            (Value::Null, Value::Null) => Err("no response and no error".to_owned()),
-            (Value::Null, response) => Ok(response.clone()),
-            (error, _) => Err(error_words(error)),
+            (error, _) if !is_blank(error) => Err(error_words(error)),
+            (_, Value::Null) => Err("no response and no error".to_owned()),
+            (_, response) => Ok(response.clone()),
         };
         Some(BatchResult { custom_id, body })
     }

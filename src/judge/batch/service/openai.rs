@@ -103,7 +103,7 @@ fn body_of(response: &Value, error: &Value) -> Result<Value, String> {
 }
 
 /// Whether an `error` member reports nothing: some services send `{}`, `""` or `false` next to a completion.
-fn is_blank(error: &Value) -> bool {
+pub(super) fn is_blank(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.trim().is_empty(),
