@@ -53,6 +53,12 @@ impl Cost {
         }
     }
 
+    /// What it is at a batch service: half of the price, at each of them.
+    pub fn batch_usd(&self) -> Option<Interval> {
+        let usd = self.usd?;
+        Some(Interval::new(usd.low / 2.0, usd.high / 2.0))
+    }
+
     /// The sum; without a cost if either has none.
     fn plus(self, other: Self) -> Self {
         let usd = match (self.usd, other.usd) {

@@ -65,6 +65,7 @@ pub use works::{LookedUpReferences, OnBytes, look_up_references};
 
 use crate::domain::Item;
 use crate::judge::answering::Answering;
+use crate::judge::render::Renderer;
 use crate::scorer::Scorer;
 
 /// The calls of a run, before it starts.
@@ -118,6 +119,12 @@ impl Job {
     fn answering(&self) -> impl Iterator<Item = &Arc<Answering>> {
         let members = self.panels.values().flat_map(|panel| &panel.members);
         members.filter_map(|member| member.answering.as_ref())
+    }
+
+    /// The renderers of its judges.
+    fn renderers(&self) -> impl Iterator<Item = &Arc<Renderer>> {
+        let members = self.panels.values().flat_map(|panel| &panel.members);
+        members.filter_map(|member| member.renderer.as_ref())
     }
 
     /// Whether another model answers than the one whose cached replies were used: what was scored is scored again.

@@ -304,7 +304,8 @@ impl Prepared {
         PlanEstimate::of(planned, &self.judges.terms(), self.judges.prices_of.clone())
     }
 
-    /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
+    /// Writes the calls that can be made now as request files of a batch below `dir`, in files within `limits` and those of
+    /// the services; no manifest if there are none.
     ///
     /// # Errors
     /// When the cache cannot be read or a file not be written; for a route that the limits refuse;
@@ -329,15 +330,24 @@ impl Prepared {
         }
         // A batch must not ask for replies that the run would then take from the cache.
         self.settle(&jobs, &planned).await?;
+        // Where replies are cached, they have shown what room the judge needs.
+        if planned.plan.cached == 0 {
+            for renderer in jobs.iter().flat_map(Job::renderers) {
+                renderer.room().begin_batch()?;
+            }
+        }
         let mut writer = BatchWriter::new(dir, limits);
         let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
-            let route = call
+            let (kind, url) = call
                 .route
                 .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
-            writer.add(&call.call, route, &call.body, call.prompt_tokens)
+            writer.add(&call.call, kind, &url, &call.body, call.prompt_tokens)
         })
         .await?;
-        let manifest = writer.finish(|judge_id| self.judges.first_url(judge_id))?;
+        // Absolute: the import may run in another directory.
+        let cache = self.options.cache.path();
+        let cache = cache.and_then(|path| std::path::absolute(path).ok());
+        let manifest = writer.finish(cache, |judge_id| self.judges.first_url(judge_id))?;
         Ok((planned, manifest))
     }
 

@@ -24,8 +24,8 @@ pub struct DeferredCall {
     pub call: BatchCall,
     /// The JSON body that would be sent.
     pub body: Bytes,
-    /// The route it would be sent to, where known.
-    pub route: Option<JudgeKind>,
+    /// The kind of judge and the route it would be sent to, where known.
+    pub route: Option<(JudgeKind, String)>,
     /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
 }

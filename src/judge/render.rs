@@ -654,9 +654,10 @@ impl Renderer {
         estimate_tokens(system) + estimate_tokens(user)
     }
 
-    /// The route of rendered calls.
-    pub fn route(&self) -> JudgeKind {
-        self.options.endpoint
+    /// The kind of judge, and the route of rendered calls in a batch.
+    pub fn route(&self) -> (JudgeKind, String) {
+        let kind = self.options.endpoint;
+        (kind, kind.protocol().batch_route(&self.options.model))
     }
 }
 

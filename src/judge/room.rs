@@ -75,6 +75,17 @@ impl ReasoningRoom {
         self.learned.room(self.effort)
     }
 
+    /// Gives the calls of a batch the first rung, unless the judge is asked not to reason: nothing is learned in between.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) fn begin_batch(&self) -> Result<()> {
+        if self.effort == Some(Effort::None) {
+            return Ok(());
+        }
+        self.raise(RUNGS[0])
+    }
+
     /// Gives all calls this room, if they have less.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod answer_files;
 mod asked_prompts;
 mod aspects_golden;
 mod batch;
+mod batch_services;
 mod bench_rows;
 mod cache;
 mod citations_golden;

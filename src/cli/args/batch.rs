@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CacheFileArgs, ScoreArgs};
+use super::ScoreArgs;
 use crate::judge::options::{header, name_and_text};
 
 /// Commands about batches.
@@ -25,7 +25,7 @@ Examples:
   scholareval batch import batches/one
   scholareval batch import batches/one results.jsonl")]
     Import(BatchImportArgs),
-    /// Submit the request files to a batch service
+    /// Submit the request files to the batch services of OpenAI, Anthropic or Google, at half of the price
     #[command(after_long_help = "\
 Examples:
   scholareval batch submit batches/one")]
@@ -36,17 +36,23 @@ Examples:
   scholareval batch fetch batches/one
   scholareval batch import batches/one")]
     Fetch(BatchServiceArgs),
+    /// Cancel batches that are not over; what is answered already is paid and can be fetched
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch cancel batches/one
+  scholareval batch fetch batches/one")]
+    Cancel(BatchServiceArgs),
 }
 
 /// Arguments of `batch export`. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone, Args)]
 pub struct BatchExportArgs {
-    /// Maximum requests per file
-    #[arg(long, value_name = "N", default_value = "50000")]
-    pub max_requests: NonZeroU64,
-    /// Maximum bytes per file
-    #[arg(long, value_name = "N", default_value = "200000000")]
-    pub max_bytes: NonZeroU64,
+    /// Maximum requests per file [default: what its service takes, such as 50000 at OpenAI]
+    #[arg(long, value_name = "N")]
+    pub max_requests: Option<NonZeroU64>,
+    /// Maximum bytes per file [default: what its service takes, such as 200000000 at OpenAI]
+    #[arg(long, value_name = "N")]
+    pub max_bytes: Option<NonZeroU64>,
     /// What is scored, and by whom; --out is the batch's directory.
     #[command(flatten)]
     pub score: ScoreArgs,
@@ -60,12 +66,12 @@ pub struct BatchImportArgs {
     /// Files of its results [default: those that were fetched]
     #[arg(value_name = "RESULTS")]
     pub files: Vec<PathBuf>,
-    /// Which cache.
-    #[command(flatten)]
-    pub cache: CacheFileArgs,
+    /// The reply cache [default: that of the export]
+    #[arg(long, value_name = "FILE")]
+    pub cache: Option<PathBuf>,
 }
 
-/// Arguments of `batch submit` and `batch fetch`. They may hold secrets: no `Debug` on purpose.
+/// Arguments of `batch submit`, `batch fetch` and `batch cancel`. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone, Args)]
 pub struct BatchServiceArgs {
     /// Directory that batch export wrote
@@ -73,9 +79,9 @@ pub struct BatchServiceArgs {
     /// Address of the service [default: that of the judge of each file]
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Environment variable that holds the API key
-    #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
-    pub api_key_env: String,
+    /// Environment variable that holds the API key [default: that of the service, such as OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
     /// Header added to every request; may be repeated
     #[arg(long = "header", value_name = "K:V", value_parser = header)]
     pub headers: Vec<(String, String)>,

@@ -1,10 +1,11 @@
-//! `scholareval batch export|import|submit|fetch`.
+//! `scholareval batch export|import|submit|fetch|cancel`.
 //!
-//! `export` goes the way of a run with a judge that writes each call into a file; `submit` and
-//! `fetch` talk to the service; `import` puts the results into the cache, from which the run then
+//! `export` goes the way of a run with a judge that writes each call into a file; `submit`, `fetch` and
+//! `cancel` talk to the service; `import` puts the results into the cache, from which the run then
 //! scores.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use super::cache::inserted_text;
@@ -14,16 +15,16 @@ use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServ
 use crate::cli::keys::{KeyUse, NamedServers, not_set, secret};
 use crate::cli::origin::{Origin, escape_controls};
 use crate::cli::settings::Settings;
-use crate::cli::terminal::{self, grouped, path_text};
+use crate::cli::terminal::{self, cost_range, grouped, of_day, path_text};
 use crate::error::{Error, Result};
 use crate::evaluation::Plan;
 use crate::judge::batch::{
     BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchState, CALLS_FILE,
-    ImportReport, MANIFEST_FILE, refuse_link,
+    ImportReport, MANIFEST_FILE, batches_of, refuse_link,
 };
 use crate::judge::cache::{Cache, Inserted};
-use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
-use crate::judge::options::{check_header, check_header_variable};
+use crate::judge::endpoint::Endpoint;
+use crate::judge::options::{CacheOptions, check_header, check_header_variable};
 use crate::text::names::counted;
 
 /// Requests without a reply that are listed after an import.
@@ -41,6 +42,7 @@ pub(super) fn run(command: BatchCommand, context: &CommandContext<'_>) -> Result
         BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
         BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
+        BatchCommand::Cancel(args) => runtime()?.block_on(cancel(&args, context)),
     }
 }
 
@@ -63,14 +65,11 @@ async fn export(
     // Before the plan, which takes minutes for a large run.
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
     let limits = BatchLimits {
-        requests: args.max_requests.get(),
-        bytes: args.max_bytes.get(),
+        requests: args.max_requests.map_or(u64::MAX, NonZeroU64::get),
+        bytes: args.max_bytes.map_or(u64::MAX, NonZeroU64::get),
     };
-    let (planned, manifest) = evaluation(settings, context)
-        .prepare()
-        .await?
-        .export_batch(dir.clone(), limits)
-        .await?;
+    let prepared = evaluation(settings, context).prepare().await?;
+    let (planned, manifest) = prepared.export_batch(dir.clone(), limits).await?;
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!(
@@ -81,12 +80,24 @@ async fn export(
         };
         return terminal::write_stdout(text.as_bytes());
     };
-    terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
+    let mut text = export_text(&manifest, &planned.plan);
+    let estimate = prepared.cost(&planned);
+    if let Some(range) = estimate.total.now.batch_usd() {
+        let (cost, of_day) = (cost_range(range), of_day(estimate.prices_of.as_deref()));
+        text.push_str(&format!("cost: {cost} at half of the price{of_day}\n"));
+    }
+    terminal::write_stdout(text.as_bytes())?;
     let dir = path_text(dir);
-    context.note(&format!(
-        "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
-         scholareval batch import {dir} RESULTS"
-    ));
+    let mut parts = manifest.parts.iter();
+    let next = if parts.any(|part| batches_of(part.kind).upload_path().is_some()) {
+        format!(
+            "submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then scholareval batch import {dir} \
+             RESULTS"
+        )
+    } else {
+        format!("submit {dir}")
+    };
+    context.note(&format!("next: scholareval batch {next}"));
     Ok(())
 }
 
@@ -116,8 +127,8 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
 
 /// Puts results into the cache, where the next run finds them.
 fn import(args: &BatchImportArgs) -> Result<()> {
-    let path = &args.cache.cache;
     let manifest = BatchManifest::load(&args.dir)?;
+    let path = &cache_of(args, &manifest)?;
     let list = args.dir.join(CALLS_FILE);
     let files = if args.files.is_empty() {
         fetched(&args.dir, &manifest)?
@@ -150,6 +161,24 @@ fn import(args: &BatchImportArgs) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The cache that results go into: that which the export read. The manifest may come from somebody else: it may name a file, and
+/// must not create one.
+fn cache_of(args: &BatchImportArgs, manifest: &BatchManifest) -> Result<PathBuf> {
+    if let Some(path) = &args.cache {
+        return Ok(path.clone());
+    }
+    let Some(path) = &manifest.cache else {
+        return Ok(CacheOptions::default().path);
+    };
+    if !path.is_file() {
+        return Err(Error::Usage(format!(
+            "{} is missing, the reply cache of this batch's export; name one with --cache FILE",
+            path_text(path)
+        )));
+    }
+    Ok(path.clone())
 }
 
 /// The results that were fetched into the directory.
@@ -209,8 +238,13 @@ async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
     let dir = path_text(&args.dir);
+    let hours = manifest
+        .parts
+        .iter()
+        .map(|part| batches_of(part.kind).hours());
+    let hours = hours.max().unwrap_or_default();
     terminal::note(&format!(
-        "next: scholareval batch fetch {dir}; repeat it until all results are there (at most 24 hours)"
+        "next: scholareval batch fetch {dir}; repeat it until all results are there (at most {hours} hours)"
     ));
     Ok(())
 }
@@ -258,6 +292,21 @@ async fn fetch(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<
     Ok(())
 }
 
+/// Cancels the batches that are not over.
+async fn cancel(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result<()> {
+    let (mut manifest, _lock) = BatchManifest::load_locked(&args.dir)?;
+    let services = services(&manifest, args, context)?;
+    for (part, service) in services.iter().enumerate() {
+        service.cancel(&mut manifest, part).await?;
+        terminal::write_stdout(part_text(&manifest.parts[part]).as_bytes())?;
+    }
+    let dir = path_text(&args.dir);
+    terminal::note(&format!(
+        "next: scholareval batch fetch {dir}, for what was answered before; it is paid"
+    ));
+    Ok(())
+}
+
 /// What to do about a batch that the service could not work on.
 fn failed_text(part: &BatchPart) -> String {
     let status = escape_controls(part.status.as_deref().unwrap_or_default());
@@ -293,17 +342,12 @@ fn services(
     let mut keyless = BTreeSet::new();
     let mut services = Vec::new();
     for part in &manifest.parts {
-        let url = address(part, args)?;
-        services.push(BatchService::new(endpoint(
-            url,
-            args,
-            context,
-            &mut keyless,
-        )?)?);
+        let endpoint = Endpoint::of(address(part, args)?, part.kind.protocol())?;
+        let endpoint = with_secrets(endpoint, args, context, &mut keyless)?;
+        services.push(BatchService::new(endpoint, part.kind)?);
     }
-    let name = &args.api_key_env;
     let file = path_text(&args.dir.join(MANIFEST_FILE));
-    for url in keyless {
+    for (name, url) in keyless {
         terminal::note(&format!(
             "warning: {name} is not sent to {url}, which only {file} names; add --base-url {url} to send it"
         ));
@@ -319,7 +363,7 @@ fn address<'a>(part: &'a BatchPart, args: &'a BatchServiceArgs) -> Result<&'a st
     let given = args.base_url.as_deref();
     let url = given
         .or(part.base_url.as_deref())
-        .unwrap_or(OPENAI_BASE_URL);
+        .unwrap_or(part.kind.protocol().address().base_url);
     // The manifest has addresses with their secrets masked.
     if url.contains("***") {
         return Err(Error::Usage(format!(
@@ -331,15 +375,16 @@ fn address<'a>(part: &'a BatchPart, args: &'a BatchServiceArgs) -> Result<&'a st
     Ok(url)
 }
 
-/// The endpoint of a service; the address of one that must not get the key goes into `keyless`.
-fn endpoint(
-    url: &str,
+/// The endpoint of a service with what it may get of the user's secrets; the variable of a key that it must not get goes into
+/// `keyless`, with its address.
+fn with_secrets(
+    mut endpoint: Endpoint,
     args: &BatchServiceArgs,
     context: &CommandContext<'_>,
-    keyless: &mut BTreeSet<String>,
+    keyless: &mut BTreeSet<(String, String)>,
 ) -> Result<Endpoint> {
-    let mut endpoint = Endpoint::new(url)?;
-    let variable = &args.api_key_env;
+    let default = endpoint.protocol.address().key_variable;
+    let variable = args.api_key_env.as_deref().unwrap_or(default);
     let environment = context.environment;
     let named_by = if context.is_flag("api_key_env") {
         // The directory may come from somebody else; only a flag says that the user means this
@@ -353,10 +398,10 @@ fn endpoint(
     let key = secret(environment, variable, false)?;
     // A login in the address is sent instead, so that nothing is missing.
     if key.is_some() && key_use != KeyUse::Send && endpoint.login.is_none() {
-        keyless.insert(endpoint.masked_url());
+        keyless.insert((variable.to_owned(), endpoint.masked_url()));
     }
     endpoint.api_key = key.filter(|_| key_use == KeyUse::Send);
-    endpoint.api_key_env.clone_from(variable);
+    endpoint.api_key_env = variable.to_owned();
     for header in &args.headers {
         check_header(header).map_err(|fault| Error::Usage(format!("--header: {}", fault.what)))?;
         endpoint.headers.push(header.clone());

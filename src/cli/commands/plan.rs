@@ -45,6 +45,7 @@ pub(super) async fn show_plan(
     }
     let value = WithBatches {
         estimate: &estimate,
+        batch_usd: whole_cost(&estimate.total).batch_usd(),
         criteria_per_call,
         looks,
         ending_models: &endings,
@@ -66,6 +67,8 @@ pub(super) async fn show_plan(
 struct WithBatches<'a> {
     #[serde(flatten)]
     estimate: &'a PlanEstimate,
+    /// From the calls now to all calls, at a batch service.
+    batch_usd: Option<Interval>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     criteria_per_call: Vec<SizedCost>,
     /// What is asked at most until each look.
@@ -156,6 +159,12 @@ fn text(
          limits)\n",
         table(estimate, short_name).terminal(style),
     ));
+    if let Some(range) = whole_cost(&estimate.total).batch_usd() {
+        let cost = cost_range(range);
+        text.push_str(&format!(
+            "\n{cost} at a batch service of OpenAI, Anthropic or Google (scholareval batch), half of the price\n"
+        ));
+    }
     if !batches.is_empty() {
         text.push_str(&format!(
             "\n{}\n--criteria-per-call chooses\n",

@@ -8,14 +8,18 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::service::{BatchResult, batches_of};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
 use crate::judge::chat::error_words;
-use crate::judge::protocol::completion::{MENDED_NOTE, decode, error_in, read_reply};
+use crate::judge::kind::JudgeKind;
+use crate::judge::protocol::completion::{MENDED, MENDED_NOTE, decode};
+use crate::judge::protocol::{BodyFault, Protocol};
 
 /// Longest line of a file of results, in bytes; the longest reply of a service has some 100 KB.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -103,10 +107,9 @@ impl BatchCalls {
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
     fn read_result(&self, line: &[u8]) -> Result<CallReply, (String, &'static str)> {
-        // The strict reader first: it is several times as fast, and a file may have 50,000 lines.
-        let leniently = || ResultLine::deserialize(decode(line, "\"choices\"")?).ok();
-        let read = serde_json::from_slice(line).or_else(|error| leniently().ok_or(error));
-        let line: ResultLine = read.map_err(|error| {
+        let parsed = serde_json::from_slice::<Value>(line);
+        let value = parsed.or_else(|error| decode(line, "\"choices\"").ok_or(error));
+        let value = value.map_err(|error| {
             let hint = if error.is_eof() {
                 "its end is missing: fetch the file again"
             } else {
@@ -114,79 +117,45 @@ impl BatchCalls {
             };
             (format!("not a result of a batch ({error})"), hint)
         })?;
-        let key = Fingerprint::from_hex(&line.custom_id);
+        // By its form: results may come from any program that wrote them as the service does.
+        let mut kinds = JudgeKind::value_variants().iter();
+        let result =
+            kinds.find_map(|kind| Some((kind.protocol(), batches_of(*kind).result(&value)?)));
+        let Some((protocol, result)) = result else {
+            return Err(("not a result of a batch".to_owned(), ""));
+        };
+        let key = Fingerprint::from_hex(&result.custom_id);
         let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone())))
         else {
-            let id: String = line.custom_id.chars().take(80).collect();
+            let id: String = result.custom_id.chars().take(80).collect();
             let hint = "name the directory of the batch that it is a result of";
             return Err((format!("no calls.jsonl has the request {id:?}"), hint));
         };
-        Ok((BatchCall { custom_id, label }, line.outcome()))
+        let is_mended = value[MENDED] == true;
+        let reply = reply_of(result, protocol, is_mended);
+        Ok((BatchCall { custom_id, label }, reply))
     }
 }
 
 /// A call with its reply, or why there is none.
 type CallReply = (BatchCall, Result<JudgeReply, String>);
 
-/// `{custom_id, response: {status_code, body}, error}`; some services write the completion itself as the response.
-#[derive(Deserialize)]
-struct ResultLine {
-    custom_id: String,
-    #[serde(default)]
-    response: Value,
-    #[serde(default)]
-    error: Value,
-    /// It had to be mended to be read.
-    #[serde(default, rename = "scholareval.mended")]
+/// The reply of a result, however blank or cut, read as that of a call; or why there is none.
+fn reply_of(
+    result: BatchResult,
+    protocol: &dyn Protocol,
     is_mended: bool,
-}
-
-impl ResultLine {
-    /// The reply, however blank or cut; or why there is none: one line, secrets masked.
-    fn outcome(self) -> Result<JudgeReply, String> {
-        let Self {
-            response,
-            error,
-            is_mended,
-            ..
-        } = self;
-        let body = if response["choices"].is_null() {
-            &response["body"]
-        } else {
-            &response
-        };
-        let error = if is_blank(&error) {
-            error_in(body).filter(|error| !is_blank(error))
-        } else {
-            Some(&error)
-        };
-        let words = error.map(|error| error_words(error_in(error).unwrap_or(error)));
-        match (response["status_code"].as_u64().unwrap_or(200), words) {
-            (200, Some(words)) => Err(words),
-            (200, None) if response.is_null() => Err("no response and no error".to_owned()),
-            (200, None) => {
-                let reply = read_reply(body, 0)
-                    .ok_or_else(|| "status 200 without a completion".to_owned())?;
-                Ok(JudgeReply {
-                    note: is_mended.then(|| MENDED_NOTE.to_owned()),
-                    ..reply
-                })
-            }
-            (status, Some(words)) => Err(format!("status {status}: {words}")),
-            (status, None) => Err(format!("status {status}")),
-        }
+) -> Result<JudgeReply, String> {
+    let reply = protocol.read(result.body?, 0).map_err(|fault| match fault {
+        BodyFault::Error(error) => Some(error_words(&error)).filter(|words| !words.is_empty()),
+        BodyFault::NotACompletion => None,
+    });
+    let mut reply = reply
+        .map_err(|words| words.unwrap_or_else(|| "a result without a completion".to_owned()))?;
+    if is_mended {
+        reply.note = Some(MENDED_NOTE.to_owned());
     }
-}
-
-/// Whether an `error` member reports nothing: some services send `{}`, `""` or `false` next to a completion.
-fn is_blank(error: &Value) -> bool {
-    match error {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Array(values) => values.is_empty(),
-        Value::Bool(true) | Value::Number(_) => false,
-    }
+    Ok(reply)
 }
 
 /// Calls `visit` with the number and the bytes of every line that is not blank; one line is in memory at a time.
@@ -299,18 +268,24 @@ mod tests {
         assert_eq!((kept.content.as_str(), kept.usage.prompt_tokens), ("a", 10));
     }
 
+    /// The reply on a line, or why there is none.
+    fn read(line: &[u8]) -> Result<JudgeReply, String> {
+        let key = Fingerprint::from([1; 32]);
+        let label: CallLabel = serde_json::from_str(
+            r#"{"kind":"property","judge":"m","role":"rubric","sample":0,"attempt":0}"#,
+        )
+        .unwrap();
+        let line = String::from_utf8_lossy(line).replace("\"k\"", &format!("\"{key}\""));
+        let calls = BatchCalls([(key, label)].into());
+        calls.read_result(line.as_bytes()).unwrap().1
+    }
+
     fn reply(line: &str) -> JudgeReply {
-        serde_json::from_str::<ResultLine>(line)
-            .unwrap()
-            .outcome()
-            .unwrap()
+        read(line.as_bytes()).unwrap()
     }
 
     fn refused(line: &str) -> String {
-        serde_json::from_str::<ResultLine>(line)
-            .unwrap()
-            .outcome()
-            .unwrap_err()
+        read(line.as_bytes()).unwrap_err()
     }
 
     #[test]
@@ -376,8 +351,7 @@ mod tests {
     #[test]
     fn a_line_with_a_lone_surrogate_is_mended_and_flagged() {
         let line = br#"{"custom_id":"k","response":{"status_code":200,"body":{"choices":[{"message":{"content":"x\ud800"}}]}}}"#;
-        let line = ResultLine::deserialize(decode(line, "\"choices\"").unwrap()).unwrap();
-        let reply = line.outcome().unwrap();
+        let reply = read(line).unwrap();
         assert_eq!(
             (reply.content.as_str(), reply.note.as_deref()),
             ("x\u{fffd}", Some(MENDED_NOTE))

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, InputFault, Result};
 use crate::files::{is_plain_name, lock_directory, write_json};
+use crate::judge::kind::JudgeKind;
 
 /// Name of the manifest in a batch directory.
 pub const MANIFEST_FILE: &str = "batch.json";
@@ -30,6 +31,9 @@ pub struct BatchManifest {
     pub scholareval_version: String,
     /// RFC 3339, UTC.
     pub created_at: String,
+    /// The reply cache that results go into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<PathBuf>,
     /// Its request files, in the order they were written.
     pub parts: Vec<BatchPart>,
 }
@@ -42,7 +46,9 @@ pub struct BatchPart {
     pub file: String,
     /// Identity of the judge.
     pub judge: String,
-    /// The route of every request: `/v1/chat/completions` or `/v1/completions`.
+    /// The kind of judge, whose service takes the batch.
+    pub kind: JudgeKind,
+    /// The route of every request, such as `/v1/chat/completions`.
     pub url: String,
     /// Address of the judge, secrets masked; `None` if unknown.
     pub base_url: Option<String>,
@@ -98,14 +104,23 @@ impl BatchPart {
             "completed" | "complete" | "success" | "succeeded" | "finished" | "ended" | "done" => {
                 BatchState::Completed
             }
-            "expired" | "timeout_exceeded" | "timed_out" | "cancelled" | "canceled" | "aborted" => {
-                BatchState::Cut
-            }
+            "partially_succeeded"
+            | "expired"
+            | "timeout_exceeded"
+            | "timed_out"
+            | "cancelled"
+            | "canceled"
+            | "aborted" => BatchState::Cut,
             "failed" | "failure" | "error" | "errored" | "rejected" | "invalid" => {
                 BatchState::Failed
             }
             _ => BatchState::Open,
         }
+    }
+
+    /// Whether the service has something of it, or may have.
+    fn was_begun(&self) -> bool {
+        self.file_id.is_some() || self.creating_since.is_some() || self.batch_id.is_some()
     }
 
     /// True where nothing more will come.
@@ -134,6 +149,7 @@ impl BatchManifest {
             schema_version: SCHEMA_VERSION,
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: crate::domain::timestamp(std::time::SystemTime::now()),
+            cache: None,
             parts,
         }
     }
@@ -153,7 +169,7 @@ impl BatchManifest {
         let refuse = |what: &str| Err(Error::Usage(format!("--out {shown:?}: {what}")));
         let manifest = Self::load(dir)?;
         // Its results can only be found through this manifest.
-        if manifest.parts.iter().any(|part| part.file_id.is_some()) {
+        if manifest.parts.iter().any(BatchPart::was_begun) {
             return refuse("the batch there was submitted to a service; name another directory");
         }
         if !overwrite {

@@ -9,21 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::import::BatchCall;
 use super::manifest::{BatchManifest, BatchPart, CALLS_FILE, refuse_link};
+use super::service::{BatchLimits, batches_of};
 use crate::error::{Error, Result};
 use crate::files::lock_directory;
 use crate::judge::kind::JudgeKind;
 
 /// Longest part of a judge's identity in a file name.
 const NAME_CHARS: usize = 48;
-
-/// How much one request file may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchLimits {
-    /// Requests, at least 1; 50,000 at OpenAI.
-    pub requests: u64,
-    /// Bytes; 200 MB at OpenAI.
-    pub bytes: u64,
-}
 
 /// Writes the request files of a batch into a directory, which is created for the first call. Nothing counts before
 /// [`BatchWriter::finish`] has written the manifest.
@@ -65,29 +57,27 @@ impl BatchWriter {
     /// Writes one call; the request to `route` has this body, byte for byte.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file, and for a
-    /// protocol without batches of files.
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
     pub fn add(
         &mut self,
         call: &BatchCall,
-        route: JudgeKind,
+        kind: JudgeKind,
+        url: &str,
         body: &[u8],
         prompt_tokens: u64,
     ) -> Result<()> {
         let judge = &call.label.judge;
-        let url = route.protocol().batch_route().map_err(|why| {
-            Error::Usage(format!(
-                "a judge of kind {route} has no request files for a batch ({why}); score without one"
-            ))
-        })?;
         let line = request_line(call, url, body);
         let size = line.len() as u64;
-        let BatchLimits { requests, bytes } = self.limits;
+        let most = batches_of(kind).limits();
+        let requests = self.limits.requests.min(most.requests);
+        let bytes = self.limits.bytes.min(most.bytes);
         if size > bytes {
             let id = call.custom_id.short(12);
             return Err(Error::Usage(format!(
-                "--max-bytes: the request {id} alone has {size} bytes, more than the {bytes} of a file; raise the limit, \
-                 or score that answer without a batch"
+                "--max-bytes: the request {id} alone has {size} bytes, more than the {bytes} of a file; raise the limit \
+                 (the service takes {}), or score that answer without a batch",
+                most.bytes
             )));
         }
         let is_its = |open: &OpenPart| open.part.judge == *judge && open.part.url == url;
@@ -103,7 +93,7 @@ impl BatchWriter {
         let at = match self.open.iter().position(is_its) {
             Some(at) => at,
             None => {
-                self.begin(judge, url.to_owned())?;
+                self.begin(judge, kind, url.to_owned())?;
                 self.open.len() - 1
             }
         };
@@ -129,7 +119,7 @@ impl BatchWriter {
     }
 
     /// Begins the next request file of a judge and route.
-    fn begin(&mut self, judge: &str, url: String) -> Result<()> {
+    fn begin(&mut self, judge: &str, kind: JudgeKind, url: String) -> Result<()> {
         let number = 1 + self
             .full
             .iter()
@@ -141,6 +131,7 @@ impl BatchWriter {
         let part = BatchPart {
             file,
             judge: judge.to_owned(),
+            kind,
             url,
             ..BatchPart::default()
         };
@@ -167,11 +158,15 @@ impl BatchWriter {
     }
 
     /// Ends the batch: its manifest is written last. `None` if there was no call. `address` gives the address of a judge
-    /// by its identity, secrets masked.
+    /// by its identity, secrets masked; the results go into `cache`.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written.
-    pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<Option<BatchManifest>> {
+    pub fn finish(
+        self,
+        cache: Option<PathBuf>,
+        address: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<BatchManifest>> {
         let Some(calls) = self.calls else {
             return Ok(None);
         };
@@ -184,7 +179,10 @@ impl BatchWriter {
         parts
             .iter_mut()
             .for_each(|part| part.base_url = address(&part.judge));
-        let manifest = BatchManifest::new(&self.dir, parts);
+        let manifest = BatchManifest {
+            cache,
+            ..BatchManifest::new(&self.dir, parts)
+        };
         manifest.save()?;
         Ok(Some(manifest))
     }
@@ -274,10 +272,16 @@ mod tests {
         let mut writer = BatchWriter::new(dir.path().to_path_buf(), limits);
         for (key, judge, route) in calls {
             writer
-                .add(&call(*key, judge), *route, b"{\"model\":\"m\"}", 5)
+                .add(
+                    &call(*key, judge),
+                    *route,
+                    &route.protocol().batch_route("m"),
+                    b"{\"model\":\"m\"}",
+                    5,
+                )
                 .unwrap();
         }
-        let manifest = writer.finish(|_| None).unwrap().unwrap();
+        let manifest = writer.finish(None, |_| None).unwrap().unwrap();
         (dir, manifest)
     }
 
@@ -362,10 +366,40 @@ mod tests {
             },
         );
         let error = writer
-            .add(&call(1, "a"), chat, b"{}", 1)
+            .add(&call(1, "a"), chat, "/v1/chat/completions", b"{}", 1)
             .unwrap_err()
             .to_string();
         assert!(error.contains("--max-bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_file_holds_no_more_than_its_service_takes() {
+        let none = BatchLimits {
+            requests: u64::MAX,
+            bytes: u64::MAX,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = BatchWriter::new(dir.path().to_path_buf(), none);
+        // Two bodies of 11 MB are more than the 20 MB of a batch of Gemini, and less than the 200 MB of OpenAI.
+        let body = [b"\"".as_slice(), &vec![b'x'; 11_000_000], b"\""].concat();
+        for (key, kind) in [
+            (1, JudgeKind::Gemini),
+            (2, JudgeKind::Gemini),
+            (3, JudgeKind::Chat),
+            (4, JudgeKind::Chat),
+        ] {
+            writer
+                .add(&call(key, "a"), kind, &kind.to_string(), &body, 1)
+                .unwrap();
+        }
+        let manifest = writer.finish(None, |_| None).unwrap().unwrap();
+        let parts: Vec<_> = manifest
+            .parts
+            .iter()
+            .map(|part| (part.kind, part.requests))
+            .collect();
+        let (chat, gemini) = (JudgeKind::Chat, JudgeKind::Gemini);
+        assert_eq!(parts, [(gemini, 1), (gemini, 1), (chat, 2)]);
     }
 
     #[test]

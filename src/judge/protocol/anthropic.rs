@@ -149,10 +149,6 @@ impl Protocol for AnthropicProtocol {
     fn end(&self, entry: &Value) -> Option<ModelEnd> {
         ModelEnd::stated(&entry["retires_at"], &entry["lifecycle"])
     }
-
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Err("Anthropic's batches are not files of requests")
-    }
 }
 
 /// Whether the model's entry states that it takes this; `None` if it does not say.

@@ -115,10 +115,6 @@ impl Protocol for ChatProtocol {
     fn streaming_body(&self, body: &Bytes) -> Option<Bytes> {
         completion_stream::requested(body)
     }
-
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Ok("/v1/chat/completions")
-    }
 }
 
 /// The form that is asked for; null for none. A schema with a name is sent as it is.

@@ -15,7 +15,7 @@ use crate::judge::Rendered;
 const NEVER: f64 = -9999.0;
 
 /// Member of bodies that had to be mended.
-pub(super) const MENDED: &str = "scholareval.mended";
+pub(in crate::judge) const MENDED: &str = "scholareval.mended";
 /// The note on their replies.
 pub(in crate::judge) const MENDED_NOTE: &str =
     "a reply was not valid JSON in UTF-8; U+FFFD stands for what could not be decoded";

@@ -102,8 +102,4 @@ impl Protocol for CompletionsProtocol {
     fn streaming_body(&self, body: &Bytes) -> Option<Bytes> {
         completion_stream::requested(body)
     }
-
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Ok("/v1/completions")
-    }
 }

@@ -259,10 +259,6 @@ impl Protocol for GeminiProtocol {
         let entries = list["models"].as_array().map_or(&[][..], Vec::as_slice);
         entries.iter().filter_map(listed).collect()
     }
-
-    fn batch_route(&self) -> Result<&'static str, &'static str> {
-        Err("Gemini's batches have another form, batchGenerateContent")
-    }
 }
 
 /// The parameters, without those that are not sent.

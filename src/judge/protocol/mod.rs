@@ -352,8 +352,14 @@ pub(crate) trait Protocol: Send + Sync {
             .find_map(|name| ModelEnd::stated(&entry[name], &Value::Null))
     }
 
-    /// The route in files of a batch service; else why there are none.
-    fn batch_route(&self) -> Result<&'static str, &'static str>;
+    /// The route of a call in the files of a batch.
+    fn batch_route(&self, model: &str) -> String {
+        format!(
+            "{}{}",
+            self.address().default_path,
+            self.route(model, false)
+        )
+    }
 }
 
 /// An entry of `GET /v1/models` (OpenAI, vLLM, llama.cpp).

@@ -252,32 +252,6 @@ fn a_model_that_is_not_named_is_the_only_one_of_the_list() {
 }
 
 #[test]
-fn batches_of_files_are_refused_with_the_reason() {
-    let work = Workspace::new(&["alpha"], 1);
-    let server = FakeServer::start(constant_judge());
-    let url = server.base_url();
-    let arguments = [
-        "batch",
-        "export",
-        "answers",
-        "--tests",
-        "tests.json",
-        "--model",
-        "fake-judge",
-        "--base-url",
-        &url,
-        "--judge",
-        "gemini",
-        "--out",
-        "batch",
-    ];
-    work.run(&arguments).exits_with(2).says(&[
-        "a judge of kind gemini has no request files for a batch",
-        "batchGenerateContent",
-    ]);
-}
-
-#[test]
 fn a_reply_without_its_object_is_asked_for_again_with_a_schema() {
     let work = Workspace::new(&["alpha"], 1);
     let has_schema =
