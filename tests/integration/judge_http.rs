@@ -797,18 +797,18 @@ async fn a_swapped_model_under_the_same_name_has_another_identity() {
     };
     assert_eq!(
         id(Behaviour::good().serving("judge", "/w/llama")).await,
-        "judge|root=/w/llama"
+        "judge|root=llama"
     );
     assert_eq!(
         id(Behaviour::good().serving("judge", "/w/qwen")).await,
-        "judge|root=/w/qwen"
+        "judge|root=qwen"
     );
     assert_eq!(
         id(Behaviour::good()
             .serving("judge", "judge")
             .model_path("/m.gguf"))
         .await,
-        "judge|path=/m.gguf"
+        "judge|path=m.gguf"
     );
     assert_eq!(
         id(Behaviour::good().models(Act::status(404, ""))).await,

@@ -13,6 +13,7 @@ mod aspects_golden;
 mod batch;
 mod bench_rows;
 mod cache;
+mod check;
 mod citations_golden;
 mod cited_works;
 mod cli_settings;

@@ -71,7 +71,10 @@ impl<J: Judge> Judge for Retrying<J> {
                 // An answer without a reply is unscored and not 0; the run continues, and the
                 // same command asks for it again.
                 if retries >= self.retries {
-                    let what = format!("{message} (after {} attempts)", retries + 1);
+                    let what = match retries {
+                        0 => message,
+                        _ => format!("{message} (after {} attempts)", retries + 1),
+                    };
                     return Ok(Outcome::Unscored(UnscoredReason::new(
                         UnscoredKind::Unreachable,
                         what,

@@ -294,9 +294,8 @@ fn listed(entry: &Value) -> Option<ListedModel> {
     }
     Some(ListedModel {
         id: name.strip_prefix("models/").unwrap_or(name).to_owned(),
-        root: None,
         capacity: Capacity::of(&entry["inputTokenLimit"], false),
-        end: None,
+        ..ListedModel::default()
     })
 }
 
