@@ -1,7 +1,7 @@
 //! What a run costs: calls a second, CPU a call, memory, beside a bare reqwest loop that sends the same bodies.
 //!
 //! `cargo bench --bench pipeline` runs it whole; `cargo bench --bench pipeline -- --quick` on the sample data only, and
-//! once each. What is reported, and what the aims are: `benches/README.md`.
+//! once each; with `--reasoning` the judges that reason only. What is reported, and what the aims are: `benches/README.md`.
 //!
 //! The program under test and the bare loop run as children of this process, which is the fake server: its CPU is in
 //! nobody's figures.
@@ -22,6 +22,8 @@ mod fake_server;
 #[allow(dead_code, reason = "the bench uses a part of it")]
 #[path = "pipeline/measured.rs"]
 mod measured;
+#[path = "pipeline/reasoning.rs"]
+mod reasoning;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +41,9 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == bare::FLAG) {
         return bare::run(&arguments[1..]);
+    }
+    if arguments.iter().any(|argument| argument == "--reasoning") {
+        return Bench::new(Input::find(true)).reasoning();
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let repeats = if quick { 1 } else { 3 };
@@ -58,6 +63,7 @@ fn main() {
     }
     bench.measure_from_cache(repeats);
     bench.memory(repeats);
+    Bench::new(Input::find(true)).reasoning();
 }
 
 /// The files that are scored.
@@ -223,6 +229,23 @@ impl Bench {
             "{}",
             again("paid").row("from cache, same record", "scholareval")
         );
+    }
+
+    /// The sample data by judges that reason, with default settings: calls and tokens against what was needed.
+    fn reasoning(&self) {
+        println!("\n{}", reasoning::HEAD);
+        for median in reasoning::MEDIANS {
+            let (server, spent) = reasoning::server(median);
+            self.remove("reasoned");
+            let mut command = self.score(&server, reasoning::CONCURRENCY, "reasoned");
+            command.args(["--cache", "reasoned.sqlite", "--max-unscored", "1"]);
+            measure(&mut command, || server.chat_count());
+            let calls = std::fs::read_to_string(self.dir.path().join("reasoned/scores.jsonl"))
+                .expect("the scores");
+            let unscored = calls.lines().filter(|line| line.contains("\"unscored\""));
+            let row = spent.lock().expect("a lock").row(median, unscored.count());
+            println!("{row}");
+        }
     }
 
     /// Peak memory of one sample and of four samples of every call: the inputs are the same, only the calls are more.

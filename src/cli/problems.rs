@@ -128,6 +128,7 @@ mod tests {
             sample: 0,
             attempt: 0,
             fingerprint: None,
+            room: 0,
             reply: Some(JudgeReply::of_text(failure.map_or("7", |(_, reply)| reply))),
             verdict: failure.map_or(Ok(Verdict::Points(7.0)), |(kind, _)| {
                 Err(UnscoredReason::new(kind, "no JSON object"))

@@ -423,6 +423,7 @@ mod tests {
             sample: 0,
             attempt,
             fingerprint: None,
+            room: 0,
             reply: Some(JudgeReply {
                 cached,
                 ..JudgeReply::of_text("REPLY-TEXT")

@@ -95,8 +95,10 @@ impl JudgeReply {
     /// Whether the text ends before anything but reasoning has come.
     pub(crate) fn is_all_reasoning(&self) -> bool {
         if self.content.trim().is_empty() {
-            // Some servers count tokens of reasoning and send no text of it.
-            return self.reasoning.is_some() || self.usage.reasoning_tokens > 0;
+            // Some servers count tokens of reasoning and send no text of it; others do neither.
+            return self.reasoning.is_some()
+                || self.usage.reasoning_tokens > 0
+                || self.is_cut() && self.content.is_empty();
         }
         after_thinking(&self.content).is_err()
     }
@@ -119,6 +121,31 @@ impl JudgeReply {
         let mut reply = self.clone();
         reply.content.drain(..reply_start(&self.content, forms));
         Cow::Owned(reply)
+    }
+
+    /// A reply whose limit of so many tokens went to its reasoning, where the server says only that.
+    pub(crate) fn of_used_up_limit(tokens: u64) -> Self {
+        Self {
+            finish_reason: Some("length".to_owned()),
+            usage: Usage {
+                completion_tokens: tokens,
+                reasoning_tokens: tokens,
+                ..Usage::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Whether it was cut because reasoning took its limit: nothing else came, or it cannot be read and reasoning came
+    /// before its text. `shown` is the reply [without the reasoning](Self::without_reasoning) in the user's forms.
+    pub(crate) fn is_starved(&self, shown: &Self, is_read: bool) -> bool {
+        let is_object = self.content.trim_start().starts_with('{');
+        let has_reasoning = self.reasoning.is_some()
+            || self.usage.reasoning_tokens > 0
+            || shown.content.len() < self.content.len()
+            || !is_object && reply_start(&self.content, &[]) > 0;
+        let is_all = self.is_all_reasoning() || has_reasoning && shown.content.trim().is_empty();
+        self.is_cut() && (is_all || !is_read && has_reasoning)
     }
 
     /// Whether the reply was cut at the token limit.

@@ -91,4 +91,5 @@ pub use verdict::{
     Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
 };
 pub use work::{Retraction, RetractionKind, WorkRecord, WorkSource};
+pub(crate) use work_counts::grouped;
 pub use work_counts::{BoundedShare, WorkCounts};

@@ -167,7 +167,7 @@ fn agreeing(count: u64, one: &str, many: &str) -> String {
 }
 
 /// `12,345`
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -3,13 +3,17 @@
 //! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
 //! or not, before the next attempt is made.
 
+use tokio::sync::MutexGuard;
+
 use super::answer::{Abort, AnswerRun, Pass, SampleResult};
 use super::expected;
 use super::panel::Member;
 use crate::domain::{JudgeReply, Judgment, Mode, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
+use crate::judge::parameter::Parameter;
 use crate::judge::planner::recall;
 use crate::judge::render::Beginning;
+use crate::judge::room::RUNGS;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
@@ -24,15 +28,30 @@ enum AttemptEnd {
     /// The server does not take a part of the request. It is left out of all requests from now on, and the attempt is
     /// made again.
     OtherForm,
+    /// The server takes no limit with so much room for reasoning.
+    NoRoom,
 }
 
 /// The attempts of a sample so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Tries {
     /// 0-based index of the current one.
     attempt: u32,
     /// How many were answered by a call, not from the cache.
     fresh: u32,
+    /// The room for reasoning of the next one; `None`: what its judge has.
+    room: Option<u64>,
+    /// The room that the server refused.
+    refused_room: u64,
+}
+
+impl Tries {
+    const NONE: Self = Self {
+        attempt: 0,
+        fresh: 0,
+        room: None,
+        refused_room: u64::MAX,
+    };
 }
 
 impl AnswerRun<'_> {
@@ -49,17 +68,23 @@ impl AnswerRun<'_> {
         let begun = self.legibility.begin(call.question.info());
         let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
         let mut raw: Option<String> = None;
-        let mut tries = Tries::default();
+        let mut tries = Tries::NONE;
+        // Held while this call alone is asked with more room than any whole reply had.
+        let mut _climb = None;
         loop {
             // Checked at each attempt: the repeats of a call that was in flight at the stop would
             // be new, paid calls.
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
-            let request = self.request(call, member, tries.attempt, beginning);
+            let request = self.request(call, member, tries, beginning);
             let mut reply = match self.attempt(&request, member, gates).await? {
                 AttemptEnd::Reply(reply) => reply,
                 AttemptEnd::OtherForm => continue,
+                AttemptEnd::NoRoom => {
+                    tries.lower_room(&request);
+                    continue;
+                }
                 AttemptEnd::Deferred => return Ok(None),
                 AttemptEnd::Failed(reason) => {
                     self.record(&request, member, None, &Err(reason.clone()))
@@ -76,11 +101,29 @@ impl AnswerRun<'_> {
             let options = &self.job.options;
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
+            let is_starved = reply.is_starved(&shown, read.is_ok());
+            let more_room = self.more_room(&request, member, tries, beginning, is_starved);
+            note_room(&request, member, &reply, is_starved, more_room).map_err(Abort::Fatal)?;
+            if let Some(room) = more_room {
+                // The attempt is the same: neither its seed nor the repeats of unreadable replies change.
+                let sample = Err(Unreadable::cut(&reply).into());
+                self.record(&request, member, Some(reply), &sample).await;
+                tries.room = Some(room);
+                _climb = self.climb(call, member, &mut tries, beginning).await?;
+                continue;
+            }
+            _climb = None;
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
             let again = match &read {
                 Ok(_) => false,
+                // With the same room the next reply would be starved as well.
+                Err(_) if is_starved => false,
                 Err(unreadable) => {
-                    let next = self.request(call, member, tries.attempt + 1, beginning);
+                    let next_tries = Tries {
+                        attempt: tries.attempt + 1,
+                        ..tries
+                    };
+                    let next = self.request(call, member, next_tries, beginning);
                     let may_help = unreadable.ask_again
                         || self.repeats_cut(&request, &next, member, &reply, unreadable)?;
                     self.asks_again(may_help, tries, &next, member)?
@@ -146,6 +189,10 @@ impl AnswerRun<'_> {
                 UnscoredReason::new(UnscoredKind::Unreachable, message)
             }
             Err(AskError::Refused { message, kind, .. }) => UnscoredReason::new(kind, message),
+            Err(AskError::Unsupported {
+                parameter: Parameter::Room,
+                ..
+            }) => return Ok(AttemptEnd::NoRoom),
             Err(AskError::Unsupported { parameter, message }) => {
                 let Some(renderer) = &member.renderer else {
                     return Err(Abort::Fatal(Error::JudgeUnavailable(message)));
@@ -262,6 +309,51 @@ impl AnswerRun<'_> {
         Ok(renderer.repeats_cut(&request.call, rendered, reply))
     }
 
+    /// The room with which a starved call is asked again; `None` if it was not starved, or no more can be given.
+    fn more_room(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        tries: Tries,
+        beginning: Beginning,
+        is_starved: bool,
+    ) -> Option<u64> {
+        let tried = request.rendered.as_ref().filter(|_| is_starved)?;
+        let mut rungs = RUNGS.into_iter().filter(|room| *room > tried.room);
+        rungs.find(|room| {
+            let room = Some(*room);
+            let next = self.request(&request.call, member, Tries { room, ..tries }, beginning);
+            // The total limit, the context or the user's own field may leave it no higher limit.
+            room < Some(tries.refused_room)
+                && next.rendered.and_then(|next| next.max_tokens) > tried.max_tokens
+        })
+    }
+
+    /// Waits until the call may be asked with the room of its next try. A stored reply, and a plan, need no wait.
+    async fn climb<'m>(
+        &self,
+        call: &JudgeCall,
+        member: &'m Member,
+        tries: &mut Tries,
+        beginning: Beginning,
+    ) -> Result<Option<MutexGuard<'m, ()>>, Abort> {
+        let next = self.request(call, member, *tries, beginning);
+        let (Some(renderer), Pass::Run(_)) = (&member.renderer, &self.pass) else {
+            return Ok(None);
+        };
+        if is_stored(&next, member).map_err(Abort::Fatal)? {
+            return Ok(None);
+        }
+        let climb = renderer.room().climb(tries.room.unwrap_or(0)).await;
+        if renderer.room().is_given_up() {
+            return Err(Abort::Stopped);
+        }
+        // Calls before this one may have shown that the judge needs more.
+        let judges = Some(renderer.room().tokens()).filter(|room| *room < tries.refused_room);
+        tries.room = tries.room.max(judges);
+        Ok(climb)
+    }
+
     /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
     /// replies whatever was learned of the judge after they were given.
     fn beginning(&self, call: &JudgeCall, member: &Member) -> Result<Beginning> {
@@ -272,11 +364,11 @@ impl AnswerRun<'_> {
             return Ok(Beginning::Plain);
         }
         // The plain form first: the key without a schema is the one that most runs have stored.
-        let plain = self.request(call, member, 0, Beginning::Plain);
+        let plain = self.request(call, member, Tries::NONE, Beginning::Plain);
         if is_stored(&plain, member)? {
             return Ok(Beginning::Plain);
         }
-        let with_schema = self.request(call, member, 0, Beginning::Schema);
+        let with_schema = self.request(call, member, Tries::NONE, Beginning::Schema);
         if renderer.needs_schema() || is_stored(&with_schema, member)? {
             return Ok(Beginning::Schema);
         }
@@ -287,11 +379,12 @@ impl AnswerRun<'_> {
         &self,
         call: &JudgeCall,
         member: &Member,
-        attempt: u32,
+        Tries { attempt, room, .. }: Tries,
         beginning: Beginning,
     ) -> JudgeRequest {
         let renderer = member.renderer.as_ref();
-        let rendered = renderer.map(|renderer| renderer.render_from(call, attempt, beginning));
+        let rendered =
+            renderer.map(|renderer| renderer.render_from(call, attempt, beginning, room));
         JudgeRequest {
             call: call.clone(),
             system: self.item.system(),
@@ -299,6 +392,34 @@ impl AnswerRun<'_> {
             attempt,
             rendered,
         }
+    }
+}
+
+impl Tries {
+    /// The next try has less room than this request, which the server refused for the length of its reply.
+    fn lower_room(&mut self, refused: &JudgeRequest) {
+        let room = refused.rendered.as_ref().map_or(0, |call| call.room);
+        self.refused_room = room;
+        let lower = RUNGS.into_iter().rev().find(|rung| *rung < room);
+        self.room = Some(lower.unwrap_or(0));
+    }
+}
+
+/// Lets the renderer learn how much room for reasoning this judge's replies need.
+fn note_room(
+    request: &JudgeRequest,
+    member: &Member,
+    reply: &JudgeReply,
+    is_starved: bool,
+    more_room: Option<u64>,
+) -> Result<()> {
+    match (&member.renderer, &request.rendered) {
+        (Some(renderer), Some(rendered)) if !reply.cached => {
+            renderer
+                .room()
+                .note(rendered, reply, is_starved, more_room.is_none())
+        }
+        _ => Ok(()),
     }
 }
 

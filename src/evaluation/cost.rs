@@ -145,6 +145,8 @@ pub struct PlanEstimate {
     pub unpriced: Vec<String>,
     /// The day of the price list, if a price is from there.
     pub prices_of: Option<String>,
+    /// The most tokens of room for reasoning in a reply limit.
+    pub room_tokens: u64,
     /// By role, kind and judge.
     pub lines: Vec<PlanLine>,
     /// The total.
@@ -178,6 +180,12 @@ impl PlanEstimate {
             cached: planned.plan.cached,
             unpriced,
             prices_of,
+            room_tokens: planned
+                .groups
+                .iter()
+                .map(|group| group.room)
+                .max()
+                .unwrap_or(0),
             lines,
             total,
         }
@@ -203,6 +211,7 @@ mod tests {
             role: Role::Rubric,
             kind: PROPERTY.kind(),
             judge: "j".into(),
+            room: 0,
             now,
             at_most,
         }

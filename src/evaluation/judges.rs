@@ -152,6 +152,9 @@ impl NamedJudge {
                     limits.insert(info.name, limit);
                 }
             }
+            if let Some(total) = server.total {
+                limits.insert("total", Some(total));
+            }
             settings.insert("max_tokens".to_owned(), json!(limits));
         }
         JudgeEntry {
@@ -166,6 +169,7 @@ impl NamedJudge {
             merge: self.merge,
             settings,
             answered_by: Vec::new(),
+            room: None,
             end: None,
         }
     }

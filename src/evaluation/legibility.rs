@@ -15,6 +15,10 @@ use crate::question::{Kind, KindInfo};
 /// Longest quotation of a reply, in characters.
 const QUOTED: usize = 120;
 
+/// What continues a run whose replies cannot be read.
+const CONTINUES: &str =
+    "the same command continues the run and does not pay for these replies again";
+
 /// Cases with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
 #[derive(Debug, Default)]
 pub(super) struct Legibility {
@@ -88,7 +92,7 @@ impl Legibility {
         let advice = advice(reason.kind, kind, member);
         Err(Error::Unreadable(format!(
             "no reply to the {kind} calls about {extent} can be read; the first one is {first}; \
-             {advice}the same command continues the run and does not pay for these replies again"
+             {advice}"
         )))
     }
 }
@@ -103,18 +107,19 @@ pub(super) fn shortened(content: &str) -> String {
     quoted
 }
 
-/// What the user can change about unreadable replies of this judge, with a semicolon behind it; empty for a judge that
-/// answers the task itself, such as an imported one.
+/// What continues the run, and what the user can change about unreadable replies of this judge; nothing of that for a judge
+/// that answers the task itself, such as an imported one.
 fn advice(failure: UnscoredKind, kind: &KindInfo, member: &Member) -> String {
     match (failure, &member.renderer) {
         // Nobody can be asked again: any advice about options would be wrong.
-        (_, None) => String::new(),
+        (_, None) => CONTINUES.to_owned(),
         (UnscoredKind::Cut, _) => format!(
-            "replies that were cut need more room: --max-tokens {kind}=1000, or --reasoning-effort LEVEL for a judge that \
-             reasons; "
+            "replies that were cut need a higher limit: the same command with --max-tokens {kind}=1000 continues the run and \
+             asks these calls again"
         ),
         (_, Some(renderer)) => format!(
-            "{}, and --retry-unscored asks again; ",
+            "{}, which is another run (add --out NEW_RUN); {CONTINUES}, and with \
+             --retry-unscored asks these calls again",
             renderer.form_advice(kind)
         ),
     }

@@ -61,6 +61,8 @@ pub struct PlanGroup {
     pub kind: Kind,
     /// Identity of the judge.
     pub judge: Arc<str>,
+    /// The most tokens of room for reasoning in a reply limit.
+    pub room: u64,
     /// Askable now.
     pub now: PlannedCalls,
     /// With every gate open; repeats after unreadable replies are not counted.
@@ -98,6 +100,7 @@ impl CallCounts {
                 role,
                 kind,
                 judge,
+                room: 0,
                 now: none,
                 at_most: none,
             });
@@ -123,6 +126,8 @@ impl Tally {
             prompt_tokens,
             reply_limit,
         };
+        let room = rendered.map_or(0, |rendered| rendered.room);
+        counts.groups[group].room = room.max(counts.groups[group].room);
         let Some(rendered) = rendered else {
             counts.groups[group].add(gates, call);
             return;

@@ -125,8 +125,8 @@ impl RequestOptions {
             Parameter::Schema => options.schema = None,
             Parameter::ResponseFormat => options.json_mode = false,
             Parameter::MaxTokens | Parameter::MaxCompletionTokens => options.max_tokens.clear(),
-            // The renderer does not set it.
-            Parameter::ListLimit => {}
+            // The renderer does not set it, or decides by call.
+            Parameter::ListLimit | Parameter::Room => {}
         }
         options
     }

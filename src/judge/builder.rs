@@ -27,7 +27,7 @@ use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{Recalling, ReplySource};
 use super::refusals::{Refusals, ReplyLimits};
-use super::render::Renderer;
+use super::render::{LimitBounds, Renderer};
 use super::servers::{Fleet, Servers};
 use super::{Judge, Notify};
 use crate::domain::{EndingModel, TestCase};
@@ -203,6 +203,8 @@ impl JudgeBuilder {
             .iter()
             .map(|(kind, limit)| (kind.clone(), [*limit].into()));
         refusals.add_limits(limits_to_find.collect())?;
+        let total = judge.total_limit()?;
+        total.map_or(Ok(()), |total| refusals.add_total(total))?;
         let (prompts, structured) = (Arc::clone(prompts), judge.structured);
         let served = ServedModel {
             servers,
@@ -212,6 +214,7 @@ impl JudgeBuilder {
             cache,
             limits,
             given_limits: given_limits.into_keys().collect(),
+            total,
             refusals,
         };
         Ok(IdentifiedJudge::Server(Box::new(served)))
@@ -265,6 +268,8 @@ pub struct ServedModel {
     limits: LimitOptions,
     /// Kinds of questions whose reply limit the user gave.
     pub given_limits: BTreeSet<Kind>,
+    /// The most tokens of a reply with its reasoning, if the user gave it.
+    pub total: Option<u64>,
     refusals: Arc<Refusals>,
 }
 
@@ -422,12 +427,19 @@ impl ServedModel {
     /// Renders calls as this judge is asked, knowing how long a prompt its servers take.
     fn renderer(&self, shared: &Shared, capacity: Option<Capacity>) -> Result<Renderer> {
         let refusals = Arc::clone(&self.refusals);
-        if let Some(limits) = shared.earlier_limits.get(&self.request.judge_id) {
+        let earlier_limits = shared.earlier_limits.get(&self.request.judge_id);
+        if let Some(limits) = earlier_limits {
             refusals.add_limits(limits.clone())?;
         }
+        let bounds = LimitBounds {
+            total: self.total,
+            capacity,
+            is_continued: earlier_limits.is_some(),
+        };
         let prompts = Arc::clone(&self.prompts);
         let room = capacity.filter(|_| shared.truncate);
-        let renderer = Renderer::new(prompts, &self.request, self.structured, room, refusals);
+        let renderer =
+            Renderer::new(prompts, &self.request, self.structured, room, refusals).within(bounds);
         if shared.compat {
             return Ok(renderer);
         }
@@ -451,6 +463,11 @@ impl ServedModel {
         let end = self.servers.stated_end().await?;
         let model = self.request.model.clone();
         Some(EndingModel { model, end })
+    }
+
+    /// The room for reasoning that its replies were found to need, in tokens.
+    pub fn room(&self) -> u64 {
+        self.refusals.room(self.request.reasoning_effort)
     }
 
     /// The judge at one of its servers alone, past the cache and without retries: a check shows what is, at once.

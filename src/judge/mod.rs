@@ -42,6 +42,8 @@ pub(crate) mod protocol;
 pub mod refusals;
 #[doc(hidden)]
 pub mod render;
+#[doc(hidden)]
+pub mod room;
 pub(crate) mod servers;
 pub(crate) mod streak;
 #[doc(hidden)]
@@ -96,6 +98,8 @@ pub struct Rendered {
     pub model: String,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
+    /// Tokens of the limit that are room for reasoning, unless another bound is lower.
+    pub room: u64,
     /// Parameters of the call that could be left out, if the server refuses them.
     pub parameters: Vec<Parameter>,
     /// Whether it asks for our schema, though nobody asked for one.
@@ -116,6 +120,7 @@ impl Rendered {
             other_limits: Vec::new(),
             model: String::new(),
             max_tokens: None,
+            room: 0,
             parameters: Vec::new(),
             is_own_schema: false,
             note: None,
@@ -138,7 +143,11 @@ impl Rendered {
             }
         }
         for other in &self.other_limits {
-            let found = stored(&other.key)?.filter(|reply| !reply.is_cut());
+            let found = stored(&other.key)?.filter(|reply| {
+                // With less room its text was cut as well: that is not asked again.
+                let is_kept = other.is_same_limit && !reply.is_starved(reply, false);
+                is_kept || !reply.is_cut()
+            });
             if let Some(reply) = found.filter(|reply| !reply.content.trim().is_empty()) {
                 return Ok(Some(if other.is_chosen {
                     under_another_limit(reply)
@@ -163,6 +172,8 @@ pub struct OtherLimit {
     pub key: Fingerprint,
     /// Whether a user chose one of the two limits: its replies are noted.
     pub is_chosen: bool,
+    /// Whether only the room for reasoning differs.
+    pub is_same_limit: bool,
 }
 
 /// What a reader of the scores must know of a reply that is found under another reply limit.

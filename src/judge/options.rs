@@ -70,6 +70,9 @@ const OWN_FIELDS: [(&str, &str); 8] = [
     ("seed", "use --judge-seed"),
 ];
 
+/// The name of the limit of reply and reasoning together among the reply limits of kinds.
+const TOTAL: &str = "total";
+
 /// Headers set by the transport.
 const OWN_HEADERS: [&str; 5] = [
     "content-length",
@@ -194,15 +197,15 @@ pub struct JudgeOptions {
         default_value_t
     )]
     pub structured: Structured,
-    /// How much a reasoning model thinks: none, minimal, low, medium, high or xhigh; reply limits grow by 0, 1,000, 4,000,
-    /// 12,000, 32,000 or 64,000 tokens [default: the model's own, limits do not grow]
+    /// How much a reasoning model thinks: none, minimal, low, medium, high or xhigh; reply limits begin with 0, 1,000, 4,000,
+    /// 12,000, 32,000 or 64,000 tokens of room for it [default: the model's own, room is given when a reply needs it]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
     pub reasoning_effort: Option<Effort>,
     /// OpenAI's service tier: flex costs half, with three times the time-out and retries [default: none is sent]
     #[arg(long, value_name = "TIER", value_enum, hide_possible_values = true)]
     pub service_tier: Option<ServiceTier>,
-    /// Reply limits per kind, such as property=100,citations=16000; a run continues under other ones [default: 100 for
-    /// scores; for lists such as citations 2,000 and 3 per token of the answer, none with --compat or imported prompts;
+    /// Reply limits per kind without the reasoning, such as property=100,citations=16000, and total=20000 for reply and
+    /// reasoning together; a run continues under other ones [default: 100 for scores; for lists such as citations 2,000 and 3 per token of the answer, none with --compat or imported prompts;
     /// for aspect and attribution that of the prompts, for attribution by a label judge 10]
     #[arg(long, value_name = "KIND=N,..", value_delimiter = ',', value_parser = name_and_text)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
@@ -292,12 +295,30 @@ impl JudgeOptions {
     /// The first that is not a kind of question with a limit.
     pub fn reply_limits(&self) -> Result<BTreeMap<Kind, Option<u64>>, OptionFault> {
         let mut limits = BTreeMap::new();
-        for (name, limit) in &self.max_tokens {
+        for (name, limit) in self.max_tokens.iter().filter(|(name, _)| name != TOTAL) {
             let (kind, tokens) = reply_limit(name, limit)
                 .map_err(|what| OptionFault::new("judge.max_tokens", what))?;
             limits.insert(kind, tokens);
         }
         Ok(limits)
+    }
+
+    /// The most tokens of a reply with its reasoning, by [`JudgeOptions::max_tokens`].
+    ///
+    /// # Errors
+    /// For a value that is not a number of tokens.
+    pub fn total_limit(&self) -> Result<Option<u64>, OptionFault> {
+        let given = self.max_tokens.iter().rfind(|(name, _)| name == TOTAL);
+        let Some((_, limit)) = given else {
+            return Ok(None);
+        };
+        match limit.parse() {
+            Ok(tokens) if tokens > 0 => Ok(Some(tokens)),
+            _ => Err(OptionFault::new(
+                "judge.max_tokens",
+                "the limit of reply and reasoning together is not a number of at least 1; write total=20000, or leave total out",
+            )),
+        }
     }
 
     /// Why all samples of a question would be the same reply, if they would.
@@ -342,6 +363,7 @@ impl JudgeOptions {
             return Err(OptionFault::new("judge.logprobs", what));
         }
         self.reply_limits()?;
+        self.total_limit()?;
         self.check_request_fields()?;
         self.headers.iter().try_for_each(check_header)?;
         self.header_env.iter().try_for_each(check_header_variable)
@@ -730,7 +752,7 @@ fn reply_limit(name: &str, limit: &str) -> Result<(Kind, Option<u64>), String> {
     let Some(kind) = KindInfo::named(name) else {
         let kinds = KINDS.map(|info| info.name).join(", ");
         return Err(format!(
-            "{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000"
+            "{name} is not a kind of question; known are {kinds}, and total, as in property=100,citations=16000"
         ));
     };
     if limit == "none" {

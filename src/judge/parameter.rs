@@ -25,6 +25,8 @@ pub enum Parameter {
     MaxCompletionTokens,
     /// The reply limit of a list that nobody gave: such a call then has none.
     ListLimit,
+    /// The room for reasoning in the reply limit: such a call has less.
+    Room,
 }
 
 impl Parameter {
@@ -46,6 +48,7 @@ impl Parameter {
             Self::Schema => "a reply schema",
             Self::ResponseFormat => "JSON mode",
             Self::MaxTokens | Self::MaxCompletionTokens | Self::ListLimit => "a reply limit",
+            Self::Room => "room for reasoning",
             Self::Temperature => "temperature",
             Self::TopP => "top_p",
             Self::Seed => "seed",

@@ -1,5 +1,6 @@
 //! What runs have learned about the parameters of a judge: those that its server refused, and a schema that it did not keep
-//! to, so that all its calls are made without them; whether its replies need a schema; the reply limits it was asked with.
+//! to, so that all its calls are made without them; whether its replies need a schema; the reply limits it was asked with, and
+//! the room that its reasoning needs beyond them.
 //!
 //! A call without a parameter has another cache key than one with it. So that a later run finds the replies without asking
 //! the server again, this is stored in the cache of the judge.
@@ -8,10 +9,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
 
 use super::body::RequestOptions;
 use super::cache::Cache;
+use super::forms::Effort;
 use super::locked;
 use super::parameter::Parameter;
 use crate::error::{Error, Result};
@@ -37,6 +40,10 @@ struct LearnedParameters {
     needs_schema: bool,
     /// The limits that users gave.
     limits: ReplyLimits,
+    /// The limits of reply and reasoning together that users gave.
+    totals: BTreeSet<u64>,
+    /// Tokens of room for reasoning, by the effort that was asked for; of none under an empty name.
+    rooms: BTreeMap<String, u64>,
 }
 
 impl LearnedParameters {
@@ -47,7 +54,18 @@ impl LearnedParameters {
         for (kind, limits) in other.limits {
             self.limits.entry(kind).or_default().extend(limits);
         }
+        self.totals.extend(other.totals);
+        for (effort, room) in other.rooms {
+            let known = self.rooms.entry(effort).or_default();
+            *known = room.max(*known);
+        }
     }
+}
+
+/// The name under which the room of an effort is stored.
+fn effort_name(effort: Option<Effort>) -> String {
+    let value = effort.and_then(|effort| effort.to_possible_value());
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 impl Refusals {
@@ -124,6 +142,39 @@ impl Refusals {
     pub fn limits(&self, kind: &KindInfo) -> BTreeSet<Option<u64>> {
         let known = locked(&self.known);
         known.limits.get(&kind.kind()).cloned().unwrap_or_default()
+    }
+
+    /// Adds a limit of reply and reasoning together that the judge is asked with.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn add_total(&self, total: u64) -> Result<()> {
+        self.learn(LearnedParameters {
+            totals: [total].into(),
+            ..LearnedParameters::default()
+        })
+    }
+
+    /// The limits of reply and reasoning together that users gave this judge.
+    pub fn totals(&self) -> BTreeSet<u64> {
+        locked(&self.known).totals.clone()
+    }
+
+    /// Tokens of room that replies at this effort need for their reasoning; 0 if they were never short of it.
+    pub fn room(&self, effort: Option<Effort>) -> u64 {
+        let known = locked(&self.known);
+        known.rooms.get(&effort_name(effort)).copied().unwrap_or(0)
+    }
+
+    /// Gives the replies at this effort that much room, if they have less.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn add_room(&self, effort: Option<Effort>, tokens: u64) -> Result<()> {
+        self.learn(LearnedParameters {
+            rooms: [(effort_name(effort), tokens)].into(),
+            ..LearnedParameters::default()
+        })
     }
 
     /// Adds what is new, here and in the cache.

@@ -5,7 +5,7 @@
 //! an unreadable reply asks for our schema, which small models need to know the form; and a list that restates the answer
 //! has a limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -18,6 +18,7 @@ use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::protocol::WhenRefused;
 use super::refusals::Refusals;
+use super::room::{MOST_TOKENS, RUNGS, ReasoningRoom};
 use super::tokens::estimate_messages;
 use super::{OtherLimit, Rendered, locked};
 use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
@@ -59,6 +60,36 @@ pub struct Renderer {
     kept_forms: Mutex<BTreeSet<Parameter>>,
     /// What is added where neither the user nor the reference decides; `None`: nothing.
     own: Option<OwnChoices>,
+    room: ReasoningRoom,
+    bounds: LimitBounds,
+}
+
+/// What bounds reply limits with their room for reasoning.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LimitBounds {
+    /// The most tokens of reply and reasoning together, by the user.
+    pub total: Option<u64>,
+    /// The context of the server.
+    pub capacity: Option<Capacity>,
+    /// Whether replies of an earlier session may have any room, whatever is known of the judge.
+    pub is_continued: bool,
+}
+
+/// A reply limit, which may have room for reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ReplyLimit {
+    /// Tokens of the reply without its reasoning.
+    visible: u64,
+    /// The room from the first call on.
+    start: u64,
+}
+
+impl ReplyLimit {
+    /// The tokens with this room, of which at most `most` are given for it.
+    fn with_room(self, room: u64, most: u64) -> u64 {
+        let least = self.visible + self.start;
+        (self.visible + room).clamp(least, most.max(least))
+    }
 }
 
 /// See [`Renderer::with_own_choices`].
@@ -97,10 +128,25 @@ impl Renderer {
             options: options.clone(),
             structured,
             capacity,
+            room: ReasoningRoom::new(Arc::clone(&refusals), options.reasoning_effort),
+            bounds: LimitBounds::default(),
             refusals,
             kept_forms: Mutex::default(),
             own: None,
         }
+    }
+
+    /// Keeps the reply limits within these bounds.
+    #[must_use]
+    pub fn within(mut self, bounds: LimitBounds) -> Self {
+        self.bounds = bounds;
+        self.room = self.room.within(bounds.total);
+        self
+    }
+
+    /// The room for reasoning of this judge's replies, as far as it is learned.
+    pub fn room(&self) -> &ReasoningRoom {
+        &self.room
     }
 
     /// Adds what neither the user nor the reference decides: not for compat mode, and without effect on imported prompts.
@@ -197,6 +243,7 @@ impl Renderer {
         call: &JudgeCall,
         attempt: u32,
         beginning: Beginning,
+        room: Option<u64>,
     ) -> Rendered {
         let info = question.info();
         let (schema, is_own, attempt_in_key) = self.schema(question, attempt, beginning);
@@ -224,19 +271,32 @@ impl Renderer {
         let own_limit = self.list_limit(question, &messages);
         let limit = match given.or_else(|| self.limit_of_foreign_kind(info)) {
             Some(limit) => Some(self.limit_of_call(question, limit)),
-            None => own_limit,
+            None => own_limit.or_else(|| self.required_limit()),
         };
+        // Published wordings are asked under their own limit first, whatever is known of the judge.
+        let learned = self.own(info).map_or(0, |_| self.room.tokens());
+        let start = limit.map_or(0, |limit| limit.start);
+        let room = room.unwrap_or(learned).max(start);
+        let most = self.most_tokens(&messages);
+        let sent = limit.map(|limit| limit.with_room(room, most));
+        let total = self.bounds.total.filter(|_| !self.has_lost_limit());
+        let sent = sent.into_iter().chain(total).min();
         let samples = (call.sample, attempt_in_key);
-        let mut other_limits = self.other_limits(question, &options, &messages, samples, limit);
+        let limits = (limit, sent, most);
+        let mut other_limits = self.other_limits(question, &options, &messages, samples, limits);
         let mut earlier_key = None;
         if let Some(earlier) = options.under_earlier_identity() {
-            earlier_key = Some(earlier.fingerprint(info, &messages, samples, limit));
-            other_limits.extend(self.other_limits(question, &earlier, &messages, samples, limit));
+            earlier_key = Some(earlier.fingerprint(info, &messages, samples, sent));
+            other_limits.extend(self.other_limits(question, &earlier, &messages, samples, limits));
         }
-        if let Some(limit) = limit.filter(|_| limit != given) {
-            options.to_mut().max_tokens.insert(info.kind(), limit);
+        if let Some(sent) = sent.filter(|_| sent != given) {
+            options.to_mut().max_tokens.insert(info.kind(), sent);
         }
         let mut rendered = options.render(info, messages, call.sample, attempt_in_key);
+        rendered.room = room;
+        if room > start {
+            rendered.parameters.push(Parameter::Room);
+        }
         if given.is_none() && own_limit.is_some() {
             rendered.parameters.push(Parameter::ListLimit);
         }
@@ -256,14 +316,34 @@ impl Renderer {
 
     /// The limit of a call for this limit of its kind, which is one of a unit: of each criterion of a list. The room for
     /// the reasoning, which a given limit does not have, is that of one reply.
-    fn limit_of_call(&self, question: &dyn Question, limit: u64) -> u64 {
+    fn limit_of_call(&self, question: &dyn Question, limit: u64) -> ReplyLimit {
         let reasoning = self.reasoning();
         let own = self.prompts.max_tokens(question.info());
         let is_given = own.is_none_or(|own| limit != own + reasoning);
-        let room = if is_given { 0 } else { reasoning };
-        (limit - room)
-            .saturating_mul(question.unit_count())
-            .saturating_add(room)
+        let start = if is_given { 0 } else { reasoning };
+        ReplyLimit {
+            visible: (limit - start).saturating_mul(question.unit_count()),
+            start,
+        }
+    }
+
+    /// The limit that the protocol requires where none is wanted.
+    fn required_limit(&self) -> Option<ReplyLimit> {
+        let visible = self.options.endpoint.protocol().required_limit()?;
+        Some(ReplyLimit {
+            visible,
+            start: self.reasoning(),
+        })
+    }
+
+    /// The most tokens that a limit may have by room for reasoning: those that models can give, and that the context has left.
+    fn most_tokens(&self, messages: &Messages) -> u64 {
+        let context = self.bounds.capacity.map(|capacity| {
+            // A quarter more, since tokens are estimated.
+            let prompt = estimate_messages(messages) / 4 * 5;
+            capacity.context_tokens.saturating_sub(prompt)
+        });
+        context.map_or(MOST_TOKENS, |context| context.min(MOST_TOKENS))
     }
 
     fn reasoning(&self) -> u64 {
@@ -272,14 +352,13 @@ impl Renderer {
 
     /// Our limit of a list. None where the user gave one (or `none`), where the prompts have one, where the server refused
     /// it, and where a server that counts the reply has no room for it: there the context is the limit.
-    fn list_limit(&self, question: &dyn Question, messages: &Messages) -> Option<u64> {
+    fn list_limit(&self, question: &dyn Question, messages: &Messages) -> Option<ReplyLimit> {
         let info = question.info();
         let own = self.own(info).filter(|_| info.is_list())?;
         let is_decided = own.given_limits.contains(&info.kind())
             || self.prompts.max_tokens(info).is_some()
             || self.refusals.has(Parameter::ListLimit)
-            || self.refusals.has(Parameter::MaxCompletionTokens)
-            || self.refusals.has(Parameter::MaxTokens) && self.loses_refused_limit();
+            || self.has_lost_limit();
         if is_decided {
             return None;
         }
@@ -287,37 +366,43 @@ impl Renderer {
         if let Some(capacity) = own.capacity.filter(|capacity| capacity.counts_reply) {
             // A quarter more, since tokens are estimated.
             let prompt = estimate_messages(messages) / 4 * 5;
-            if prompt.saturating_add(limit) > capacity.context_tokens {
+            let reply = limit.visible.saturating_add(limit.start);
+            if prompt.saturating_add(reply) > capacity.context_tokens {
                 return None;
             }
         }
         Some(limit)
     }
 
-    /// Whether a reply limit that the server refuses is left out, not renamed.
-    fn loses_refused_limit(&self) -> bool {
+    /// Whether the server refuses reply limits, under the other name as well if there is one.
+    fn has_lost_limit(&self) -> bool {
         let protocol = self.options.endpoint.protocol();
         let form = protocol.parameter(Parameter::MaxTokens);
-        form.is_some_and(|form| form.when_refused == WhenRefused::LeftOut)
+        let has_one_name = form.is_some_and(|form| form.when_refused == WhenRefused::LeftOut);
+        self.refusals.has(Parameter::MaxCompletionTokens)
+            || self.refusals.has(Parameter::MaxTokens) && has_one_name
     }
 
-    fn usual_list_limit(&self, question: &dyn Question) -> u64 {
-        let limit = JudgeKind::list_limit(estimate_tokens(question.judged()));
-        limit.saturating_add(self.reasoning())
+    fn usual_list_limit(&self, question: &dyn Question) -> ReplyLimit {
+        ReplyLimit {
+            visible: JudgeKind::list_limit(estimate_tokens(question.judged())),
+            start: self.reasoning(),
+        }
     }
 
-    /// The keys of this call under the other limits that the judge was, or is usually, asked with, and in JSON mode where the
-    /// server has lost it.
+    /// The keys of this call under the other limits that the judge was, or is usually, asked with, each with the room for
+    /// reasoning that its replies may have had, and in JSON mode where the server has lost it. Of `limits` the first is that
+    /// of the call, the second what is sent of it, the third the most tokens by room.
     fn other_limits(
         &self,
         question: &dyn Question,
         options: &RequestOptions,
         messages: &Messages,
         samples: (u32, u32),
-        limit: Option<u64>,
+        (limit, sent, most): (Option<ReplyLimit>, Option<u64>, u64),
     ) -> Vec<OtherLimit> {
         let info = question.info();
-        let given: BTreeSet<Option<u64>> = self
+        let given: BTreeSet<Option<ReplyLimit>> = self
             .refusals
             .limits(info)
             .into_iter()
@@ -330,13 +415,30 @@ impl Renderer {
         let usual = self.prompts.max_tokens(info);
         let usual = usual.map(|limit| limit + self.reasoning());
         others.insert(usual.map(|usual| self.limit_of_call(question, usual)));
-        others.remove(&limit);
-        let mut keys = Vec::new();
+        others.insert(limit);
+        // Of a judge that never was short of room, no reply has more than the first.
+        let has_rooms = self.bounds.is_continued || self.room.tokens() > 0;
+        let rungs = if has_rooms { &RUNGS[..] } else { &[] };
+        // Each with whether a user chose it, and whether it is the same without the room.
+        let mut tokens: BTreeMap<Option<u64>, (bool, bool)> = BTreeMap::new();
+        for total in self.refusals.totals() {
+            tokens.insert(Some(total), (true, false));
+        }
         for other in others {
+            // That lists have our limit, or none in compat mode, is not a choice of the user.
+            let is_chosen = other != limit && (given.contains(&limit) || given.contains(&other));
+            for room in std::iter::once(&0).chain(rungs) {
+                let with_room = other.map(|other| other.with_room(*room, most));
+                tokens.insert(with_room, (is_chosen, other == limit));
+            }
+        }
+        tokens.remove(&sent);
+        let mut keys = Vec::new();
+        for (tokens, (is_chosen, is_same_limit)) in tokens {
             keys.push(OtherLimit {
-                key: options.fingerprint(info, messages, samples, other),
-                // That lists have our limit, or none in compat mode, is not a choice of the user.
-                is_chosen: given.contains(&limit) || given.contains(&other),
+                key: options.fingerprint(info, messages, samples, tokens),
+                is_chosen,
+                is_same_limit,
             });
         }
         // Replies in JSON mode count, though the server was found to give empty ones later.
@@ -344,8 +446,9 @@ impl Renderer {
             let mut in_json = options.clone();
             in_json.json_mode = true;
             keys.push(OtherLimit {
-                key: in_json.fingerprint(info, messages, samples, limit),
+                key: in_json.fingerprint(info, messages, samples, sent),
                 is_chosen: false,
+                is_same_limit: false,
             });
         }
         keys
@@ -489,32 +592,44 @@ impl Renderer {
     }
 
     /// The question with its text cut to the room there is; `None` if it fits, or nothing of its text would.
-    fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<Arc<dyn Question>> {
+    fn cut(
+        &self,
+        call: &JudgeCall,
+        whole: &Rendered,
+        room: Option<u64>,
+    ) -> Option<Arc<dyn Question>> {
         // An eighth stays free: tokens are estimated.
-        let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
-        if whole.body.prompt_tokens <= room {
+        let prompt_room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
+        if whole.body.prompt_tokens <= prompt_room {
             return None;
         }
-        cut_to_fit(&*call.question, room, |question| {
-            let rendered = self.rendered(question, call, 0, Beginning::Plain);
+        cut_to_fit(&*call.question, prompt_room, |question| {
+            let rendered = self.rendered(question, call, 0, Beginning::Plain, room);
             rendered.body.prompt_tokens
         })
     }
 
     /// The rendered call, with a note if its text was cut.
     pub fn render(&self, call: &JudgeCall, attempt: u32) -> Rendered {
-        self.render_from(call, attempt, Beginning::Plain)
+        self.render_from(call, attempt, Beginning::Plain, None)
     }
 
-    /// [`Renderer::render`] for a call that began in this way.
-    pub fn render_from(&self, call: &JudgeCall, attempt: u32, beginning: Beginning) -> Rendered {
-        let whole = self.rendered(&*call.question, call, attempt, beginning);
-        let Some(question) = self.cut(call, &whole) else {
+    /// [`Renderer::render`] for a call that began in this way, with this room for reasoning: `None` for what is learned of
+    /// the judge.
+    pub fn render_from(
+        &self,
+        call: &JudgeCall,
+        attempt: u32,
+        beginning: Beginning,
+        room: Option<u64>,
+    ) -> Rendered {
+        let whole = self.rendered(&*call.question, call, attempt, beginning, room);
+        let Some(question) = self.cut(call, &whole, room) else {
             return whole;
         };
         let what = question.judged_name();
         let cut = format!("the judge saw {what}s cut to fit its context (--truncate)");
-        let rendered = self.rendered(&*question, call, attempt, beginning);
+        let rendered = self.rendered(&*question, call, attempt, beginning, room);
         Rendered {
             note: joined(rendered.note.clone(), &cut),
             ..rendered

@@ -1,5 +1,6 @@
 //! Counts who answered, in a manifest.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -7,8 +8,8 @@ use serde::Deserialize;
 use super::answered::{AnsweredJudge, AnsweringModel};
 use super::lines::LineReader;
 use super::manifest::Manifest;
-use super::role::JudgeEntry;
-use crate::domain::{ModelEnd, Role};
+use super::role::{JudgeEntry, RoomUse};
+use crate::domain::{CallId, ModelEnd, Role};
 use crate::error::Result;
 use crate::text::names::without_directories;
 
@@ -18,15 +19,59 @@ const MAX_NAME: usize = 200;
 /// The fields of a line of `calls.jsonl` that say who answered.
 #[derive(Deserialize)]
 struct AnsweredCall {
+    call_id: CallId,
     role: Role,
     judge: String,
+    #[serde(default)]
+    room: u64,
     reply: Option<ReplyIdentity>,
+}
+
+/// The rooms of one judge's replies in a role.
+#[derive(Default)]
+struct RoomCount {
+    /// Replies by the tokens of their room.
+    replies: BTreeMap<u64, u64>,
+    /// The room of the last reply to each call that was cut.
+    cut: HashMap<CallId, u64>,
+    asked_again: HashSet<CallId>,
+    repeats: u64,
+}
+
+impl RoomCount {
+    fn add(&mut self, call: &AnsweredCall, is_cut: bool) {
+        *self.replies.entry(call.room).or_default() += 1;
+        if self
+            .cut
+            .get(&call.call_id)
+            .is_some_and(|room| *room < call.room)
+        {
+            self.asked_again.insert(call.call_id);
+            self.repeats += 1;
+        }
+        if is_cut {
+            self.cut.insert(call.call_id, call.room);
+        }
+    }
+
+    /// The sums; `None` where no reply had room.
+    fn total(&self) -> Option<RoomUse> {
+        let with_room = self.replies.iter().filter(|(room, _)| **room > 0);
+        let (tokens, _) = with_room.max_by_key(|(_, replies)| **replies)?;
+        Some(RoomUse {
+            tokens: *tokens,
+            calls: self.replies.values().sum::<u64>() - self.repeats,
+            asked_again: self.asked_again.len() as u64,
+        })
+    }
 }
 
 #[derive(Deserialize)]
 struct ReplyIdentity {
     model: Option<String>,
     system_fingerprint: Option<String>,
+    #[serde(default)]
+    finish_reason: Option<String>,
     end: Option<ModelEnd>,
     #[serde(default)]
     cached: bool,
@@ -43,15 +88,22 @@ impl Manifest {
                 // Counted anew from the file, which holds the calls of all sessions: adding would
                 // count earlier ones twice.
                 judge.answered_by.clear();
+                judge.room = None;
             }
         }
         // Lenient: a torn line must not keep a run from being finished.
         let Some(mut lines) = LineReader::to_resume(&dir.join("calls.jsonl"))? else {
             return Ok(());
         };
-        while let Some((_, call)) = lines.read::<AnsweredCall>()? {
+        let mut rooms: HashMap<(Role, String), RoomCount> = HashMap::new();
+        while let Some((_, mut call)) = lines.read::<AnsweredCall>()? {
             // A failed call has no model: counting it would make a run with failures look mixed.
-            let Some(reply) = call.reply else { continue };
+            let Some(reply) = call.reply.take() else {
+                continue;
+            };
+            let own_rooms = rooms.entry((call.role.clone(), call.judge.clone()));
+            let is_cut = reply.finish_reason.as_deref() == Some("length");
+            own_rooms.or_default().add(&call, is_cut);
             let Some(role) = self.roles.get_mut(&*call.role.name()) else {
                 continue;
             };
@@ -66,6 +118,13 @@ impl Manifest {
                 if let Some(fingerprint) = recorded_name(reply.system_fingerprint) {
                     counted.add_fingerprint(fingerprint, 1);
                 }
+            }
+        }
+        for ((role, id), count) in rooms {
+            let role = self.roles.get_mut(&*role.name());
+            let mut judges = role.into_iter().flat_map(|role| &mut role.judges);
+            if let Some(judge) = judges.find(|judge| judge.id == id) {
+                judge.room = count.total();
             }
         }
         Ok(())

@@ -35,11 +35,18 @@ pub struct CallRecord {
     pub attempt: u32,
     /// Cache key; `None` for judges without one.
     pub fingerprint: Option<Fingerprint>,
+    /// Tokens of room for reasoning in its reply limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub room: u64,
     /// The raw reply, if there was one.
     pub reply: Option<JudgeReply>,
     /// The verdict, or why there is none; in files under `verdict` or `unscored`.
     #[serde(flatten, with = "VerdictOrReason")]
     pub verdict: Result<Verdict, UnscoredReason>,
+}
+
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +81,7 @@ impl CallRecord {
                 .rendered
                 .as_ref()
                 .map(|rendered| rendered.fingerprint),
+            room: request.rendered.as_ref().map_or(0, |call| call.room),
             reply,
             verdict,
         }

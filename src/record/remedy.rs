@@ -6,10 +6,10 @@ use crate::domain::UnscoredKind;
 pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
     match kind {
         UnscoredKind::Unreadable => Some(
-            "see the replies in calls.jsonl; --structured schema (or off), or another model, may help, and --retry-unscored asks again",
+            "see the replies in calls.jsonl; --retry-unscored asks again, and in a new run (--out) --structured schema (or off), or another model, may help",
         ),
         UnscoredKind::Cut => Some(
-            "replies that were cut need more room than their limit: --max-tokens KIND=N, or --reasoning-effort LEVEL for a judge that reasons",
+            "replies that were cut need a higher limit: --max-tokens KIND=N with the same command continues the run",
         ),
         UnscoredKind::ContextOverflow => {
             Some("prompts that do not fit need a judge with a longer context")

@@ -69,6 +69,17 @@ impl RoleEntry {
     }
 }
 
+/// The room for reasoning that the replies of a judge had.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomUse {
+    /// Tokens beyond the limit of the reply, of most replies.
+    pub tokens: u64,
+    /// Calls with a reply.
+    pub calls: u64,
+    /// Those of them that were asked again with more room.
+    pub asked_again: u64,
+}
+
 /// A judge of a role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeEntry {
@@ -94,6 +105,9 @@ pub struct JudgeEntry {
     /// The models that its recorded replies name; counted when the run ends, and not part of its identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered_by: Vec<AnsweringModel>,
+    /// What its replies had of room for reasoning; counted when the run ends, and not part of its identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<RoomUse>,
     /// What its service stated about the model's end when calls were made; not part of its identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ModelEnd>,

@@ -59,6 +59,7 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
         sample: 0,
         attempt: 0,
         fingerprint: None,
+        room: 0,
         reply: reply.map(JudgeReply::of_text),
         verdict: match reply {
             Some(_) => Ok(Verdict::Points(7.0)),

@@ -19,7 +19,7 @@ use super::manifest::{Headline, Manifest, RunStatus, now};
 use super::settings::setting_differences;
 use super::stamp::FileStamp;
 use crate::analysis::comparison::{Observations, RunAnswers, RunLooks, observe};
-use crate::domain::{CallId, EndingModel, EndpointUse, Fingerprint, ScoredAnswer};
+use crate::domain::{CallId, EndingModel, EndpointUse, Fingerprint, JudgeReply, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::files::{json_bytes, lock_directory, write_bytes, write_whole};
 
@@ -409,9 +409,11 @@ impl Session {
             }
             // A cut reply stays in the file, since it was paid; the one under another limit follows it, and counts.
             self.superseded |= earlier.ending < CallEnding::Replied;
+            let was_cut = call.reply.as_ref().is_some_and(JudgeReply::is_cut);
+            let is_open = was_cut || ending == CallEnding::Moderated;
             *earlier = Earlier {
                 ending,
-                open_as: call.fingerprint.filter(|_| ending == CallEnding::Moderated),
+                open_as: call.fingerprint.filter(|_| is_open),
             };
         }
         self.calls.write(call)

@@ -9,6 +9,7 @@ mod inputs;
 mod judge_options;
 mod keeping;
 mod planning;
+mod reasoning_room;
 mod record;
 mod replies;
 mod small_models;

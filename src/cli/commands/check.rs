@@ -112,6 +112,15 @@ async fn judge_lines(
         }
     }
     lines.extend(learned);
+    if server.room() > 0 {
+        let room = counted(
+            usize::try_from(server.room()).unwrap_or(usize::MAX),
+            "token",
+        );
+        lines.push_str(&format!(
+            "room: {room} for reasoning in every reply limit\n"
+        ));
+    }
     // The first one decides the exit code; all of them are in the lines above it.
     let failed = checked.into_iter().find_map(|checked| checked.fault);
     Ok((lines, failed))

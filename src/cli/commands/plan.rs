@@ -192,6 +192,10 @@ pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
     if tokens != most_tokens {
         line.push_str(&format!(" (up to ~{most_tokens})"));
     }
+    if estimate.room_tokens > 0 {
+        let room = grouped(estimate.room_tokens);
+        line.push_str(&format!("; room for {room} tokens of reasoning a reply"));
+    }
     if let Some(range) = whole_cost(&estimate.total).usd {
         let of_day = of_day(estimate.prices_of.as_deref());
         line.push_str(&format!("; {}{of_day}", cost_range(range)));
@@ -298,6 +302,7 @@ mod tests {
             cached: 0,
             unpriced: Vec::new(),
             prices_of: None,
+            room_tokens: 0,
             lines: vec![line("aspect")],
             total: line(""),
         };
@@ -339,6 +344,7 @@ mod tests {
                 cached,
                 unpriced,
                 prices_of,
+                room_tokens: 0,
                 lines,
                 total,
             }

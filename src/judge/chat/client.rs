@@ -112,7 +112,13 @@ impl Chat {
                 body,
             }) => {
                 let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
-                return Err(self.classified(error, call).await);
+                if !error.is_used_up_limit() {
+                    return Err(self.classified(error, call).await);
+                }
+                return Ok(self.counted(JudgeReply {
+                    latency_ms,
+                    ..JudgeReply::of_used_up_limit(call.max_tokens.unwrap_or(0))
+                }));
             }
             Err(fault) => return Err(self.failure(fault)),
         };
@@ -133,15 +139,20 @@ impl Chat {
         }
         // A path may name a user, and is not which model it is.
         reply.model = reply.answering_model().map(str::to_owned);
-        let reply = with_plausible_usage(reply, call);
-        locked(&self.reach).has_replied = true;
-        self.meters.count_reply(&reply.usage);
+        let reply = self.counted(with_plausible_usage(reply, call));
         // By the service's own words the text is not by this model.
         if let Some(end) = reply.end.filter(ModelEnd::is_retired) {
             let model = call.model.clone();
             refuse_ended(&EndingModel { model, end }).map_err(AskError::Fatal)?;
         }
         Ok(reply)
+    }
+
+    /// Counts a reply.
+    fn counted(&self, reply: JudgeReply) -> JudgeReply {
+        locked(&self.reach).has_replied = true;
+        self.meters.count_reply(&reply.usage);
+        reply
     }
 
     /// The JSON of a body, secrets masked.
@@ -203,6 +214,12 @@ impl Chat {
             };
         }
         // A limit that nobody gave must not cost a call that works without it.
+        if call.parameters.contains(&Parameter::Room) && error.refuses_length() {
+            return AskError::Unsupported {
+                parameter: Parameter::Room,
+                message: error.message(),
+            };
+        }
         if call.parameters.contains(&Parameter::ListLimit) && error.refuses_length() {
             return AskError::Unsupported {
                 parameter: Parameter::ListLimit,
@@ -303,8 +320,14 @@ impl Judge for Chat {
                         .fail(request, message, begun, self.cases_asked())
             {
                 let option = helping_option(message);
+                // Neither limits nor the tier are run settings.
+                let run = if option.contains("max-tokens") || option.contains("service-tier") {
+                    "which continues the run"
+                } else {
+                    "in a new run (--out)"
+                };
                 return Err(fatal(format!(
-                    "the judge refused calls about {extent} in a row with {message:?}; try {option}"
+                    "the judge refused calls about {extent} in a row with {message:?}; try {option}, {run}"
                 )));
             }
             Err(error)

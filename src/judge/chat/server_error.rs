@@ -137,6 +137,8 @@ const WANTS_HTTPS: Sign = (
 );
 /// Names of models in a message.
 const MODELS_SHOWN: usize = 5;
+/// The reply limit went to the reasoning: an error in place of a cut reply (GPT-5).
+const USED_UP_LIMIT: Sign = (&[], &["could not finish the message because max_tokens"]);
 /// A single request above the limit per minute, which is answered with 429 for ever.
 const TOO_LARGE: Sign = (&[], &["request too large"]);
 
@@ -422,6 +424,11 @@ impl ServerError {
         matches!(self.status, 400 | 413 | 422)
             && !self.is(UNSUPPORTED)
             && (self.is(CONTEXT_OVERFLOW) || names_limit(&self.message) || names_limit(&self.field))
+    }
+
+    /// Whether it stands for a reply that was cut in its reasoning.
+    pub(super) fn is_used_up_limit(&self) -> bool {
+        matches!(self.status, 400 | 422) && self.is(USED_UP_LIMIT)
     }
 
     /// Status and message, for the user.

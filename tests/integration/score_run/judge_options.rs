@@ -694,8 +694,8 @@ fn reasoning_is_kept_counted_and_given_room() {
         })))
     };
     let server = FakeServer::start(Behaviour::good().deciding(reply));
-    let cut = work.score(&server, &["--out", "short"]);
-    cut.says(&["--reasoning-effort LEVEL"]);
+    let short = work.score(&server, &["--out", "short"]);
+    short.exits_with(0).says(&["The judge fake-judge reasons"]);
     let reason = "reply cut inside its reasoning, before any verdict, at 90 tokens";
     assert!(work.read("short/calls.jsonl").contains(reason));
     work.score(&server, &["--reasoning-effort", "low"])
@@ -730,12 +730,14 @@ fn reasoning_is_kept_counted_and_given_room() {
         "--out",
         "given",
     ];
-    work.score(&server, &given);
-    assert_eq!(
-        server.chats().pop().unwrap().json()["max_tokens"],
-        77,
-        "a given limit stays"
-    );
+    let before = server.chat_count();
+    work.score(&server, &given).exits_with(0);
+    let limits: std::collections::BTreeSet<u64> = server.chats()[before..]
+        .iter()
+        .map(|chat| chat.json()["max_tokens"].as_u64().unwrap())
+        .collect();
+    // A given limit is that of the visible reply: it has no room until a reply needs it.
+    assert_eq!(limits, [77, 4077].into());
 }
 
 #[test]

@@ -406,6 +406,36 @@ pub fn good_content(request: &Recorded) -> String {
     json!({"claims": claims}).to_string()
 }
 
+/// The chat reply of a judge that reasons for so many tokens before this text: cut where the limit of the request ends.
+pub fn reasoned(request: &Recorded, reasoning: u64, content: &str) -> Value {
+    let limit = limit_of(request).unwrap_or(u64::MAX);
+    let text = content.len().div_ceil(4) as u64;
+    let is_cut = reasoning + text > limit;
+    let spoken = 4 * usize::try_from(limit.saturating_sub(reasoning)).unwrap();
+    let (content, reason) = if is_cut {
+        (content.get(..spoken).unwrap_or(content), "length")
+    } else {
+        (content, "stop")
+    };
+    json!({
+        "model": "fake-judge",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": reason}],
+        "usage": {
+            "prompt_tokens": request.body.len() / 4,
+            "completion_tokens": limit.min(reasoning + text),
+            "completion_tokens_details": {"reasoning_tokens": limit.min(reasoning)},
+        },
+    })
+}
+
+/// The reply limit of a request in any protocol.
+pub fn limit_of(request: &Recorded) -> Option<u64> {
+    let body = request.json();
+    let mut limits = [&body["max_tokens"], &body["max_completion_tokens"]].into_iter();
+    let limit = limits.find_map(Value::as_u64);
+    limit.or_else(|| body["generationConfig"]["maxOutputTokens"].as_u64())
+}
+
 /// A whole reply with this content, in the form of the request.
 pub(super) fn completion(content: &str, request: &Recorded) -> Value {
     let prompt_tokens = request.body.len() / 4;

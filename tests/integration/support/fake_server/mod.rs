@@ -31,7 +31,9 @@ use std::thread::JoinHandle;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-pub use self::behaviour::{Act, Behaviour, Recorded, good_completion, good_content, good_score};
+pub use self::behaviour::{
+    Act, Behaviour, Recorded, good_completion, good_content, good_score, limit_of, reasoned,
+};
 pub use self::forms::{CHAT, DONE, FORMS, RAW, WireForm};
 pub use self::gate::Gate;
 pub use self::port::Reserved;
