@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::support::fake_server::{Act, Behaviour, FakeServer};
-use super::support::judging::{constant_judge, kind_of};
+use super::support::fake_server::{Act, Behaviour, FakeServer, limit_of, reasoned};
+use super::support::judging::{constant_judge, constant_reply, kind_of};
 use super::support::workspace::{Finished, Workspace, scoring};
 
 fn check(work: &Workspace, urls: &str, more: &[&str]) -> Finished {
@@ -25,6 +25,27 @@ fn replying(message: Value) -> Behaviour {
     let body = json!({"model": "fake-judge", "choices": [{"message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 40, "completion_tokens": 7}});
     Behaviour::always(Act::json(&body))
+}
+
+#[test]
+fn a_check_finds_the_room_for_reasoning_with_which_the_run_begins() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(Behaviour::good().deciding(|request| {
+        let content = constant_reply(kind_of(request));
+        Some(Act::json(&reasoned(request, 500, &content)))
+    }));
+    let checked = check(&work, &server.base_url(), &[]).exits_with(0);
+    // 100 tokens of a verdict, and 4,000 for the reasoning.
+    let limits: Vec<u64> = server.chats().iter().filter_map(limit_of).collect();
+    assert_eq!(limits, [100, 4100]);
+    assert!(
+        checked.stdout.contains("room: 4,000 tokens"),
+        "{}",
+        checked.stdout
+    );
+    work.score(&server, &[]).exits_with(0);
+    let later = server.chats().split_off(2);
+    assert!(later.iter().all(|chat| limit_of(chat) > Some(4000)));
 }
 
 #[test]
