@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, ModelEnd};
+use crate::text::names::without_directories;
 use crate::text::thinking::reply_start;
 
 /// Tokens of one call as counted by the server; 0 if unknown.
@@ -85,9 +86,10 @@ impl JudgeReply {
         }
     }
 
-    /// The model that answered; `None` if the server named none.
+    /// The model that answered, of a path its last component; `None` if the server named none.
     pub fn answering_model(&self) -> Option<&str> {
-        self.model.as_deref().filter(|model| !model.is_empty())
+        let model = self.model.as_deref().filter(|model| !model.is_empty());
+        model.map(without_directories)
     }
 
     /// Whether the text ends before anything but reasoning has come.
@@ -99,6 +101,13 @@ impl JudgeReply {
                 || self.is_cut() && self.content.is_empty();
         }
         after_thinking(&self.content).is_err()
+    }
+
+    /// Whether the judge ended a reply of which the server sent nothing but reasoning.
+    pub(crate) fn is_in_reasoning_field(&self) -> bool {
+        let is_ended = matches!(self.finish_reason.as_deref(), Some("stop") | None);
+        let is_text = |text: &String| !text.trim().is_empty();
+        is_ended && self.content.trim().is_empty() && self.reasoning.as_ref().is_some_and(is_text)
     }
 
     /// The reply without the reasoning in the user's forms that begins its text. Readers know the other forms themselves, and

@@ -26,6 +26,7 @@ use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::question::{ASPECT, ATTRIBUTION, CRITERIA, PAIR, PROPERTY, STATEMENTS};
 use crate::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
+use crate::text::names::without_directories;
 
 /// The servers of a run, by the names of their judges.
 #[derive(Clone, Default)]
@@ -139,7 +140,7 @@ impl NamedJudge {
     /// Its manifest entry, with the reply limits of these calls.
     fn entry(&self, family: PromptFamily) -> JudgeEntry {
         let server = self.judge.server();
-        let served = server.map(|server| &server.servers.served);
+        let served = server.map(|server| server.servers.served.reduced());
         let mut settings = judge_settings(&self.options);
         if let Some(server) = server {
             // Null where the user gave `none`; no entry for lists that nobody limited.
@@ -158,7 +159,8 @@ impl NamedJudge {
         }
         JudgeEntry {
             id: self.judge.judge_id().to_owned(),
-            model: server.map(|server| server.request.model.clone()),
+            earlier_id: server.and_then(|server| server.request.earlier_judge_id.clone()),
+            model: server.map(|server| without_directories(&server.request.model).to_owned()),
             base_url: server.map(|server| server.servers.urls()),
             served: served
                 .map(|it| json!({"id": it.served, "root": it.root, "model_path": it.model_path})),
@@ -173,7 +175,7 @@ impl NamedJudge {
     }
 
     /// The judge with its layers, as a member of a panel.
-    fn member(&self, built: &BuiltJudge) -> Member {
+    pub(super) fn member(&self, built: &BuiltJudge) -> Member {
         let in_flight = built.fleet.clone();
         Member {
             judge: Arc::clone(&built.judge),
@@ -372,6 +374,13 @@ impl Judges {
         self.by_name
             .iter()
             .map(|(name, named)| (name.as_str(), named))
+    }
+
+    /// The roles of the judge of that name.
+    pub(super) fn roles_of<'a>(&'a self, judge: &'a str) -> impl Iterator<Item = &'a Role> {
+        let roles = self.roles.iter();
+        let own = roles.filter(move |(_, names)| names.iter().any(|name| name == judge));
+        own.map(|(role, _)| role)
     }
 
     /// Why a run with calls for one of these roles must not start.

@@ -12,6 +12,7 @@ mod answer;
 mod attempts;
 mod builder;
 mod case_order;
+mod check;
 mod choice;
 mod cost;
 mod expected;
@@ -46,6 +47,7 @@ mod works;
 use std::sync::Arc;
 
 pub use builder::Evaluation;
+pub use check::CheckedServer;
 pub use choice::Choice;
 pub use cost::{Cost, JudgeTerms, PlanEstimate, PlanLine};
 pub use inputs::LoadedInputs;

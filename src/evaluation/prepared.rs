@@ -67,7 +67,15 @@ impl Prepared {
             Some(dir) => dir.clone(),
             // 12 hex digits, 48 bits: no collision among the runs of one directory, and short
             // enough to type.
-            None => PathBuf::from("runs").join(self.manifest.identity().short(12)),
+            None => {
+                let runs = Path::new("runs");
+                // A run that an earlier version began is continued there.
+                let earlier = runs.join(self.manifest.earlier_identity().short(12));
+                if earlier.is_dir() {
+                    return earlier;
+                }
+                runs.join(self.manifest.identity().short(12))
+            }
         }
     }
 
@@ -191,7 +199,7 @@ impl Prepared {
         }
         let replies = RecordedReplies::to_resume(dir)?.asking_refused_again(asks_refused_again);
         let limits = match Manifest::load(dir)? {
-            Some(earlier) => earlier.reply_limits(),
+            Some(earlier) => earlier.with_identities_of(&self.manifest).reply_limits(),
             None => BTreeMap::new(),
         };
         Ok((replies, limits))

@@ -45,7 +45,7 @@ impl Prepared {
             ..self.manifest.clone()
         };
         dir.claim(&manifest, self.options.output.overwrite)?;
-        let before = Manifest::of_run(path)?;
+        let before = Manifest::of_run(path)?.with_identities_of(&self.manifest);
         let mut earlier_limits = before.reply_limits();
         if earlier_limits == self.manifest.reply_limits() {
             // Equal limits need no second look-up of each call.

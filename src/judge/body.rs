@@ -70,6 +70,8 @@ pub struct RequestOptions {
     pub extra_body: Map<String, Value>,
     /// The judge's identity, part of every fingerprint (see `judge::identity::judge_id`).
     pub judge_id: String,
+    /// The identity that earlier versions gave the judge, if it was another one (see `judge::identity::earlier_judge_id`).
+    pub earlier_judge_id: Option<String>,
 }
 
 impl RequestOptions {
@@ -82,6 +84,7 @@ impl RequestOptions {
             conversation: Conversation::None,
             neutralize: true,
             judge_id: model.clone(),
+            earlier_judge_id: None,
             model,
             temperature: Some(0.0),
             top_p: None,
@@ -97,6 +100,14 @@ impl RequestOptions {
             max_tokens_field: MAX_TOKENS.to_owned(),
             extra_body: Map::new(),
         }
+    }
+
+    /// The same under the identity that earlier versions gave the judge, for the keys of their replies.
+    pub(super) fn under_earlier_identity(&self) -> Option<Self> {
+        Some(Self {
+            judge_id: self.earlier_judge_id.clone()?,
+            ..self.clone()
+        })
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

@@ -14,10 +14,9 @@ use super::answering::Answering;
 use super::body::RequestOptions;
 use super::cache::Cache;
 use super::capacity::Capacity;
-use super::chat::Chat;
 use super::endpoint::Endpoint;
 use super::forms::{Effort, Structured};
-use super::identity::judge_id;
+use super::identity::{earlier_judge_id, judge_id};
 use super::kind::JudgeKind;
 use super::layers::budgeted::{Budgeted, Ledger, Price};
 use super::layers::cached::Cached;
@@ -32,7 +31,7 @@ use super::refusals::{Refusals, ReplyLimits};
 use super::render::{LimitBounds, Renderer};
 use super::servers::{Fleet, Servers};
 use super::{Judge, Notify, other_efforts};
-use crate::domain::{EndingModel, JudgeReply, TestCase};
+use crate::domain::{EndingModel, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
 use crate::question::{KINDS, Kind, KindInfo};
@@ -176,10 +175,14 @@ impl JudgeBuilder {
         }
         let limits = self.limits.with_patience(judge.service_tier);
         let servers = Servers::ask(judge, &limits, cache.as_ref(), notify).await?;
+        let id = judge_id(&servers.model, judge.cache_id.as_deref(), &servers.served);
+        let earlier_id = earlier_judge_id(&servers.model, &servers.served);
+        let is_renamed = judge.cache_id.is_none() && earlier_id != id;
         let request = RequestOptions {
             endpoint: judge.kind(),
             conversation: judge.conversation,
-            judge_id: judge_id(&servers.model, judge.cache_id.as_deref(), &servers.served),
+            judge_id: id,
+            earlier_judge_id: is_renamed.then_some(earlier_id),
             model: servers.model.clone(),
             temperature: judge.temperature(),
             top_p: judge.top_p,
@@ -195,6 +198,9 @@ impl JudgeBuilder {
         let mut refusals = Refusals::of(&request.judge_id, cache.as_ref())?;
         refusals.is_schema_kept = servers.keep_to_schema();
         let refusals = Arc::new(refusals);
+        if let Some(earlier_id) = &request.earlier_judge_id {
+            refusals.inherit(earlier_id)?;
+        }
         let given_limits = judge.reply_limits()?;
         let limits_to_find = given_limits
             .iter()
@@ -260,7 +266,8 @@ pub struct ServedModel {
     pub structured: Structured,
     /// What it is asked with.
     pub prompts: Arc<PromptSet>,
-    cache: Option<Cache>,
+    /// Its reply cache.
+    pub(crate) cache: Option<Cache>,
     limits: LimitOptions,
     /// Kinds of questions whose reply limit the user gave.
     pub given_limits: BTreeSet<Kind>,
@@ -381,7 +388,7 @@ impl ServedModel {
                 "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
             )));
         }
-        let fleet = Arc::new(self.servers.fleet(&self.limits, &shared.meters)?);
+        let fleet = Arc::new(self.servers.fleet(&self.limits, &shared.meters, None)?);
         let asking = Budgeted::new(
             ContextLimited::new(
                 Retrying::new(
@@ -479,24 +486,29 @@ impl ServedModel {
         Ok(end.map(|end| EndingModel { model, end }))
     }
 
-    /// What the scores' readers must know of the parameters that its servers refuse; `None` for nothing.
-    pub fn left_out(&self) -> Option<String> {
-        self.refusals.apply(&self.request).1
+    /// The room for reasoning that its replies were found to need, in tokens.
+    pub fn room(&self) -> u64 {
+        self.refusals.room(self.request.reasoning_effort)
     }
 
-    /// One tiny call to each server, by its address. The inner error is the server's, with the option that helps.
+    /// The judge at one of its servers alone, past the cache and without retries: a check shows what is, at once.
     ///
     /// # Errors
-    /// When no HTTP client can be set up.
-    pub async fn ping(&self) -> Result<Vec<(String, Result<JudgeReply>)>> {
-        let mut replies = Vec::new();
-        for endpoint in self.servers.endpoints() {
-            let transport = Chat::new(endpoint.clone(), Arc::default())?;
-            replies.push((
-                endpoint.masked_url(),
-                transport.ping(&self.request, &self.refusals).await,
-            ));
-        }
-        Ok(replies)
+    /// As [`IdentifiedJudge::build`].
+    pub fn build_at(&self, server: usize, shared: &Shared) -> Result<BuiltJudge> {
+        let capacity = self.servers.capacity();
+        let fleet = self
+            .servers
+            .fleet(&self.limits, &shared.meters, Some(server))?;
+        let fleet = Arc::new(fleet);
+        let asking = Retrying::new(Arc::clone(&fleet), 0, Arc::clone(&shared.meters));
+        let renderer = self.renderer(shared, capacity.map(|(capacity, _)| capacity))?;
+        Ok(BuiltJudge {
+            judge: Arc::new(ContextLimited::new(asking, capacity)?),
+            source: Arc::new(Vec::<Arc<dyn ReplySource>>::new()),
+            renderer: Some(Arc::new(renderer)),
+            fleet: Some(fleet),
+            answering: None,
+        })
     }
 }

@@ -18,6 +18,7 @@ use super::endpoint::Endpoint;
 use super::protocol::ListedModel;
 use crate::domain::ModelEnd;
 use crate::error::{Error, Result};
+use crate::text::names::without_directories;
 
 /// Time between two probes of a server that is loading: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -34,27 +35,50 @@ pub struct ServerIdentity {
     pub root: Option<String>,
     /// llama.cpp: the model file (`GET /props`, `model_path`).
     pub model_path: Option<String>,
+    /// llama.cpp: the bytes of the model's tensors (`meta.size`).
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// llama.cpp: the number of its parameters (`meta.n_params`).
+    #[serde(default)]
+    pub parameters: Option<u64>,
 }
 
 impl ServerIdentity {
-    fn parts(&self) -> [(&'static str, Option<&str>); 3] {
-        let Self {
-            served,
-            root,
-            model_path,
-        } = self;
+    /// The same without directories, which say where a model lies and not which one it is, and may name a user.
+    #[must_use]
+    pub fn reduced(&self) -> Self {
+        let served = self.served.as_deref().map(without_directories);
+        let root = self.root.as_deref().map(without_directories);
+        let path = self.model_path.as_deref().map(without_directories);
+        Self {
+            served: served.map(str::to_owned),
+            root: root.map(str::to_owned),
+            model_path: path.filter(|_| path != served).map(str::to_owned),
+            ..*self
+        }
+    }
+
+    fn parts(&self) -> [(&'static str, Option<String>); 5] {
         [
-            ("served", served.as_deref()),
-            ("root", root.as_deref()),
-            ("model_path", model_path.as_deref()),
+            ("served", self.served.clone()),
+            ("root", self.root.clone()),
+            ("path", self.model_path.clone()),
+            ("size", self.size.map(|bytes| bytes.to_string())),
+            ("params", self.parameters.map(|count| count.to_string())),
         ]
+    }
+
+    /// Whether both report the same model, wherever its files lie.
+    pub fn is_same_model(&self, other: &Self) -> bool {
+        self.reduced() == other.reduced()
     }
 
     /// True if this reports the same as `before`, except for missing parts: a server with a temporary problem, not
     /// another model.
     pub fn says_less_than(&self, before: &Self) -> bool {
-        let mut parts = self.parts().into_iter().zip(before.parts());
-        self != before && parts.all(|((_, now), (_, before))| now.is_none() || now == before)
+        let (now, before) = (self.reduced(), before.reduced());
+        let mut parts = now.parts().into_iter().zip(before.parts());
+        now != before && parts.all(|((_, now), (_, before))| now.is_none() || now == before)
     }
 }
 
@@ -76,25 +100,32 @@ pub struct ServerReport {
 }
 
 /// The judge's identity, part of every cache key: `cache_id` if the user gives one, else the model's name and the
-/// server's report, as `smollm2|served=..|root=..|path=..`; unknown and redundant parts are left out.
+/// server's report, as `smollm2|served=..|root=..|path=..|size=..|params=..`; of paths the last component, unknown and
+/// redundant parts are left out.
 pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) -> String {
-    if let Some(cache_id) = cache_id {
-        return cache_id.to_owned();
+    match cache_id {
+        Some(cache_id) => cache_id.to_owned(),
+        None => described(without_directories(model), &server.reduced()),
     }
-    let served = server.served.as_deref().filter(|served| *served != model);
-    let root = server
-        .root
-        .as_deref()
-        .filter(|root| Some(*root) != server.served.as_deref());
-    let parts = [
-        ("served", served),
-        ("root", root),
-        ("path", server.model_path.as_deref()),
-    ];
+}
+
+/// The identity that earlier versions gave the judge: with whole paths, without the size. Its replies are still found.
+pub fn earlier_judge_id(model: &str, server: &ServerIdentity) -> String {
+    let mut server = server.clone();
+    (server.size, server.parameters) = (None, None);
+    described(model, &server)
+}
+
+fn described(model: &str, server: &ServerIdentity) -> String {
     let mut id = without_bars(model);
-    for (name, value) in parts {
-        if let Some(value) = value {
-            id.push_str(&format!("|{name}={}", without_bars(value)));
+    for (name, value) in server.parts() {
+        let is_redundant = match name {
+            "served" => value.as_deref() == Some(model),
+            "root" => value == server.served,
+            _ => false,
+        };
+        if let Some(value) = value.filter(|_| !is_redundant) {
+            id.push_str(&format!("|{name}={}", without_bars(&value)));
         }
     }
     id
@@ -212,6 +243,8 @@ fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport 
         served: listed.map(|listed| listed.id.clone()),
         root: listed.and_then(|listed| listed.root.clone()),
         model_path: path.map(str::to_owned),
+        size: listed.and_then(|listed| listed.size),
+        parameters: listed.and_then(|listed| listed.parameters),
     };
     let capacity = listed.and_then(|listed| listed.capacity);
     ServerReport {
@@ -270,10 +303,9 @@ pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> 
     let Some((_, first)) = endpoints.first() else {
         return Ok(());
     };
-    if endpoints
-        .iter()
-        .all(|(_, report)| report.model == first.model && report.identity == first.identity)
-    {
+    if endpoints.iter().all(|(_, report)| {
+        report.model == first.model && report.identity.is_same_model(&first.identity)
+    }) {
         return Ok(());
     }
     let mut served = Vec::new();
@@ -290,7 +322,7 @@ pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> 
 /// `http://gpu1/v1 serves model "m", served "m", root "/w"`
 fn what_it_serves(endpoint: &Endpoint, report: &ServerReport) -> String {
     let mut parts = vec![format!("model {:?}", report.model)];
-    for (name, value) in report.identity.parts() {
+    for (name, value) in report.identity.reduced().parts() {
         if let Some(value) = value {
             parts.push(format!("{name} {value:?}"));
         }
@@ -334,12 +366,16 @@ mod tests {
 
     use super::*;
 
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned()).filter(|text| !text.is_empty())
+    }
+
     fn identity(served: &str, root: &str, path: &str) -> ServerIdentity {
-        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         ServerIdentity {
             served: some(served),
             root: some(root),
             model_path: some(path),
+            ..ServerIdentity::default()
         }
     }
 
@@ -348,11 +384,11 @@ mod tests {
         assert_eq!(judge_id("m", None, &ServerIdentity::default()), "m");
         assert_eq!(
             judge_id("m", None, &identity("m", "/w/llama", "")),
-            "m|root=/w/llama"
+            "m|root=llama"
         );
         assert_eq!(
             judge_id("m", None, &identity("m", "m", "/x.gguf")),
-            "m|path=/x.gguf"
+            "m|path=x.gguf"
         );
         assert_eq!(
             judge_id("m", None, &identity("other", "", "")),
@@ -361,6 +397,36 @@ mod tests {
         assert_eq!(
             judge_id("m", Some("mine"), &identity("m", "/w", "/x")),
             "mine"
+        );
+    }
+
+    #[test]
+    fn an_identity_holds_no_path_and_the_earlier_one_does() {
+        let path = "/home/alice/q.gguf";
+        let server = ServerIdentity {
+            size: Some(270),
+            parameters: Some(135),
+            ..identity(path, "", path)
+        };
+        assert_eq!(judge_id(path, None, &server), "q.gguf|size=270|params=135");
+        assert_eq!(
+            earlier_judge_id(path, &server),
+            "/home/alice/q.gguf|path=/home/alice/q.gguf"
+        );
+        let linked = ServerIdentity {
+            model_path: some("/srv/q.gguf"),
+            served: some("/srv/q.gguf"),
+            ..server.clone()
+        };
+        assert!(linked.is_same_model(&server));
+        let swapped = ServerIdentity {
+            size: Some(271),
+            ..linked
+        };
+        assert!(!swapped.is_same_model(&server));
+        assert_eq!(
+            judge_id("org/m", None, &identity("org/m", "org/m", "")),
+            "org/m"
         );
     }
 
@@ -442,11 +508,11 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            message.contains(r#"http://gpu1/v1 serves model "m", served "m", root "/w"; "#),
+            message.contains(r#"http://gpu1/v1 serves model "m", served "m", root "w"; "#),
             "{message}"
         );
         assert!(
-            message.contains(r#"http://gpu3/v1 serves model "m", served "m", root "/x"; "#),
+            message.contains(r#"http://gpu3/v1 serves model "m", served "m", root "x"; "#),
             "{message}"
         );
         assert!(

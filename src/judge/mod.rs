@@ -50,6 +50,7 @@ pub(crate) mod streak;
 pub mod tokens;
 
 use std::future::Future;
+use std::iter;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,6 +92,8 @@ pub struct Rendered {
     pub fingerprint: Fingerprint,
     /// The hash of the prompt's texts, without anything else that the key holds.
     pub prompt: Option<Fingerprint>,
+    /// The key that earlier versions gave the same call, if it was another one.
+    pub earlier_key: Option<Fingerprint>,
     /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
     /// judge does not see its limit.
     pub other_limits: Vec<OtherLimit>,
@@ -119,6 +122,7 @@ impl Rendered {
             body,
             fingerprint,
             prompt: None,
+            earlier_key: None,
             other_limits: Vec::new(),
             model: String::new(),
             max_tokens: None,
@@ -140,8 +144,10 @@ impl Rendered {
     ) -> Result<Option<JudgeReply>, Error> {
         // The exact key comes first, so that a repeated run gives the replies of the first one,
         // whatever other limits were tried in between.
-        if let Some(reply) = stored(&self.fingerprint)? {
-            return Ok(Some(reply));
+        for key in iter::once(&self.fingerprint).chain(&self.earlier_key) {
+            if let Some(reply) = stored(key)? {
+                return Ok(Some(reply));
+            }
         }
         for other in &self.other_limits {
             let found = stored(&other.key)?.filter(|reply| {

@@ -82,13 +82,24 @@ impl Refusals {
         let Some(cache) = cache else {
             return Ok(Self::default());
         };
-        let name = format!("parameters of {judge_id}");
+        let name = name_in_cache(judge_id);
         Ok(Self {
             known: Mutex::new(read(cache, &name)?),
             stored: Some((cache.clone(), name)),
             is_schema_kept: false,
             capabilities: OnceLock::new(),
         })
+    }
+
+    /// Adds what was learned of the judge under another identity.
+    ///
+    /// # Errors
+    /// When the cache cannot be read or written.
+    pub fn inherit(&self, judge_id: &str) -> Result<()> {
+        match &self.stored {
+            Some((cache, _)) => self.learn(read(cache, &name_in_cache(judge_id))?),
+            None => Ok(()),
+        }
     }
 
     /// Adds a refused parameter.
@@ -232,6 +243,10 @@ impl Refusals {
             format!("the judge was asked without {missing}, which its server does not support");
         (changed, Some(note))
     }
+}
+
+fn name_in_cache(judge_id: &str) -> String {
+    format!("parameters of {judge_id}")
 }
 
 /// What the cache holds under that name; nothing if it is missing or of a version that cannot be read, since it is learned

@@ -293,6 +293,11 @@ impl Renderer {
                 is_other_form: true,
             });
         }
+        let mut earlier_key = None;
+        if let Some(earlier) = options.under_earlier_identity() {
+            earlier_key = Some(earlier.fingerprint(info, &messages, samples, sent));
+            other_limits.extend(self.other_limits(question, &earlier, &messages, samples, limits));
+        }
         if let Some(sent) = sent.filter(|_| sent != given) {
             options.to_mut().max_tokens.insert(info.kind(), sent);
         }
@@ -306,6 +311,7 @@ impl Renderer {
         }
         rendered.note = note;
         rendered.is_own_schema = is_own;
+        rendered.earlier_key = earlier_key;
         rendered.other_limits = other_limits;
         rendered
     }
@@ -676,7 +682,7 @@ fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
 /// limit. A judge that was cut while it reasoned is not meant.
 fn is_empty_by_form(reply: &JudgeReply) -> bool {
     let is_ended = match reply.finish_reason.as_deref() {
-        Some("stop") => true,
+        Some("stop") => !reply.is_in_reasoning_field(),
         Some("length") => !reply.content.is_empty() && !reply.is_all_reasoning(),
         _ => false,
     };

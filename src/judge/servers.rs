@@ -16,8 +16,8 @@ use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::Endpoint;
 use super::identity::{
-    ServerIdentity, ServerReport, check_same_model, judge_id, report_of, stated_model,
-    wait_for_server,
+    ServerIdentity, ServerReport, check_same_model, earlier_judge_id, judge_id, report_of,
+    stated_model, wait_for_server,
 };
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
@@ -163,14 +163,21 @@ impl Servers {
         report.map_or_else(Default::default, |report| (report.end, report.capabilities))
     }
 
-    /// A judge on all servers. Unreachable ones are probed again during the run.
+    /// A judge on all servers, or on the one with this index. Unreachable ones are probed again during the run.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(super) fn fleet(&self, limits: &LimitOptions, meters: &Arc<Meters>) -> Result<Fleet> {
+    pub(super) fn fleet(
+        &self,
+        limits: &LimitOptions,
+        meters: &Arc<Meters>,
+        only: Option<usize>,
+    ) -> Result<Fleet> {
         let mut replicas = Vec::new();
-        for server in &self.each {
-            replicas.push(self.replica(server, limits, meters)?);
+        for (at, server) in self.each.iter().enumerate() {
+            if only.is_none_or(|only| only == at) {
+                replicas.push(self.replica(server, limits, meters)?);
+            }
         }
         Pool::new(replicas)
     }
@@ -333,12 +340,14 @@ fn remember(
     )) = there.first()
         && let Some((_, (_, before))) = earlier.iter().find(|(_, (known, _))| known == model)
     {
+        // A report of an earlier version may miss the size: its replies are still found.
+        let is_known = earlier_judge_id(model, before) == earlier_judge_id(model, identity);
         let [before, now] = [before, identity].map(|identity| judge_id(model, None, identity));
         let used = match &judge.cache_id {
             Some(id) => format!("its replies still count as those of --cache-id {id:?}"),
             None => "cached replies of the earlier model are not used".to_owned(),
         };
-        if before != now {
+        if before != now && !is_known {
             let line = format!(
                 "{model} is another model than at the last run: before {before}, now {now}; {used}"
             );

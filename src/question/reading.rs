@@ -15,6 +15,10 @@ const QUOTED_CHARS: usize = 40;
 /// Keys of the judge's explanation, in order of preference.
 const FEEDBACK_KEYS: [&str; 4] = ["feedback", "reason", "explanation", "reasoning"];
 
+/// Why a reply that ended with all of its text as reasoning has no verdict.
+const IN_REASONING_FIELD: &str = "the reply is empty, and its text is in the reasoning field: the server takes all of it for \
+     reasoning (vLLM: --reasoning-parser missing, or not the one of this model)";
+
 /// Why a complete reply could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
@@ -74,6 +78,10 @@ impl From<Unreadable> for UnscoredReason {
 
 /// Why a reply contains no verdict, whatever was asked; `None` if it may.
 pub(super) fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
+    if mode == Mode::Default && reply.is_in_reasoning_field() {
+        // Not read from there: it may be a draft. Worth a repeat as any reply that is empty.
+        return Some(Unreadable::new(IN_REASONING_FIELD));
+    }
     let what = match reply.finish_reason.as_deref()? {
         "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
         "tool_calls" if reply.content.trim().is_empty() => {

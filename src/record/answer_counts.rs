@@ -11,6 +11,7 @@ use super::manifest::Manifest;
 use super::role::{JudgeEntry, RoomUse};
 use crate::domain::{CallId, ModelEnd, Role};
 use crate::error::Result;
+use crate::text::names::without_directories;
 
 /// Longest name that is recorded, in characters: names come from servers.
 const MAX_NAME: usize = 200;
@@ -182,7 +183,7 @@ fn model_among(models: &mut Vec<AnsweringModel>, name: Option<String>) -> &mut A
 
 /// A name as it is recorded: not empty, and not longer than [`MAX_NAME`].
 fn recorded_name(name: Option<String>) -> Option<String> {
-    let name: String = name?.chars().take(MAX_NAME).collect();
+    let name: String = without_directories(&name?).chars().take(MAX_NAME).collect();
     Some(name).filter(|name| !name.is_empty())
 }
 

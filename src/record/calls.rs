@@ -217,7 +217,8 @@ impl RecordedReplies {
             let is_its = call.fingerprint == Some(*key);
             Ok(call.reply.clone().filter(|_| is_its))
         })?;
-        let is_same = call.fingerprint == Some(rendered.fingerprint);
+        let keys = [Some(rendered.fingerprint), rendered.earlier_key];
+        let is_same = call.fingerprint.is_some() && keys.contains(&call.fingerprint);
         Ok((is_same || reply.is_some()).then(|| CallRecord {
             reply: reply.or_else(|| call.reply.clone()),
             ..call

@@ -16,8 +16,8 @@ use crate::analysis::OnUnscored;
 use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{
-    AnswerSelection, Aspect, EndingModel, EndpointUse, Mode, ModelEnd, RubricParts, RubricProfile,
-    SavedPages, Unit,
+    AnswerSelection, Aspect, EndingModel, EndpointUse, Fingerprint, Mode, ModelEnd, RubricParts,
+    RubricProfile, SavedPages, Unit,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
@@ -94,6 +94,33 @@ impl Manifest {
             }
         }
         by_judge
+    }
+
+    /// The run with its judges under the identities that `now` gives them, where an earlier version gave them others.
+    pub(crate) fn with_identities_of(mut self, now: &Self) -> Self {
+        for (role, entry) in &mut self.roles {
+            let known = now.roles.get(role).map_or(&[][..], |entry| &entry.judges);
+            for judge in &mut entry.judges {
+                let known = known
+                    .iter()
+                    .find(|own| own.earlier_id.as_ref() == Some(&judge.id));
+                let Some(known) = known else { continue };
+                if let Some(limits) = self.earlier_limits.remove(&judge.id) {
+                    self.earlier_limits.insert(known.id.clone(), limits);
+                }
+                judge.id.clone_from(&known.id);
+            }
+        }
+        self
+    }
+
+    /// The hash of the run settings under the identities that earlier versions gave its judges.
+    pub(crate) fn earlier_identity(&self) -> Fingerprint {
+        let mut earlier = self.clone();
+        for judge in earlier.roles.values_mut().flat_map(|role| &mut role.judges) {
+            judge.id = judge.earlier_id.take().unwrap_or_else(|| judge.id.clone());
+        }
+        earlier.identity()
     }
 }
 

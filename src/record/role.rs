@@ -7,6 +7,7 @@ use super::answered::{self, AnsweringModel};
 use crate::domain::{EndingModel, Fingerprint, GradeMerge, ModelEnd};
 use crate::judge::refusals::ReplyLimits;
 use crate::question::KindInfo;
+use crate::text::names::without_directories;
 
 /// Judges and prompts of a role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -84,6 +85,9 @@ pub struct RoomUse {
 pub struct JudgeEntry {
     /// The identity in cache keys.
     pub id: String,
+    /// The identity that earlier versions gave it, if it was another one.
+    #[serde(skip)]
+    pub earlier_id: Option<String>,
     /// The requested model; `None` for the lexical baseline.
     pub model: Option<String>,
     /// Its address, secrets masked; `None` for the lexical baseline.
@@ -136,10 +140,8 @@ impl JudgeEntry {
     pub fn name(&self) -> &str {
         // What follows the bar is what the server reported of itself.
         let name = self.id.split('|').next().unwrap_or_default();
-        let stem = name
-            .strip_suffix(".gguf")
-            .and_then(|stem| stem.rsplit(['/', '\\']).next());
-        stem.unwrap_or(name)
+        let name = without_directories(name);
+        name.strip_suffix(".gguf").unwrap_or(name)
     }
 
     /// Whether its scores are expected scores.

@@ -92,6 +92,7 @@ impl RunDir {
             return Ok(false);
         }
         let what = if let Some(there) = Manifest::load(&self.path)? {
+            let there = there.with_identities_of(manifest);
             let runs = [("in the run", &there), ("now", manifest)];
             let mut differences = setting_differences(&runs, true);
             // A run whose replies were cut is continued under higher limits; refusing this would

@@ -29,6 +29,21 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
+/// A model's name without the directories of a path: `qwen.gguf` of `/home/me/qwen.gguf` and of `C:\models\qwen.gguf`.
+/// `org/model` is the name of a repository and stays whole.
+pub(crate) fn without_directories(name: &str) -> &str {
+    let is_on_drive = name.get(1..3) == Some(":/");
+    let is_path = name.starts_with(['/', '~', '.']) || is_on_drive || name.contains('\\');
+    if !is_path && !name.ends_with(".gguf") {
+        return name;
+    }
+    let last = name
+        .trim_end_matches(['/', '\\'])
+        .rsplit(['/', '\\'])
+        .next();
+    last.filter(|last| !last.is_empty()).unwrap_or(name)
+}
+
 /// `1 system`, `1,200 systems`, `2 replies`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     let number = indicatif::HumanCount(count as u64);
@@ -80,6 +95,35 @@ pub(crate) fn start_of(question: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_any_system_lose_their_directories_and_names_of_repositories_stay() {
+        let names = [
+            "/home/me/q.gguf",
+            "C:\\models\\q.gguf",
+            "C:/models/q.gguf",
+            "./w/q/",
+            "~/q",
+            "models/q.gguf",
+            "org/q",
+            "gpt-6-luna",
+            "/",
+            "",
+        ];
+        let expected = [
+            "q.gguf",
+            "q.gguf",
+            "q.gguf",
+            "q",
+            "q",
+            "q.gguf",
+            "org/q",
+            "gpt-6-luna",
+            "/",
+            "",
+        ];
+        assert_eq!(names.map(without_directories), expected);
+    }
 
     #[test]
     fn a_close_name_is_suggested_before_the_others_are_listed() {

@@ -15,6 +15,7 @@ mod batch;
 mod batch_services;
 mod bench_rows;
 mod cache;
+mod check;
 mod citations_golden;
 mod cited_works;
 mod cli_settings;

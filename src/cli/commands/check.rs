@@ -1,30 +1,46 @@
-//! `scholareval check`: finds problems before the first paid call, for the price of one tiny call.
+//! `scholareval check`: finds problems before the run is paid for, by one real question of each role.
 
 use std::collections::BTreeSet;
 
-use super::CommandContext;
 use super::score::evaluation;
+use super::{CommandContext, demo};
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
-use crate::domain::today;
+use crate::domain::{JudgeReply, today};
 use crate::error::{Error, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
-use crate::evaluation::{LoadedInputs, NamedJudge};
+use crate::evaluation::{CheckedServer, LoadedInputs, NamedJudge, Prepared};
 use crate::judge::refuse_ended;
 use crate::prompt::PromptFamily;
-use crate::text::names::counted;
+use crate::text::names::{counted, without_directories};
 
 /// Runs the command.
 ///
 /// # Errors
-/// The errors of `score`.
+/// The errors of `score`, for the sample data where no answers are given.
 pub(super) async fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<()> {
-    let prepared = evaluation(settings, context).prepare().await?;
-    let mut lines = input_line(&prepared.inputs);
+    let mut settings = settings.clone();
+    let input = &mut settings.options.input;
+    let sample = input
+        .answers
+        .is_empty()
+        .then(demo::temporary_sample)
+        .transpose()?;
+    if let Some(sample) = &sample {
+        input.answers = vec![sample.path().join("answers")];
+        input.tests = Some(sample.path().join("test_cases.json"));
+    }
+    let prepared = evaluation(&settings, context).prepare().await?;
+    let mut lines = match &sample {
+        Some(_) => {
+            "input: no answers given, so the sample data of demo are asked about\n".to_owned()
+        }
+        None => input_line(&prepared.inputs),
+    };
     let mut failed = None;
     // Every judge is tried before the first error ends the command: one call of it shows all of them.
     for (name, named) in prepared.judges.all() {
-        let (more, error) = judge_lines(name, named).await?;
+        let (more, error) = judge_lines(&prepared, name, named).await?;
         lines.push_str(&more);
         failed = failed.or(error);
     }
@@ -54,8 +70,12 @@ fn input_line(inputs: &LoadedInputs) -> String {
     )
 }
 
-/// Identity and prompts of a judge, and whether each of its servers answers; returns the first error.
-async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<Error>)> {
+/// Identity and prompts of a judge, whether each of its servers answers, and what was learned of it; returns the first error.
+async fn judge_lines(
+    prepared: &Prepared,
+    name: &str,
+    named: &NamedJudge,
+) -> Result<(String, Option<Error>)> {
     let title = if name == DEFAULT_JUDGE {
         "judge".to_owned()
     } else {
@@ -87,28 +107,63 @@ async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<E
             return Ok((lines, Some(error)));
         }
     }
-    let mut failed = None;
-    for (url, answer) in server.ping().await? {
-        match answer {
-            Ok(reply) => {
-                lines.push_str(&format!(
-                    "endpoint: {url} answers in {} ms ({} prompt tokens, {} reply tokens)\n",
-                    reply.latency_ms, reply.usage.prompt_tokens, reply.usage.completion_tokens
-                ));
-                if let Some(end) = reply.end {
-                    let sentence = end.sentence(&server.request.model, today());
-                    lines.push_str(&format!("model: {sentence}\n"));
-                }
-            }
-            Err(error) => {
-                lines.push_str(&format!("endpoint: {url} does not answer\n"));
-                // The first one decides the exit code; all of them are in the lines above it.
-                failed.get_or_insert(error);
-            }
+    let checked = prepared.check(name, named).await?;
+    let mut learned = BTreeSet::new();
+    for server_checked in &checked {
+        lines.push_str(&endpoint_line(server_checked));
+        for (_, reply) in &server_checked.replies {
+            learned.extend(learned_of_reply(reply, &server.request.model));
         }
     }
-    if let Some(note) = server.left_out() {
-        lines.push_str(&format!("note: {note}\n"));
+    lines.extend(learned);
+    if server.room() > 0 {
+        let room = counted(
+            usize::try_from(server.room()).unwrap_or(usize::MAX),
+            "token",
+        );
+        lines.push_str(&format!(
+            "room: {room} for reasoning in every reply limit\n"
+        ));
     }
+    // The first one decides the exit code; all of them are in the lines above it.
+    let failed = checked.into_iter().find_map(|checked| checked.fault);
     Ok((lines, failed))
+}
+
+/// Whether a server answered, and what that cost.
+fn endpoint_line(checked: &CheckedServer) -> String {
+    let url = &checked.url;
+    let Some((_, reply)) = checked.replies.first() else {
+        let what = match checked.fault {
+            Some(_) => "does not answer",
+            None => "was not asked: there is no answer to ask about",
+        };
+        return format!("endpoint: {url} {what}\n");
+    };
+    let fault = match checked.fault {
+        Some(_) => ", without a verdict",
+        None => "",
+    };
+    let roles = checked.replies.iter().map(|(role, _)| role.name());
+    let roles = roles.collect::<Vec<_>>().join(", ");
+    let ([prompt, replied], millis) = (checked.tokens, reply.latency_ms);
+    format!(
+        "endpoint: {url} answers in {millis} ms{fault} ({roles}: {prompt} prompt tokens, {replied} reply tokens)\n"
+    )
+}
+
+/// What a reply shows of the judge, one line each.
+fn learned_of_reply(reply: &JudgeReply, requested: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(end) = reply.end {
+        lines.push(format!("model: {}\n", end.sentence(requested, today())));
+    }
+    let answering = reply.answering_model();
+    if let Some(model) = answering.filter(|model| *model != without_directories(requested)) {
+        lines.push(format!("model: {model} answers\n"));
+    }
+    if let Some(note) = &reply.note {
+        lines.push(format!("note: {note}\n"));
+    }
+    lines
 }

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use include_dir::{Dir, File, include_dir};
+use tempfile::TempDir;
 
 use super::{CommandContext, report, score};
 use crate::cli::ExitCode;
@@ -57,6 +58,13 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
         score::shell_text(&tests)
     ));
     Ok(code)
+}
+
+/// A temporary directory with the sample data.
+pub(super) fn temporary_sample() -> Result<TempDir> {
+    let dir = TempDir::new().map_err(Error::io(std::env::temp_dir(), "write into"))?;
+    write_sample(dir.path())?;
+    Ok(dir)
 }
 
 /// Writes the sample data, unless one of its files has other content.

@@ -26,6 +26,7 @@ use super::void_leases::release_void;
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 use crate::judge::locked;
+use crate::text::names::without_directories;
 
 /// First pause between two attempts to lease a call that somebody else asks: many replies are there in no time.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -264,7 +265,8 @@ impl Cache {
                 .optional()
         })?;
         let stored: Option<AnsweredBy> = stored.and_then(|json| serde_json::from_str(&json).ok());
-        Ok(stored.map(|stored| stored.answered_by))
+        // An earlier version may have stored a path.
+        Ok(stored.map(|stored| without_directories(&stored.answered_by).to_owned()))
     }
 
     /// The reply, or the right to ask for it; `None` while another call, here or in another process, asks.

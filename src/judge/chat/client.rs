@@ -16,20 +16,16 @@ use super::server_error::{ServerError, complaint, helping_option, no_server, oth
 use super::transport::{PROBE_LIMIT, ResponseBody, Transport, TransportFault, not_json};
 use crate::domain::{EndingModel, Fingerprint, JudgeReply, ModelEnd, UnscoredKind};
 use crate::error::{Error, Result};
-use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::meters::Meters;
 use crate::judge::parameter::Parameter;
 use crate::judge::protocol::BodyFault;
 use crate::judge::protocol::completion::{decode, with_plausible_usage};
-use crate::judge::refusals::Refusals;
 use crate::judge::streak::Streak;
 use crate::judge::{
     AskError, AskFuture, ENDS_THE_SAME_WAY, Judge, JudgeRequest, Outcome, Rendered, fatal, locked,
     other_efforts, refuse_ended,
 };
-use crate::prompt::Messages;
-use crate::question::PROPERTY;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
@@ -146,6 +142,8 @@ impl Chat {
         for text in std::iter::once(&mut reply.content).chain(&mut reply.reasoning) {
             self.endpoint.mask_text(text);
         }
+        // A path may name a user, and is not which model it is.
+        reply.model = reply.answering_model().map(str::to_owned);
         let reply = self.counted(with_plausible_usage(reply, call));
         // By the service's own words the text is not by this model.
         if let Some(end) = reply.end.filter(ModelEnd::is_retired) {
@@ -168,36 +166,6 @@ impl Chat {
         let mut json = json.ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
         self.endpoint.mask_reply(&mut json);
         Ok(json)
-    }
-
-    /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
-    /// paid for. `options` must be for this judge's route; parameters that the server refuses are added to `refusals`.
-    ///
-    /// # Errors
-    /// [`Error::JudgeUnavailable`] with the server's message and, where a parameter is refused, the option that helps.
-    pub async fn ping(&self, options: &RequestOptions, refusals: &Refusals) -> Result<JudgeReply> {
-        let user = "Reply with this JSON object and nothing else: {\"score\": 1}";
-        let url = self.endpoint.masked_url();
-        let reply = loop {
-            let (options, _) = refusals.apply(options);
-            match self
-                .send(&options.render(&PROPERTY, Messages::new(None, user), 0, 0))
-                .await
-            {
-                Err(AskError::Unsupported { parameter, .. }) => refusals.add(parameter)?,
-                reply => break reply,
-            }
-        };
-        reply.map_err(|error| match error {
-            AskError::Fatal(error) => error,
-            AskError::Transient { message, .. } => Error::JudgeUnavailable(format!(
-                "the judge at {url} failed: {message}; try again later, or give it time with --wait-server 20m"
-            )),
-            AskError::Refused { message, .. } | AskError::Unsupported { message, .. } => {
-                let option = helping_option(&message);
-                Error::JudgeUnavailable(format!("the judge at {url} refuses calls like ours ({message}); try {option}"))
-            }
-        })
     }
 
     fn failure(&self, fault: TransportFault, call: &Rendered, is_streamed: bool) -> AskError {

@@ -10,4 +10,5 @@ pub(in crate::judge) mod transport;
 
 pub use client::Chat;
 pub use server_error::excerpt;
+pub(crate) use server_error::helping_option;
 pub(in crate::judge) use server_error::{error_text, error_words, key_refused, no_server};

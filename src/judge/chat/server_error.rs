@@ -636,7 +636,7 @@ pub(in crate::judge) fn no_server(url: &str, words: &str) -> String {
 }
 
 /// The option that changes what the server complains about.
-pub(super) fn helping_option(complaint: &str) -> &'static str {
+pub(crate) fn helping_option(complaint: &str) -> &'static str {
     let complaint = complaint.to_lowercase();
     let helps =
         |(phrases, _): &&(&[&str], &str)| phrases.iter().any(|phrase| complaint.contains(phrase));

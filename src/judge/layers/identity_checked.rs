@@ -143,7 +143,7 @@ async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
         .identity;
     let url = endpoint.masked_url();
     let before = judge_id(model, None, identity);
-    if now == *identity {
+    if now.is_same_model(identity) {
         return Ok(());
     }
     // A server that is still loading reports less (no fingerprint yet), which does not mean another

@@ -75,7 +75,7 @@ impl<J: Judge> Judge for Retrying<J> {
                 let is_vain = message.ends_with(ENDS_THE_SAME_WAY);
                 if retries >= self.retries || is_vain {
                     let what = match retries {
-                        0 if is_vain => message,
+                        0 => message,
                         _ => format!("{message} (after {} attempts)", retries + 1),
                     };
                     return Ok(Outcome::Unscored(UnscoredReason::new(

@@ -326,7 +326,6 @@ fn listed(entry: &Value) -> Option<ListedModel> {
     }
     Some(ListedModel {
         id: name.strip_prefix("models/").unwrap_or(name).to_owned(),
-        root: None,
         capacity: Capacity::of(&entry["inputTokenLimit"], false),
         ..ListedModel::default()
     })

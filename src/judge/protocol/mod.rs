@@ -172,6 +172,9 @@ pub(crate) struct ListedModel {
     pub id: String,
     /// The weights behind it.
     pub root: Option<String>,
+    /// llama.cpp: the bytes of its tensors and the number of its parameters.
+    pub size: Option<u64>,
+    pub parameters: Option<u64>,
     /// The longest prompt it takes.
     pub capacity: Option<Capacity>,
     /// What the service states about its end.
@@ -368,6 +371,8 @@ fn listed_by_openai(entry: &Value) -> Option<ListedModel> {
     Some(ListedModel {
         id: text("id")?.to_owned(),
         root: text("root").map(str::to_owned),
+        size: entry["meta"]["size"].as_u64(),
+        parameters: entry["meta"]["n_params"].as_u64(),
         capacity: Capacity::listed(entry),
         end: None,
         capabilities: Arc::new(entry["capabilities"].clone()),

@@ -167,7 +167,7 @@ fn checked(endpoint: Endpoint, root: Option<&str>, is_known: bool) -> IdentityCh
     let identity = ServerIdentity {
         served: Some("judge".into()),
         root: root.map(Into::into),
-        model_path: None,
+        ..ServerIdentity::default()
     };
     IdentityChecked::new(
         chat,
@@ -206,7 +206,7 @@ async fn a_server_with_another_model_gets_no_call() {
     let judge = unchecked(endpoint(&server), "/w/a");
     let words = stopped(judge.ask(&request("x")).await);
     assert!(
-        words.contains("judge|root=/w/b") && words.contains("judge|root=/w/a"),
+        words.contains("judge|root=b") && words.contains("judge|root=a"),
         "{words}"
     );
     assert_eq!(server.chat_count(), 0);

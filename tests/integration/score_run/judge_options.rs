@@ -160,10 +160,10 @@ fn without_a_model_the_only_one_of_the_server_is_asked() {
             .all(|chat| chat.json()["model"] == "the-only-one")
     );
     let judge = work.json("out/manifest.json")["roles"]["rubric"]["judges"][0].clone();
-    assert_eq!(judge["id"], "the-only-one|root=/weights");
+    assert_eq!(judge["id"], "the-only-one|root=weights");
     assert_eq!(
         judge["served"],
-        json!({"id": "the-only-one", "root": "/weights", "model_path": null})
+        json!({"id": "the-only-one", "root": "weights", "model_path": null})
     );
 }
 
@@ -498,7 +498,11 @@ fn check_finds_refused_parameters_and_a_run_begins_without_them() {
     );
     assert_eq!(server.chat_count(), 3);
     work.score(&server, &[]).exits_with(0);
-    assert_eq!(server.chat_count(), 3 + AT_MOST);
+    assert_eq!(
+        server.chat_count(),
+        3 + AT_MOST - 1,
+        "the reply of the check is cached"
+    );
 }
 
 #[test]
@@ -799,7 +803,7 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
     let told = "warning: fake-judge is another model than at the last run";
     work.score(&new, &[]).exits_with(3).says(&[
         told,
-        "different judge of rubric: fake-judge|root=/weights/old (in the run), fake-judge|root",
+        "different judge of rubric: fake-judge|root=old (in the run), fake-judge|root",
     ]);
     assert_eq!(new.chat_count(), 0);
     work.score(&new, &["--out", "new"]).exits_with(0);
@@ -817,11 +821,11 @@ fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
         .says(&[told]);
     assert_eq!(
         work.json("out/manifest.json")["roles"]["rubric"]["judges"][0]["id"],
-        "fake-judge|root=/weights/old"
+        "fake-judge|root=old"
     );
     assert_eq!(
         work.json("llama/manifest.json")["roles"]["rubric"]["judges"][0]["id"],
-        "fake-judge|path=/models/a.gguf"
+        "fake-judge|path=a.gguf"
     );
 }
 

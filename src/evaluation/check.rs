@@ -1,0 +1,209 @@
+//! Asks a judge one real question of each of its roles before a run: through the code of a run, so that what the judge
+//! refuses or needs is learned and stored as a run would.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::{Arc, OnceLock};
+
+use super::legibility::shortened;
+use super::{Job, Member, NamedJudge, Panel, Panels, Prepared, StopHandle};
+use crate::dataset::with_text;
+use crate::domain::{JudgeReply, Role, UnscoredKind, UnscoredReason};
+use crate::error::{Error, Result};
+use crate::judge::builder::Shared;
+use crate::judge::cache::{Cache, CallLabel, Entry};
+use crate::judge::chat::helping_option;
+use crate::judge::meters::Meters;
+use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+use crate::question::KindInfo;
+use crate::record::{CallRecord, EventSink, RunEvent, remedy};
+
+/// A server of a judge that was asked a question of each of some roles.
+pub struct CheckedServer {
+    /// Its address, secrets masked.
+    pub url: String,
+    /// The roles that got a reply, each with the last one.
+    pub replies: Vec<(Role, JudgeReply)>,
+    /// Tokens of all prompts and of all replies, those of repeats included.
+    pub tokens: [u64; 2],
+    /// Why there is a question without a verdict, with what to change.
+    pub fault: Option<Error>,
+}
+
+impl Prepared {
+    /// Asks this judge one question of each of its roles, and each of its servers one at least; empty for a judge without
+    /// servers. The cache is not looked up, since a cached reply would test nothing; readable replies are stored for the run.
+    ///
+    /// # Errors
+    /// When an answer or the cache cannot be read.
+    pub async fn check(&self, name: &str, judge: &NamedJudge) -> Result<Vec<CheckedServer>> {
+        let mut checked = Vec::new();
+        let roles: Vec<&Role> = self.judges.roles_of(name).collect();
+        let Some(server) = judge.judge.server().filter(|_| !roles.is_empty()) else {
+            return Ok(checked);
+        };
+        let work = self.jobs(&self.scorers, None, &Arc::default())?;
+        let endpoints = server.servers.endpoints();
+        let count = endpoints.len();
+        for (at, endpoint) in endpoints.enumerate() {
+            let shared = Shared {
+                truncate: self.options.scorers.truncate,
+                compat: self.options.scoring.compat,
+                ..Shared::default()
+            };
+            let member = judge.member(&server.build_at(at, &shared)?);
+            // Each role at one of the servers; with more servers than roles each server has one.
+            let own = roles.iter().skip(at % roles.len()).step_by(count);
+            let panels = own.map(|role| ((*role).clone(), first_call_of(&member)));
+            let mut calls = Calls::default();
+            let asked = ask(&work.jobs, panels.collect(), &mut calls).await;
+            let mut replies = Vec::new();
+            let mut fault = asked.err();
+            for (role, call) in calls.last() {
+                match (&call.verdict, &server.cache) {
+                    (Err(reason), _) => {
+                        let error = no_verdict(endpoint.masked_url(), call, reason, &member);
+                        fault = fault.or(Some(error));
+                    }
+                    // Only with a verdict: what other replies show is to be changed, perhaps at the server, where the
+                    // call stays the same.
+                    (Ok(_), Some(cache)) => calls.store(role, cache)?,
+                    (Ok(_), None) => {}
+                }
+                replies.extend(call.reply.clone().map(|reply| (role.clone(), reply)));
+            }
+            let meters = &shared.meters;
+            checked.push(CheckedServer {
+                url: endpoint.masked_url(),
+                replies,
+                tokens: [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read),
+                fault,
+            });
+        }
+        Ok(checked)
+    }
+}
+
+/// Scores the first answer of each job as far as these panels do.
+async fn ask(jobs: &[Job], panels: Panels, calls: &mut Calls) -> Result<()> {
+    let panels = Arc::new(panels);
+    let (mut asked, mut pending) = (Vec::new(), Vec::new());
+    for job in jobs {
+        let mut roles = job.scorer.roles().into_iter();
+        if !roles.any(|role| panels.contains_key(&role)) {
+            continue;
+        }
+        pending.push(Vec::from_iter(first_answer(job)?));
+        asked.push(Job {
+            panels: Arc::clone(&panels),
+            ..job.clone()
+        });
+    }
+    let ran = super::run(&asked, &pending, calls, &StopHandle::new()).await;
+    ran.map(drop)
+}
+
+/// The place of the first answer that there is.
+fn first_answer(job: &Job) -> Result<Option<usize>> {
+    for (at, item) in job.items.iter().enumerate() {
+        if with_text(item)?.missing_answer(job.options.mode).is_none() {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// A panel that answers one question.
+fn first_call_of(member: &Member) -> Panel {
+    let judge = FirstCall {
+        inner: Arc::clone(&member.judge),
+        item: OnceLock::new(),
+    };
+    Panel::of_one(Member {
+        judge: Arc::new(judge),
+        samples: 1,
+        ..member.clone()
+    })
+}
+
+/// Passes the first question and its repeats, and defers all others.
+struct FirstCall {
+    inner: Arc<dyn Judge>,
+    item: OnceLock<Arc<str>>,
+}
+
+impl Judge for FirstCall {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        let item = &request.call.item;
+        if self.item.get_or_init(|| Arc::clone(item)) == item {
+            self.inner.ask(request)
+        } else {
+            Box::pin(ready(Ok(Outcome::Deferred)))
+        }
+    }
+}
+
+/// The calls of a check.
+#[derive(Default)]
+struct Calls(Vec<CallRecord>);
+
+impl EventSink for Calls {
+    fn on_event(&mut self, event: &RunEvent) -> Result<()> {
+        if let RunEvent::Call(call) = event {
+            self.0.push((**call).clone());
+        }
+        Ok(())
+    }
+}
+
+impl Calls {
+    /// The last call of each role.
+    fn last(&self) -> BTreeMap<&Role, &CallRecord> {
+        self.0.iter().map(|call| (&call.role, call)).collect()
+    }
+
+    /// Stores the replies of a role for the run.
+    fn store(&self, role: &Role, cache: &Cache) -> Result<()> {
+        for call in self.0.iter().filter(|call| call.role == *role) {
+            let (Some(key), Some(reply)) = (call.fingerprint, &call.reply) else {
+                continue;
+            };
+            let label = CallLabel {
+                kind: call.kind.to_string(),
+                judge: call.judge.to_string(),
+                role: role.name().into_owned(),
+                sample: call.sample,
+                attempt: call.attempt,
+            };
+            cache.put(&Entry::new(key, label, reply.clone()), None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The error of a call without a verdict, with what to change.
+fn no_verdict(url: String, call: &CallRecord, reason: &UnscoredReason, member: &Member) -> Error {
+    let kind = &call.kind;
+    let reply = call.reply.as_ref();
+    let is_of_form = !reply.is_some_and(JudgeReply::is_in_reasoning_field);
+    let advice = match (
+        reason.kind,
+        &member.renderer,
+        KindInfo::named(kind.as_str()),
+    ) {
+        (UnscoredKind::Refused, ..) if reply.is_none() => {
+            format!("try {}", helping_option(&reason.to_string()))
+        }
+        (UnscoredKind::Unreadable, Some(renderer), Some(info)) if is_of_form => {
+            renderer.form_advice(info).to_owned()
+        }
+        (UnscoredKind::Unreadable, ..) => "start the server with another one".to_owned(),
+        (kind, ..) => remedy(kind).unwrap_or_default().to_owned(),
+    };
+    let text = reply
+        .map(|reply| shortened(&reply.content))
+        .unwrap_or_default();
+    Error::JudgeUnavailable(format!(
+        "the judge at {url} gives no verdict to a {kind} call: {reason}; its reply is \"{text}\"; {advice}"
+    ))
+}
