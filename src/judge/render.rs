@@ -92,6 +92,21 @@ impl ReplyLimit {
     }
 }
 
+/// The limit of one call.
+#[derive(Debug, Clone, Copy)]
+struct CallLimits {
+    /// `None`: it has none of its own.
+    limit: Option<ReplyLimit>,
+    /// The room for reasoning.
+    room: u64,
+    /// The most tokens that a limit may have by room.
+    most: u64,
+    /// The tokens that are sent.
+    sent: Option<u64>,
+    /// Whether it is our limit of a list.
+    is_list_limit: bool,
+}
+
 /// See [`Renderer::with_own_choices`].
 struct OwnChoices {
     /// Kinds of questions whose reply limit the user gave.
@@ -267,27 +282,13 @@ impl Renderer {
             plain.schema = None;
         }
         let messages = self.prompts.render(question);
-        let given = options.max_tokens.get(&info.kind()).copied();
-        let own_limit = self.list_limit(question, &messages);
-        let limit = match given.or_else(|| self.limit_of_foreign_kind(info)) {
-            Some(limit) => Some(self.limit_of_call(question, limit)),
-            None => own_limit.or_else(|| self.required_limit()),
-        };
-        // Published wordings are asked under their own limit first, whatever is known of the judge.
-        let learned = self.own(info).map_or(0, |_| self.room.tokens());
-        let start = limit.map_or(0, |limit| limit.start);
-        let room = room.unwrap_or(learned).max(start);
-        let most = self.most_tokens(&messages);
-        let sent = limit.map(|limit| limit.with_room(room, most));
-        let total = self.bounds.total.filter(|_| !self.has_lost_limit());
-        let sent = sent.into_iter().chain(total).min();
+        let limits = self.limits_of_call(question, &options, &messages, room);
         let samples = (call.sample, attempt_in_key);
-        let limits = (limit, sent, most);
         let mut other_limits = self.other_limits(question, &options, &messages, samples, limits);
         // Replies to a schema count, though the server refuses schemas now, or in the form that is sent today.
         if question.replies_in_json() && self.refusals.has(Parameter::Schema) {
             other_limits.push(OtherLimit {
-                key: wanted.fingerprint(info, &messages, samples, sent),
+                key: wanted.fingerprint(info, &messages, samples, limits.sent),
                 is_chosen: false,
                 is_same_limit: false,
                 is_other_form: true,
@@ -295,18 +296,18 @@ impl Renderer {
         }
         let mut earlier_key = None;
         if let Some(earlier) = options.under_earlier_identity() {
-            earlier_key = Some(earlier.fingerprint(info, &messages, samples, sent));
+            earlier_key = Some(earlier.fingerprint(info, &messages, samples, limits.sent));
             other_limits.extend(self.other_limits(question, &earlier, &messages, samples, limits));
         }
-        if let Some(sent) = sent.filter(|_| sent != given) {
+        if let Some(sent) = limits.sent {
             options.to_mut().max_tokens.insert(info.kind(), sent);
         }
         let mut rendered = options.render(info, messages, call.sample, attempt_in_key);
-        rendered.room = room;
-        if room > start {
+        rendered.room = limits.room;
+        if limits.limit.is_some_and(|limit| limits.room > limit.start) {
             rendered.parameters.push(Parameter::Room);
         }
-        if given.is_none() && own_limit.is_some() {
+        if limits.is_list_limit {
             rendered.parameters.push(Parameter::ListLimit);
         }
         rendered.note = note;
@@ -314,6 +315,37 @@ impl Renderer {
         rendered.earlier_key = earlier_key;
         rendered.other_limits = other_limits;
         rendered
+    }
+
+    /// The limit of a call, and what of it is sent. `room` is what the call has shown to need, if it has.
+    fn limits_of_call(
+        &self,
+        question: &dyn Question,
+        options: &RequestOptions,
+        messages: &Messages,
+        room: Option<u64>,
+    ) -> CallLimits {
+        let info = question.info();
+        let given = options.max_tokens.get(&info.kind()).copied();
+        let list_limit = self.list_limit(question, messages);
+        let limit = match given.or_else(|| self.limit_of_foreign_kind(info)) {
+            Some(limit) => Some(self.limit_of_call(question, limit)),
+            None => list_limit.or_else(|| self.required_limit()),
+        };
+        // Published wordings are asked under their own limit first, whatever is known of the judge.
+        let learned = self.own(info).map_or(0, |_| self.room.tokens());
+        let start = limit.map_or(0, |limit| limit.start);
+        let room = room.unwrap_or(learned).max(start);
+        let most = self.most_tokens(messages);
+        let sent = limit.map(|limit| limit.with_room(room, most));
+        let total = self.bounds.total.filter(|_| !self.has_lost_limit());
+        CallLimits {
+            limit,
+            room,
+            most,
+            sent: sent.into_iter().chain(total).min(),
+            is_list_limit: given.is_none() && list_limit.is_some(),
+        }
     }
 
     /// The limit of a kind that is defined outside this crate: neither prompts nor options have one for it.
@@ -400,16 +432,18 @@ impl Renderer {
     }
 
     /// The keys of this call under the other limits that the judge was, or is usually, asked with, each with the room for
-    /// reasoning that its replies may have had, and in JSON mode where the server has lost it. Of `limits` the first is that
-    /// of the call, the second what is sent of it, the third the most tokens by room.
+    /// reasoning that its replies may have had, and in JSON mode where the server has lost it.
     fn other_limits(
         &self,
         question: &dyn Question,
         options: &RequestOptions,
         messages: &Messages,
         samples: (u32, u32),
-        (limit, sent, most): (Option<ReplyLimit>, Option<u64>, u64),
+        limits: CallLimits,
     ) -> Vec<OtherLimit> {
+        let CallLimits {
+            limit, sent, most, ..
+        } = limits;
         let info = question.info();
         let given: BTreeSet<Option<ReplyLimit>> = self
             .refusals

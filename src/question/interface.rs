@@ -90,13 +90,19 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
         }
         let read = self.read(reply, mode);
         let is_final = read.is_ok() || mode == Mode::Compat || reply.is_cut();
-        if is_final || !self.replies_in_json() {
+        if is_final || !self.replies_in_json() || self.is_text_of_reply() {
             return read;
         }
         let values = nearly_json::values(&reply.content).into_iter();
         let mut readings =
             values.map(|value| self.read(&JudgeReply::of_text(value.to_string()), mode));
         readings.find_map(Result::ok).map_or(read, Ok)
+    }
+
+    /// Whether the verdict is made of the reply's texts: what a stray backslash in them stands for has several readings, so
+    /// that nearly JSON is not read.
+    fn is_text_of_reply(&self) -> bool {
+        false
     }
 
     /// How many times the reply limit of its kind a reply may have: once for each item of a batch.

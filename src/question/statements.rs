@@ -81,6 +81,10 @@ impl Question for CitedStatements {
         ))
     }
 
+    fn is_text_of_reply(&self) -> bool {
+        true
+    }
+
     /// Reads the statements; one without text, or with addresses that are not texts, makes the reply unreadable.
     fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         if mode == Mode::Compat {

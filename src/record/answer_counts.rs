@@ -281,7 +281,8 @@ mod tests {
     fn calls_are_counted_by_role_judge_and_model() {
         let dir = tempfile::tempdir().unwrap();
         let line = |role: &str, judge: &str, reply: &str| {
-            format!("{{\"role\":\"{role}\",\"judge\":\"{judge}\",\"reply\":{reply}}}\n")
+            let call_id = "0".repeat(32);
+            format!("{{\"call_id\":\"{call_id}\",\"role\":\"{role}\",\"judge\":\"{judge}\",\"reply\":{reply}}}\n")
         };
         let named = r#"{"model":"gpt-4o-2024-08-06","system_fingerprint":"fp"}"#;
         let text = [

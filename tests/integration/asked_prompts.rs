@@ -147,7 +147,7 @@ fn hostile_answers_are_shown_escaped_and_unknown_cases_named() {
     assert!(!shown.contains(['\u{1b}', '\u{202e}']));
     let shown = work
         .run(&["prompts", "show", "out", "--case", "c3"])
-        .exits_with(2);
+        .exits_with(3);
     shown.says(&["has no call about case \"c3\""]);
     work.run(&["prompts", "show", "out"])
         .exits_with(2)

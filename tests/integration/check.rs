@@ -154,7 +154,7 @@ fn without_answers_the_sample_data_are_asked_about() {
         checked.stdout
     );
     assert_eq!(server.chat_count(), 1);
-    assert_eq!(kind_of(&server.chats()[0]), "property");
+    assert_eq!(kind_of(&server.chats()[0]), "expertise");
 }
 
 /// llama.cpp with a model file, and the size of its model.

@@ -264,7 +264,7 @@ fn compat_scores_and_drops_as_the_reference() {
 }
 
 /// Where the default differs, and what it gives.
-const DEFAULT: [(&str, f64); 20] = [
+const DEFAULT: [(&str, f64); 21] = [
     // A list of paragraphs that cannot be read is asked for again: .7 / 4 + (1 - 1/3) / 4.
     ("precision-386", 0.7 / 4.0 + 1.0 / 6.0),
     ("precision-387", 0.7 / 4.0 + 1.0 / 6.0),
@@ -290,6 +290,8 @@ const DEFAULT: [(&str, f64); 20] = [
     ("ingr-486", 0.4375),
     // A key that stands twice with different values is asked for again; both ingredients are then 0: (0 + 1) / 4.
     ("ingr-506", 0.25),
+    // A raw line break in a text has one reading, so that the first reply counts: (.5 x 1 + .5 x .5 + 1) / 4.
+    ("ingr-505", 0.4375),
 ];
 
 #[test]

@@ -203,8 +203,8 @@ fn servers_of_different_models_are_refused_unless_the_user_vouches_for_them() {
     let work = Workspace::new(&SYSTEMS, 2);
     let parts = [
         "the endpoints serve different models",
-        r#"root "/w/a""#,
-        r#"root "/w/b""#,
+        r#"root "a""#,
+        r#"root "b""#,
         "--cache-id",
     ];
     work.run(&scoring(&both, &[])).exits_with(3).says(&parts);

@@ -187,7 +187,7 @@ pub enum Command {
     /// Compare answers in pairs: win rates and strengths
     #[command(after_long_help = score::PAIRS_EXAMPLES, long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Pairs(Box<PairsArgs>),
-    /// Check input, settings and judge by one question of each role
+    /// Check input, settings and judge with a question per role
     #[command(
         long_about = "Check input, settings and judge before a run is paid for.\n\nReads all input and asks one real question of each role, and each server one at least, as score does: again with what the judge needs to answer. Prints the tokens and what was learned of the judge, from which score starts. Ends with exit code 4 if a question gets no verdict. Without answers, the sample data of demo are asked about."
     )]

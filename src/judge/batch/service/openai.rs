@@ -3,10 +3,11 @@
 //! Replies and errors come in two files. Sources: OpenAI's Batch API reference (at most 50,000 requests and 200 MB a file,
 //! answered within 24 hours).
 
+use async_openai::types::batches::{BatchCompletionWindow, BatchRequest};
 use serde_json::{Value, json};
 
 use super::{Batch, BatchApi, BatchLimits, BatchResult, ResultPlace, checked_id};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::judge::batch::manifest::BatchPart;
 use crate::judge::chat::error_words;
 use crate::judge::protocol::completion::error_in;
@@ -31,10 +32,25 @@ impl BatchApi for OpenAiBatches {
     }
 
     fn creation(&self, part: &BatchPart, _requests: &[u8]) -> Result<(String, Vec<u8>)> {
-        let body = json!({
-            "input_file_id": part.file_id, "endpoint": part.url, "completion_window": "24h",
-        });
-        Ok(("/batches".to_owned(), body.to_string().into_bytes()))
+        let endpoint = serde_json::from_value(json!(part.url)).map_err(|_| {
+            Error::Settings(format!(
+                "{}: OpenAI has no batches of {:?}; export the batch again",
+                part.file, part.url
+            ))
+        })?;
+        let order = BatchRequest {
+            input_file_id: part.file_id.clone().unwrap_or_default(),
+            endpoint,
+            completion_window: BatchCompletionWindow::W24H,
+            metadata: None,
+            output_expires_after: None,
+        };
+        let mut order = json!(order);
+        // Servers that have the same routes need not know members that say nothing.
+        if let Some(members) = order.as_object_mut() {
+            members.retain(|_, value| !value.is_null());
+        }
+        Ok(("/batches".to_owned(), order.to_string().into_bytes()))
     }
 
     fn list_path(&self) -> &'static str {
