@@ -40,8 +40,8 @@ impl Problems {
         let reason = record.verdict.as_ref().err()?;
         let remedy = remedy(reason.kind)?;
         let reply = record.reply.as_ref();
-        // A cached reply was reported when it came.
-        if reply.is_some_and(|reply| reply.cached) {
+        // A cached reply was reported when it came, and one that was cut in its reasoning is asked again with more room.
+        if reply.is_some_and(|reply| reply.cached || reply.is_starved(reply, false)) {
             return None;
         }
         let is_read = matches!(reason.kind, UnscoredKind::Unreadable | UnscoredKind::Cut);

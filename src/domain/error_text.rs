@@ -71,7 +71,7 @@ fn is_error_body(text: &str) -> bool {
 
 /// Whether servers have this key in the JSON of an error.
 fn is_error_key(key: &str) -> bool {
-    let keys = "error type message code status status_code detail request_id object param";
+    let keys = "error type error_type message code status status_code statusCode detail request_id user_id object param";
     keys.split(' ').any(|known| known == key)
 }
 

@@ -24,7 +24,8 @@ pub(crate) fn values(reply: &str) -> Vec<Value> {
     // A list that begins within an object is a part of it and not the reply.
     if let (Some(start), Some(end)) = (text.find(['[', '{']), text.rfind(']')) {
         let list = text.get(start..=end).filter(|part| part.starts_with('['));
-        parts.extend(list);
+        // An object behind the list contradicts it, or is what the reply came to.
+        parts.extend(list.filter(|_| !text[end..].contains('{')));
     }
     let mut values = Vec::new();
     for part in parts {
@@ -252,9 +253,11 @@ mod tests {
                 .contains(&json!([{"fact": "x"}, {"fact": "y"}]))
         );
         assert_eq!(values(r#"{"claims": []}"#), [json!({"claims": []})]);
+        // An object behind a list is the reply, or contradicts it.
+        assert_eq!(values("As [1] says: {'a': 1}"), [json!({"a": 1})]);
         assert_eq!(
-            values("As [1] says: {'a': 1}"),
-            [json!({"a": 1}), json!([1])]
+            values(r#"[{"score": 3}] But then: {"score": 7}"#),
+            Vec::<Value>::new()
         );
     }
 

@@ -73,6 +73,7 @@ impl AnswerRun<'_> {
                 return Err(Abort::Stopped);
             }
             let request = self.request(call, member, tries);
+            self.begin_climb(&request, member, &mut climb).await?;
             let mut reply = match self.attempt(&request, member, gates, &mut tries).await? {
                 AttemptEnd::Reply(reply) => reply,
                 AttemptEnd::OtherForm => continue,
@@ -166,9 +167,14 @@ impl AnswerRun<'_> {
             Err(AskError::Refused { message, kind, .. }) => UnscoredReason::new(kind, message),
             Err(AskError::Unsupported {
                 parameter: Parameter::Room,
-                ..
+                message,
             }) => {
-                tries.lower_room(request);
+                learn_most(request, member, &message).map_err(Abort::Fatal)?;
+                let next = self.request(&request.call, member, *tries);
+                // What the refusal states may be less than the reply itself needs, or nothing.
+                if limit_of(&next) >= limit_of(request) {
+                    tries.lower_room(request);
+                }
                 return Ok(AttemptEnd::OtherForm);
             }
             Err(AskError::Unsupported { parameter, message }) => {
@@ -307,6 +313,28 @@ impl AnswerRun<'_> {
         self.asks_again(may_help, tries, &next, member)
     }
 
+    /// Waits until a new call with much room may be asked: a judge that never ends costs one such limit at a time.
+    async fn begin_climb<'m>(
+        &self,
+        request: &JudgeRequest,
+        member: &'m Member,
+        climb: &mut Option<MutexGuard<'m, ()>>,
+    ) -> Result<(), Abort> {
+        let (Pass::Run(_), Some(renderer)) = (&self.pass, &member.renderer) else {
+            return Ok(());
+        };
+        let room = request.rendered.as_ref().map_or(0, |call| call.room);
+        let needs_no_turn = room <= RUNGS[0] || climb.is_some() || renderer.room().is_proven(room);
+        if needs_no_turn || is_stored(request, member).map_err(Abort::Fatal)? {
+            return Ok(());
+        }
+        *climb = renderer.room().climb(room).await;
+        if renderer.room().is_given_up() {
+            return Err(Abort::Stopped);
+        }
+        Ok(())
+    }
+
     /// Whether a call whose reply was starved is tried again with more room: as the same attempt, so that neither its seed nor
     /// the repeats of unreadable replies change. Waits until it may be asked; a stored reply, and a plan, need no wait.
     async fn gives_room<'m>(
@@ -414,6 +442,18 @@ impl Tries {
         let lower = RUNGS.into_iter().rev().find(|rung| *rung < room);
         self.room = Some(lower.unwrap_or(0));
     }
+}
+
+/// Lets the renderer learn the highest limit that the server states to take: all calls keep to it from now on.
+fn learn_most(request: &JudgeRequest, member: &Member, refusal: &str) -> Result<()> {
+    match (&member.renderer, &request.rendered) {
+        (Some(renderer), Some(rendered)) => renderer.room().learn_most(rendered, refusal),
+        _ => Ok(()),
+    }
+}
+
+fn limit_of(request: &JudgeRequest) -> Option<u64> {
+    request.rendered.as_ref().and_then(|call| call.max_tokens)
 }
 
 /// Lets the renderer learn how much room for reasoning this judge's replies need.

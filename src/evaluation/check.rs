@@ -16,6 +16,7 @@ use crate::judge::chat::helping_option;
 use crate::judge::meters::Meters;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
 use crate::question::KindInfo;
+use crate::question::reading::INSIDE_REASONING;
 use crate::record::{CallRecord, EventSink, RunEvent, remedy};
 
 /// A server of a judge that was asked a question of each of some roles.
@@ -193,6 +194,9 @@ fn no_verdict(url: String, call: &CallRecord, reason: &UnscoredReason, member: &
     ) {
         (UnscoredKind::Refused, ..) if reply.is_none() => {
             format!("try {}", helping_option(&reason.to_string()))
+        }
+        (UnscoredKind::Cut, Some(renderer), _) if reason.message.contains(INSIDE_REASONING) => {
+            renderer.room().advice()
         }
         (UnscoredKind::Unreadable, Some(renderer), Some(info)) if is_of_form => {
             renderer.form_advice(info).to_owned()

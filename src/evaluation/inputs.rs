@@ -328,8 +328,8 @@ fn reading_settings(
             };
             settings.insert(THINKING.to_owned(), what.into());
         }
-        if options.keep_errors && !read.error_texts.is_empty() {
-            settings.insert(KEPT_ERRORS.to_owned(), true.into());
+        if !read.error_texts.is_empty() {
+            settings.insert(KEPT_ERRORS.to_owned(), options.keep_errors.into());
         }
         if !read.renamed.is_empty() {
             let renamed = read.renamed.as_str();

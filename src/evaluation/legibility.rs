@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::judge::chat::excerpt;
 use crate::judge::streak::{Begun, Streak};
 use crate::judge::{JudgeRequest, locked};
+use crate::question::reading::{IN_REASONING_FIELD, INSIDE_REASONING};
 use crate::question::{Kind, KindInfo};
 
 /// Longest quotation of a reply, in characters.
@@ -89,7 +90,7 @@ impl Legibility {
         else {
             return Ok(());
         };
-        let advice = advice(reason.kind, kind, member);
+        let advice = advice(reason, kind, member);
         Err(Error::Unreadable(format!(
             "no reply to the {kind} calls about {extent} can be read; the first one is {first}; \
              {advice}"
@@ -109,14 +110,23 @@ pub(super) fn shortened(content: &str) -> String {
 
 /// What continues the run, and what the user can change about unreadable replies of this judge; nothing of that for a judge
 /// that answers the task itself, such as an imported one.
-fn advice(failure: UnscoredKind, kind: &KindInfo, member: &Member) -> String {
-    match (failure, &member.renderer) {
+fn advice(failure: &UnscoredReason, kind: &KindInfo, member: &Member) -> String {
+    match (failure.kind, &member.renderer) {
         // Nobody can be asked again: any advice about options would be wrong.
         (_, None) => CONTINUES.to_owned(),
+        // More for the reply would go to the reasoning, too.
+        (UnscoredKind::Cut, Some(renderer)) if failure.message.contains(INSIDE_REASONING) => {
+            renderer.room().advice()
+        }
         (UnscoredKind::Cut, _) => format!(
             "replies that were cut need a higher limit: the same command with --max-tokens {kind}=1000 continues the run and \
              asks these calls again"
         ),
+        (UnscoredKind::Unreadable, Some(_)) if failure.message == IN_REASONING_FIELD => {
+            format!(
+                "start the server with another one: {CONTINUES}, and with --retry-unscored asks these calls again"
+            )
+        }
         (_, Some(renderer)) => format!(
             "{}, which is another run (add --out NEW_RUN); {CONTINUES}, and with \
              --retry-unscored asks these calls again",

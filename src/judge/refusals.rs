@@ -49,6 +49,8 @@ struct LearnedParameters {
     totals: BTreeSet<u64>,
     /// Tokens of room for reasoning, by the effort that was asked for; of none under an empty name.
     rooms: BTreeMap<String, u64>,
+    /// The highest reply limits that the server was found to take.
+    most_tokens: BTreeSet<u64>,
 }
 
 impl LearnedParameters {
@@ -60,6 +62,7 @@ impl LearnedParameters {
             self.limits.entry(kind).or_default().extend(limits);
         }
         self.totals.extend(other.totals);
+        self.most_tokens.extend(other.most_tokens);
         for (effort, room) in other.rooms {
             let known = self.rooms.entry(effort).or_default();
             *known = room.max(*known);
@@ -171,6 +174,22 @@ impl Refusals {
     /// The limits of reply and reasoning together that users gave this judge.
     pub fn totals(&self) -> BTreeSet<u64> {
         locked(&self.known).totals.clone()
+    }
+
+    /// Adds the highest reply limit that the server states to take.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn add_most_tokens(&self, tokens: u64) -> Result<()> {
+        self.learn(LearnedParameters {
+            most_tokens: [tokens].into(),
+            ..LearnedParameters::default()
+        })
+    }
+
+    /// The highest reply limit that the server takes, as far as it stated one.
+    pub fn most_tokens(&self) -> Option<u64> {
+        locked(&self.known).most_tokens.first().copied()
     }
 
     /// Tokens of room that replies at this effort need for their reasoning; 0 if they were never short of it.

@@ -87,8 +87,12 @@ struct ReplyLimit {
 impl ReplyLimit {
     /// The tokens with this room, of which at most `most` are given for it.
     fn with_room(self, room: u64, most: u64) -> u64 {
-        let least = self.visible + self.start;
-        (self.visible + room).clamp(least, most.max(least))
+        (self.visible + room).min(most.max(self.visible))
+    }
+
+    /// The tokens of a first call to a server that takes any limit.
+    fn first(self) -> u64 {
+        self.visible + self.start
     }
 }
 
@@ -304,7 +308,7 @@ impl Renderer {
         }
         let mut rendered = options.render(info, messages, call.sample, attempt_in_key);
         rendered.room = limits.room;
-        if limits.limit.is_some_and(|limit| limits.room > limit.start) {
+        if limits.limit.is_some() && limits.room > 0 {
             rendered.parameters.push(Parameter::Room);
         }
         if limits.is_list_limit {
@@ -335,8 +339,8 @@ impl Renderer {
         // Published wordings are asked under their own limit first, whatever is known of the judge.
         let learned = self.own(info).map_or(0, |_| self.room.tokens());
         let start = limit.map_or(0, |limit| limit.start);
-        let room = room.unwrap_or(learned).max(start);
-        let most = self.most_tokens(messages);
+        let room = room.unwrap_or(learned.max(start));
+        let most = self.most_tokens(messages, limit.map_or(0, ReplyLimit::first));
         let sent = limit.map(|limit| limit.with_room(room, most));
         let total = self.bounds.total.filter(|_| !self.has_lost_limit());
         CallLimits {
@@ -377,14 +381,16 @@ impl Renderer {
         })
     }
 
-    /// The most tokens that a limit may have by room for reasoning: those that models can give, and that the context has left.
-    fn most_tokens(&self, messages: &Messages) -> u64 {
+    /// The most tokens that a limit may have by room for reasoning: those that models can give, unless the effort asks for more
+    /// `at_first`, that the server takes, and that the context has left.
+    fn most_tokens(&self, messages: &Messages, at_first: u64) -> u64 {
         let context = self.bounds.capacity.map(|capacity| {
             // A quarter more, since tokens are estimated.
             let prompt = estimate_messages(messages) / 4 * 5;
             capacity.context_tokens.saturating_sub(prompt)
         });
-        context.map_or(MOST_TOKENS, |context| context.min(MOST_TOKENS))
+        let bounds = context.into_iter().chain(self.refusals.most_tokens());
+        bounds.fold(MOST_TOKENS.max(at_first), u64::min)
     }
 
     fn reasoning(&self) -> u64 {
@@ -470,8 +476,9 @@ impl Renderer {
         for other in others {
             // That lists have our limit, or none in compat mode, is not a choice of the user.
             let is_chosen = other != limit && (given.contains(&limit) || given.contains(&other));
-            for room in std::iter::once(&0).chain(rungs) {
-                let with_room = other.map(|other| other.with_room(*room, most));
+            tokens.insert(other.map(ReplyLimit::first), (is_chosen, other == limit));
+            for room in rungs {
+                let with_room = other.map(|other| other.with_room(other.start.max(*room), most));
                 tokens.insert(with_room, (is_chosen, other == limit));
             }
         }

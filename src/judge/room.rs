@@ -23,6 +23,11 @@ pub const MOST_TOKENS: u64 = 32_768;
 /// starved.
 const FEWEST_CALLS: u64 = 20;
 const STARVED_SHARE: u64 = 20;
+/// Or so many starved calls, if they are more than one in [`SOON_SHARE`] and a higher rung was enough.
+const FEWEST_STARVED: u64 = 3;
+const SOON_SHARE: u64 = 3;
+/// Stated limits below this are other numbers of a message.
+const LEAST_STATED: u64 = 1_000;
 /// So many calls in a row that fill the highest rung end the run.
 const MOST_FILLED: u32 = 3;
 
@@ -50,6 +55,17 @@ struct RoomCounts {
     filled: u32,
     /// Tokens of starved replies.
     lost: u64,
+}
+
+impl RoomCounts {
+    /// Whether so many calls at the judge's rung were starved that all calls need the next one.
+    fn needs_more(&self, judges: u64) -> bool {
+        let often = self.asked >= FEWEST_CALLS && self.starved * STARVED_SHARE > self.asked;
+        let soon = self.starved >= FEWEST_STARVED
+            && self.starved * SOON_SHARE > self.asked
+            && self.proven > judges;
+        often || soon
+    }
 }
 
 impl ReasoningRoom {
@@ -109,6 +125,10 @@ impl ReasoningRoom {
         let judges = self.tokens().max(self.effort.map_or(0, Effort::tokens));
         let mut counts = locked(&self.counts);
         let is_at_rung = call.room > 0 && call.room == judges;
+        // Under the user's total, more room gives no higher limit.
+        let is_bound = self
+            .total
+            .is_some_and(|total| call.longest_reply() >= total);
         counts.asked += u64::from(is_at_rung);
         if !is_starved {
             counts.proven = counts.proven.max(call.room);
@@ -120,11 +140,13 @@ impl ReasoningRoom {
             counts.starved += u64::from(is_at_rung);
             counts.lost += reply.usage.completion_tokens;
             counts.filled += u32::from(is_last);
-            self.raise(RUNGS[0])?;
+            if !is_bound {
+                self.raise(RUNGS[0])?;
+            }
         }
-        if counts.asked >= FEWEST_CALLS && counts.starved * STARVED_SHARE > counts.asked {
+        if counts.needs_more(judges) && !is_bound {
             (counts.asked, counts.starved) = (0, 0);
-            if let Some(next) = RUNGS.into_iter().find(|rung| *rung > call.room) {
+            if let Some(next) = RUNGS.into_iter().find(|rung| *rung > judges) {
                 self.raise(next)?;
             }
         }
@@ -137,7 +159,16 @@ impl ReasoningRoom {
     /// Why the run ends, and what can be done.
     fn endless(&self, call: &Rendered, lost: u64) -> String {
         let limit = call.longest_reply();
-        let advice = match self.total {
+        format!(
+            "{MOST_FILLED} calls in a row filled their limit of {limit} tokens with reasoning and gave no verdict; such replies \
+             took {lost} tokens so far; {}",
+            self.advice()
+        )
+    }
+
+    /// What helps a judge whose reasoning takes the most that can be given.
+    pub(crate) fn advice(&self) -> String {
+        let total = match self.total {
             Some(total) => format!(
                 "the same command with a higher limit than --max-tokens total={total} continues the run, as far as limits of {MOST_TOKENS} \
                  tokens; "
@@ -145,28 +176,58 @@ impl ReasoningRoom {
             None => String::new(),
         };
         format!(
-            "{MOST_FILLED} calls in a row filled their limit of {limit} tokens with reasoning and gave no verdict; such replies \
-             took {lost} tokens so far; {advice}--reasoning-effort low or none, or for open models on vLLM and SGLang --extra-body \
+            "{total}a lower --reasoning-effort (low, none), or for open models on vLLM and SGLang --extra-body \
              '{{\"chat_template_kwargs\": {{\"enable_thinking\": false}}}}', makes another judge of it, which is asked everything in \
              a run of its own: add --out NEW_RUN"
         )
     }
 
+    /// Learns the highest limit that the server's refusal of this call states, if it states one below that of the call.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) fn learn_most(&self, call: &Rendered, refusal: &str) -> Result<()> {
+        match call.max_tokens.and_then(|sent| stated_limit(refusal, sent)) {
+            Some(most) => self.learned.add_most_tokens(most),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a reply was whole with as much room.
+    pub(crate) fn is_proven(&self, room: u64) -> bool {
+        locked(&self.counts).proven >= room
+    }
+
     /// The right to ask with this room: at once where a reply was whole with as much, else alone. `None` in place of a
     /// guard: nobody needs to wait.
     pub(crate) async fn climb(&self, room: u64) -> Option<MutexGuard<'_, ()>> {
-        if locked(&self.counts).proven >= room {
+        if self.is_proven(room) {
             return None;
         }
         let alone = self.climb.lock().await;
         // The call before this one may have shown it.
-        (locked(&self.counts).proven < room).then_some(alone)
+        (!self.is_proven(room)).then_some(alone)
     }
 
     /// Whether the judge was given up: calls that waited must not be sent.
     pub(crate) fn is_given_up(&self) -> bool {
         locked(&self.counts).filled >= MOST_FILLED
     }
+}
+
+/// The highest number below `sent` in the refusal of a limit: "64100 > 64000, which is the maximum allowed". Numbers of a context
+/// are not limits of a reply, and the first one is the status.
+fn stated_limit(refusal: &str, sent: u64) -> Option<u64> {
+    let (_, message) = refusal.split_once(": ")?;
+    if message.to_ascii_lowercase().contains("context") {
+        return None;
+    }
+    let digits = message.replace(',', "");
+    let numbers = digits.split(|c: char| !c.is_ascii_digit());
+    let limits = numbers.filter_map(|number| number.parse::<u64>().ok());
+    limits
+        .filter(|limit| (LEAST_STATED..sent).contains(limit))
+        .max()
 }
 
 #[cfg(test)]
@@ -211,6 +272,43 @@ mod tests {
         // An effort has its own room.
         let low = ReasoningRoom::new(Arc::clone(&room.learned), Some(Effort::Low));
         assert_eq!(low.tokens(), 0);
+    }
+
+    #[test]
+    fn a_refusal_states_the_highest_limit() {
+        for (refusal, limit) in [
+            (
+                "status 400: max_tokens is too large: 4100. This model supports at most 4096 completion tokens, whereas you provided 4100.",
+                Some(4_096),
+            ),
+            (
+                "status 400: max_tokens: 4100 > 4,000, which is the maximum allowed number of output tokens for m",
+                Some(4_000),
+            ),
+            (
+                "status 400: maximum context length is 4097 tokens, and you requested 4100 (3000 in the completion)",
+                None,
+            ),
+            ("status 400: max_tokens is too large", None),
+        ] {
+            assert_eq!(stated_limit(refusal, 4_100), limit, "{refusal}");
+        }
+    }
+
+    #[test]
+    fn three_starved_calls_of_few_raise_the_judge_once_a_higher_rung_is_proven() {
+        let room = ReasoningRoom::new(Arc::default(), None);
+        note(&room, 0, true, false).unwrap();
+        for _ in 0..3 {
+            note(&room, 4_000, true, false).unwrap();
+        }
+        assert_eq!(
+            room.tokens(),
+            4_000,
+            "nobody knows whether 16,000 are enough"
+        );
+        note(&room, 16_000, false, false).unwrap();
+        assert_eq!(room.tokens(), 16_000);
     }
 
     #[test]

@@ -93,10 +93,16 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
         if is_final || !self.replies_in_json() || self.is_text_of_reply() {
             return read;
         }
-        let values = nearly_json::values(&reply.content).into_iter();
-        let mut readings =
-            values.map(|value| self.read(&JudgeReply::of_text(value.to_string()), mode));
-        readings.find_map(Result::ok).map_or(read, Ok)
+        let values = nearly_json::values(&reply.content);
+        let mut fault = None;
+        for value in values {
+            match self.read(&JudgeReply::of_text(value.to_string()), mode) {
+                Ok(reading) => return Ok(reading),
+                // What is wrong behind the form says more than the form.
+                Err(unreadable) => fault = fault.or(Some(unreadable)),
+            }
+        }
+        fault.map_or(read, Err)
     }
 
     /// Whether the verdict is made of the reply's texts: what a stray backslash in them stands for has several readings, so

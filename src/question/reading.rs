@@ -16,8 +16,11 @@ const QUOTED_CHARS: usize = 40;
 const FEEDBACK_KEYS: [&str; 4] = ["feedback", "reason", "explanation", "reasoning"];
 
 /// Why a reply that ended with all of its text as reasoning has no verdict.
-const IN_REASONING_FIELD: &str = "the reply is empty, and its text is in the reasoning field: the server takes all of it for \
+pub(crate) const IN_REASONING_FIELD: &str = "the reply is empty, and its text is in the reasoning field: the server takes all of it for \
      reasoning (vLLM: --reasoning-parser missing, or not the one of this model)";
+
+/// How the reason of a reply says that nothing but reasoning came.
+pub(crate) const INSIDE_REASONING: &str = " inside its reasoning, before any verdict,";
 
 /// Why a complete reply could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl Unreadable {
     pub fn cut(reply: &JudgeReply) -> Self {
         let tokens = reply.usage.completion_tokens;
         let inside = if reply.is_all_reasoning() {
-            " inside its reasoning, before any verdict,"
+            INSIDE_REASONING
         } else {
             ""
         };

@@ -282,7 +282,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let line = |role: &str, judge: &str, reply: &str| {
             let call_id = "0".repeat(32);
-            format!("{{\"call_id\":\"{call_id}\",\"role\":\"{role}\",\"judge\":\"{judge}\",\"reply\":{reply}}}\n")
+            format!(
+                "{{\"call_id\":\"{call_id}\",\"role\":\"{role}\",\"judge\":\"{judge}\",\"reply\":{reply}}}\n"
+            )
         };
         let named = r#"{"model":"gpt-4o-2024-08-06","system_fingerprint":"fp"}"#;
         let text = [

@@ -37,6 +37,8 @@ struct KnownParameters {
     taken: BTreeSet<Parameter>,
     /// Errors that every call with a parameter gets, or that end the run.
     refusals: Vec<AskError>,
+    /// The lowest limit that was refused for its room for reasoning, and the error.
+    room: Option<(u64, AskError)>,
 }
 
 impl<J> Scouted<J> {
@@ -55,8 +57,14 @@ impl KnownParameters {
         sent.iter().any(|parameter| !self.taken.contains(parameter))
     }
 
-    /// The error of an earlier call that a call with these parameters would get as well.
-    fn refusal(&self, sent: &[Parameter]) -> Option<AskError> {
+    /// The error of an earlier call that a call with these parameters and this limit would get as well.
+    fn refusal(&self, sent: &[Parameter], limit: u64) -> Option<AskError> {
+        if let Some((refused, error)) = &self.room
+            && sent.contains(&Parameter::Room)
+            && limit >= *refused
+        {
+            return Some(error.clone());
+        }
         let mut refusals = self.refusals.iter();
         let concerns = |error: &&AskError| match error {
             AskError::Unsupported { parameter, .. } => sent.contains(parameter),
@@ -65,9 +73,24 @@ impl KnownParameters {
         refusals.find(concerns).cloned()
     }
 
-    fn note(&mut self, sent: &[Parameter], result: &Result<Outcome, AskError>) {
+    fn note(&mut self, sent: &[Parameter], limit: u64, result: &Result<Outcome, AskError>) {
         match result {
             Ok(Outcome::Reply(_)) => self.taken.extend(sent),
+            // Less room may be taken.
+            Err(
+                error @ AskError::Unsupported {
+                    parameter: Parameter::Room,
+                    ..
+                },
+            ) => {
+                if self
+                    .room
+                    .as_ref()
+                    .is_none_or(|(refused, _)| limit < *refused)
+                {
+                    self.room = Some((limit, error.clone()));
+                }
+            }
             Err(error @ (AskError::Unsupported { .. } | AskError::Fatal(_))) => {
                 self.refusals.push(error.clone());
             }
@@ -79,21 +102,21 @@ impl KnownParameters {
 impl<J: Judge> Judge for Scouted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let sent = match &request.rendered {
-                Some(rendered) => rendered.parameters.as_slice(),
-                None => &[],
+            let (sent, limit) = match &request.rendered {
+                Some(rendered) => (rendered.parameters.as_slice(), rendered.longest_reply()),
+                None => (&[][..], 0),
             };
             let mut turn = None;
             if locked(&self.known).has_new(sent) {
                 turn = timeout(LONGEST_WAIT, self.turn.lock()).await.ok();
             }
             // Learned while this call waited: it was rendered before.
-            if let Some(refusal) = locked(&self.known).refusal(sent) {
+            if let Some(refusal) = locked(&self.known).refusal(sent, limit) {
                 return Err(refusal);
             }
             let _alone = turn.filter(|_| locked(&self.known).has_new(sent));
             let result = self.inner.ask(request).await;
-            locked(&self.known).note(sent, &result);
+            locked(&self.known).note(sent, limit, &result);
             result
         })
     }

@@ -139,7 +139,7 @@ impl BatchService {
         if let Err(
             TransportFault::Connect(_)
             | TransportFault::Status {
-                status: 400..=407 | 413 | 422 | 429,
+                status: 400..=407 | 413 | 422 | 429 | 529,
                 ..
             },
         ) = &created
