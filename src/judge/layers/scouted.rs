@@ -73,24 +73,23 @@ impl KnownParameters {
         refusals.find(concerns).cloned()
     }
 
+    /// Notes that this limit was refused for its room; less may be taken.
+    fn note_room(&mut self, limit: u64, error: &AskError) {
+        let lowest = self.room.as_ref().map(|(refused, _)| *refused);
+        if lowest.is_none_or(|lowest| limit < lowest) {
+            self.room = Some((limit, error.clone()));
+        }
+    }
+
     fn note(&mut self, sent: &[Parameter], limit: u64, result: &Result<Outcome, AskError>) {
         match result {
             Ok(Outcome::Reply(_)) => self.taken.extend(sent),
-            // Less room may be taken.
             Err(
                 error @ AskError::Unsupported {
                     parameter: Parameter::Room,
                     ..
                 },
-            ) => {
-                if self
-                    .room
-                    .as_ref()
-                    .is_none_or(|(refused, _)| limit < *refused)
-                {
-                    self.room = Some((limit, error.clone()));
-                }
-            }
+            ) => self.note_room(limit, error),
             Err(error @ (AskError::Unsupported { .. } | AskError::Fatal(_))) => {
                 self.refusals.push(error.clone());
             }
