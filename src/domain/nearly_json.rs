@@ -281,11 +281,11 @@ mod tests {
     /// The value as Python prints it, with raw line breaks, names without quotes or trailing commas.
     fn printed(value: &Value, form: usize) -> String {
         let quote = if form.is_multiple_of(2) { '\'' } else { '"' };
-        let comma = if form % 3 == 0 { "," } else { "" };
+        let comma = if form.is_multiple_of(3) { "," } else { "" };
         let text = |text: &str| {
             let mut out = text.replace('\\', "\\\\");
             out = out.replace(quote, &format!("\\{quote}"));
-            if form % 5 != 0 {
+            if !form.is_multiple_of(5) {
                 out = out.replace('\n', "\\n");
             }
             format!("{quote}{out}{quote}")
@@ -304,7 +304,7 @@ mod tests {
             Value::Object(fields) => {
                 let fields = fields.iter().map(|(key, value)| {
                     let is_name = key.chars().all(|c| c.is_ascii_alphabetic());
-                    let key = if form % 7 == 0 && is_name {
+                    let key = if form.is_multiple_of(7) && is_name {
                         key.clone()
                     } else {
                         text(key)
