@@ -1,7 +1,7 @@
 //! Room for reasoning: how many tokens beyond the verdict a reply limit has, learned from replies that reasoning used up.
 //!
 //! Nobody knows beforehand whether a model reasons, and how long. A call is *starved* if its limit went to the reasoning
-//! ([`JudgeReply::is_starved`]): it is asked again one rung higher, never at the same limit. The first starved call gives
+//! (`JudgeReply::is_starved`): it is asked again one rung higher, never at the same limit. The first starved call gives
 //! all calls of the judge the first rung; the other rungs are for the call alone, until more than one in twenty is starved.
 //! Each rung is climbed by one call at a time until a reply to one is whole, so that a judge that never ends costs little.
 
