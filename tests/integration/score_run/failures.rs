@@ -261,7 +261,7 @@ fn a_silent_server_ends_the_run_early() {
             .exits_with(4);
         done.says(&[
             "is silent",
-            "4 calls timed out",
+            "2 calls timed out",
             "none was answered",
             "--timeout 30m",
         ]);

@@ -311,7 +311,7 @@ fn check_reads_all_input_and_asks_one_question() {
     );
     let chats = server.chats();
     assert_eq!(chats.len(), 1);
-    assert_eq!(kind_of(&chats[0]), "property");
+    assert_eq!(kind_of(&chats[0]), "expertise");
     assert!(!work.path("runs").exists());
     // a wrong key
     let output = work

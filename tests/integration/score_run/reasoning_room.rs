@@ -29,11 +29,11 @@ fn limits(server: &FakeServer, from: usize) -> Vec<u64> {
 fn a_judge_that_reasons_scores_everything_by_default_and_is_asked_once_in_the_next_run() {
     let work = Workspace::new(&["alpha"], 3);
     let server = FakeServer::start(reasons(|_| 500));
-    let done = work.score(&server, &[]).exits_with(0);
+    let done = work.score(&server, &["--notes"]).exits_with(0);
     done.says(&["The judge fake-judge reasons: replies had room for 4,000 tokens of reasoning"]);
     let scores = work.lines("out/scores.jsonl");
     assert!(
-        scores.iter().all(|score| score["value"].is_number()),
+        scores.iter().all(|score| score["score"].is_number()),
         "{scores:?}"
     );
     let sent: BTreeSet<u64> = limits(&server, 0)
@@ -96,7 +96,7 @@ fn an_endless_judge_stops_the_run_with_few_tokens_and_true_advice() {
     let stop = work.score(&server, &["--concurrency", "8"]).exits_with(5);
     stop.says(&[
         "3 calls in a row filled their limit of 32",
-        "--reasoning-effort low",
+        "a lower --reasoning-effort",
         "--out NEW_RUN",
     ]);
     // Three calls with all rungs, 100 + 4,100 + 16,100 + 32,100, and those in flight with the limits of their kinds.
@@ -219,6 +219,6 @@ fn every_protocols_cut_reply_is_asked_again_with_more_room() {
             "{name}: {sent:?}"
         );
         let score = &work.lines("out/scores.jsonl")[0];
-        assert!(score["value"].is_number(), "{name}: {score}");
+        assert!(score["score"].is_number(), "{name}: {score}");
     }
 }

@@ -193,7 +193,7 @@ fn the_record_holds_every_call_with_its_raw_reply() {
     for call in &calls {
         has_exactly(
             call,
-            "call_id system case_id item kind role judge sample attempt fingerprint reply verdict",
+            "call_id system case_id item kind role judge sample attempt fingerprint prompt reply verdict",
         );
         let kind = call["kind"].as_str().unwrap();
         assert_eq!(call["reply"]["content"], constant_reply(kind), "{call}");

@@ -253,7 +253,10 @@ fn llama_cpp_is_asked_with_the_schema_at_once_where_a_schema_may_be_added() {
     assert!(!work.read("out/scores.jsonl").contains("without one were"));
     for more in [&["--compat"][..], &["--structured", "json"]] {
         let before = asked(&server);
-        work.score(&server, &[more, &["--no-cache", "--out", "b"]].concat());
+        work.score(
+            &server,
+            &[more, &["--no-cache", "--out", more[0].trim_matches('-')]].concat(),
+        );
         let after = asked(&server);
         assert!(after.0 == before.0 && after.1 > before.1, "{more:?}");
     }

@@ -411,7 +411,9 @@ pub fn reasoned(request: &Recorded, reasoning: u64, content: &str) -> Value {
     let limit = limit_of(request).unwrap_or(u64::MAX);
     let text = content.len().div_ceil(4) as u64;
     let is_cut = reasoning + text > limit;
-    let spoken = 4 * usize::try_from(limit.saturating_sub(reasoning)).unwrap();
+    let spoken = usize::try_from(limit.saturating_sub(reasoning))
+        .unwrap()
+        .saturating_mul(4);
     let (content, reason) = if is_cut {
         (content.get(..spoken).unwrap_or(content), "length")
     } else {
