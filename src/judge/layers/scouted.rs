@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::sync::Mutex as FifoMutex;
+use tokio::sync::{Mutex as FifoMutex, MutexGuard, Notify};
 use tokio::time::timeout;
 
 use crate::judge::parameter::Parameter;
@@ -28,6 +28,8 @@ pub struct Scouted<J> {
     known: Mutex<KnownParameters>,
     /// Held by the call that goes alone. The others come in the order of asking.
     turn: FifoMutex<()>,
+    /// Wakes the calls that wait: what the last answer has shown may concern them.
+    learned: Notify,
 }
 
 /// What answers have shown.
@@ -48,6 +50,23 @@ impl<J> Scouted<J> {
             inner,
             known: Mutex::default(),
             turn: FifoMutex::new(()),
+            learned: Notify::new(),
+        }
+    }
+}
+
+impl<J> Scouted<J> {
+    /// The turn of a call with new parameters; `None` once it has none.
+    async fn turn(&self, sent: &[Parameter]) -> Option<MutexGuard<'_, ()>> {
+        loop {
+            let learned = self.learned.notified();
+            if !locked(&self.known).has_new(sent) {
+                return None;
+            }
+            tokio::select! {
+                turn = self.turn.lock() => return Some(turn),
+                () = learned => {}
+            }
         }
     }
 }
@@ -105,10 +124,7 @@ impl<J: Judge> Judge for Scouted<J> {
                 Some(rendered) => (rendered.parameters.as_slice(), rendered.longest_reply()),
                 None => (&[][..], 0),
             };
-            let mut turn = None;
-            if locked(&self.known).has_new(sent) {
-                turn = timeout(LONGEST_WAIT, self.turn.lock()).await.ok();
-            }
+            let turn = timeout(LONGEST_WAIT, self.turn(sent)).await.ok().flatten();
             // Learned while this call waited: it was rendered before.
             if let Some(refusal) = locked(&self.known).refusal(sent, limit) {
                 return Err(refusal);
@@ -116,6 +132,7 @@ impl<J: Judge> Judge for Scouted<J> {
             let _alone = turn.filter(|_| locked(&self.known).has_new(sent));
             let result = self.inner.ask(request).await;
             locked(&self.known).note(sent, limit, &result);
+            self.learned.notify_waiters();
             result
         })
     }

@@ -101,17 +101,23 @@ fn a_batch_has_the_answers_to_a_case_one_after_the_other_and_long_cases_first() 
     );
 }
 
-/// The most calls at once about one answer of so many words.
+/// The most calls at once about two answers of so many words.
 fn most_at_once(words: usize) -> usize {
-    let work = Workspace::new(&[], 1);
-    work.answers("plain", [("c1", "word ".repeat(words))]);
+    let work = Workspace::new(&[], 2);
+    let answer = "word ".repeat(words);
+    work.answers("plain", [("c1", answer.clone()), ("c2", answer)]);
     let server = FakeServer::start(Behaviour::good().latency(Duration::from_millis(400)));
-    work.score(&server, &["--concurrency", "32"]).exits_with(0);
+    // No kind of call has a parameter that the others lack, so that the first one shows what the server takes.
+    let options = ["--concurrency", "32", "--max-tokens", "citations=none"];
+    work.score(&server, &options).exits_with(0);
     server.max_in_flight()
 }
 
 #[test]
 fn the_first_call_goes_alone_where_the_calls_share_a_prefix_that_providers_cache() {
-    // 3,000 words are some 3,000 tokens, more than the 1,024 from which on prefixes are cached.
-    assert_eq!(most_at_once(3000) + 1, most_at_once(20));
+    // All but the very first of 2 x 4 calls.
+    assert_eq!(most_at_once(20), 7);
+    // 3,000 words are some 3,000 tokens, more than the 1,024 from which on prefixes are cached: after the very first call 3
+    // about the same answer and the first about the other one, whose 3 others come when that is answered.
+    assert!(most_at_once(3000) <= 6);
 }
