@@ -152,7 +152,7 @@ pub(crate) const KEPT_FAULTS: usize = 20;
 /// Broken parts after which a source that consists of them is not read to its end.
 pub(crate) const HOPELESS_FAULTS: u64 = 100;
 
-/// Whether more than 1% of the parts of a file is broken: then it is damaged, or not what its form says, and what it lacks
+/// Whether more than 1% of the parts of a file is broken: then it is damaged, or not what its form says, and what is missing in it
 /// must not pass for something that does not exist.
 pub(crate) fn too_many_broken(broken: u64, parts: u64) -> bool {
     broken * 100 > parts

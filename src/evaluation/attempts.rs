@@ -8,7 +8,7 @@ use tokio::sync::MutexGuard;
 use super::answer::{Abort, AnswerRun, Pass, SampleResult};
 use super::expected;
 use super::panel::Member;
-use crate::domain::{JudgeReply, Judgment, Mode, UnscoredKind, UnscoredReason};
+use crate::domain::{JudgeReply, Judgment, Mode, Reading, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::parameter::Parameter;
 use crate::judge::planner::recall;
@@ -99,14 +99,9 @@ impl AnswerRun<'_> {
             // them.
             raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
-            let fault = read.as_ref().err();
-            let again = self.repeats(&request, member, &reply, fault, tries)?;
+            let again = self.repeats(&request, member, &reply, read.as_ref().err(), tries)?;
             let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
-            let mut flags = Vec::from_iter(note.clone());
-            let mut sample: Judgment = read.map_err(UnscoredReason::from);
-            if member.expected {
-                sample = expected::weigh(&*call.question, &shown, sample, &mut flags);
-            }
+            let (sample, flags) = sample_of(call, member, &shown, read, note.clone());
             reply.note = note;
             let fault = sample.as_ref().err().cloned();
             let unreadable = fault.map(|reason| (reason, reply.content.clone()));
@@ -442,6 +437,23 @@ impl Tries {
         let lower = RUNGS.into_iter().rev().find(|rung| *rung < room);
         self.room = Some(lower.unwrap_or(0));
     }
+}
+
+/// What was read of a reply as a sample, weighed by token probabilities where the member's scores are expected ones, with its
+/// notes.
+fn sample_of(
+    call: &JudgeCall,
+    member: &Member,
+    shown: &JudgeReply,
+    read: Result<Reading, Unreadable>,
+    note: Option<String>,
+) -> (Judgment, Vec<String>) {
+    let mut flags = Vec::from_iter(note);
+    let mut sample: Judgment = read.map_err(UnscoredReason::from);
+    if member.expected {
+        sample = expected::weigh(&*call.question, shown, sample, &mut flags);
+    }
+    (sample, flags)
 }
 
 /// Lets the renderer learn the highest limit that the server states to take: all calls keep to it from now on.

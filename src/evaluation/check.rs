@@ -54,8 +54,8 @@ impl Prepared {
             };
             let member = judge.member(&server.build_at(at, &shared)?);
             // Each role at one of the servers; with more servers than roles each server has one.
-            let own = roles.iter().skip(at % roles.len()).step_by(count);
-            let panels = own.map(|role| ((*role).clone(), first_call_of(&member)));
+            let asked_here = roles.iter().skip(at % roles.len()).step_by(count);
+            let panels = asked_here.map(|role| ((*role).clone(), first_call_of(&member)));
             let mut calls = Calls::default();
             let asked = ask(&work.jobs, panels.collect(), &mut calls).await;
             let mut replies = Vec::new();

@@ -379,8 +379,8 @@ impl Judges {
     /// The roles of the judge of that name.
     pub(super) fn roles_of<'a>(&'a self, judge: &'a str) -> impl Iterator<Item = &'a Role> {
         let roles = self.roles.iter();
-        let own = roles.filter(move |(_, names)| names.iter().any(|name| name == judge));
-        own.map(|(role, _)| role)
+        let of_judge = roles.filter(move |(_, names)| names.iter().any(|name| name == judge));
+        of_judge.map(|(role, _)| role)
     }
 
     /// Why a run with calls for one of these roles must not start.

@@ -195,33 +195,43 @@ impl JudgeBuilder {
             extra_body: judge.request_fields(),
             ..RequestOptions::new("")
         };
-        let mut refusals = Refusals::of(&request.judge_id, cache.as_ref())?;
+        let mut refusals = learned_parameters(judge, &request, cache.as_ref())?;
         refusals.is_schema_kept = servers.keep_to_schema();
-        let refusals = Arc::new(refusals);
-        if let Some(earlier_id) = &request.earlier_judge_id {
-            refusals.inherit(earlier_id)?;
-        }
-        let given_limits = judge.reply_limits()?;
-        let limits_to_find = given_limits
-            .iter()
-            .map(|(kind, limit)| (kind.clone(), [*limit].into()));
-        refusals.add_limits(limits_to_find.collect())?;
-        let total = judge.total_limit()?;
-        total.map_or(Ok(()), |total| refusals.add_total(total))?;
-        let (prompts, structured) = (Arc::clone(prompts), judge.structured);
         let served = ServedModel {
             servers,
             request,
-            structured,
-            prompts,
+            structured: judge.structured,
+            prompts: Arc::clone(prompts),
             cache,
             limits,
-            given_limits: given_limits.into_keys().collect(),
-            total,
-            refusals,
+            given_limits: judge.reply_limits()?.into_keys().collect(),
+            total: judge.total_limit()?,
+            refusals: Arc::new(refusals),
         };
         Ok(IdentifiedJudge::Server(Box::new(served)))
     }
+}
+
+/// What is known of the judge, under its earlier identity as well, with the limits that the user gives it now: replies to them
+/// are found by later runs.
+fn learned_parameters(
+    judge: &JudgeOptions,
+    request: &RequestOptions,
+    cache: Option<&Cache>,
+) -> Result<Refusals> {
+    let refusals = Refusals::of(&request.judge_id, cache)?;
+    if let Some(earlier_id) = &request.earlier_judge_id {
+        refusals.inherit(earlier_id)?;
+    }
+    let mut limits = ReplyLimits::new();
+    for (kind, limit) in judge.reply_limits()? {
+        limits.insert(kind, [limit].into());
+    }
+    refusals.add_limits(limits)?;
+    if let Some(total) = judge.total_limit()? {
+        refusals.add_total(total)?;
+    }
+    Ok(refusals)
 }
 
 /// The given limits, else those of the prompt set with room for the reasoning; a label judge needs room for a label only.

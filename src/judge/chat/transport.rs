@@ -346,9 +346,8 @@ impl Transport {
                 None => body.extend_from_slice(&chunk),
                 Some(stream) => {
                     stream.push(&chunk);
-                    if is_watched && stream.repeats() {
-                        let tokens = stream.written.map_or(0, |(_, tokens)| tokens);
-                        return Err(TransportFault::Repeating(tokens));
+                    if is_watched && let Some(fault) = repeated(stream) {
+                        return Err(fault);
                     }
                     let rest = stream.rest().map(|rest| Instant::now() + rest);
                     until = until.into_iter().chain(rest).min();
@@ -358,10 +357,7 @@ impl Transport {
         let bytes = match stream {
             None => body.freeze(),
             Some(stream) => {
-                let whole = stream.finish();
-                let whole = whole.ok_or_else(|| {
-                    TransportFault::Broken("the stream ended before the reply did".to_owned())
-                })?;
+                let whole = stream.finish().ok_or_else(early_end)?;
                 if whole.len() > SHORT_BODY {
                     share = share_of(whole.len()).await;
                 }
@@ -403,6 +399,18 @@ impl Transport {
             TransportFault::Broken(quote(&causes(&error), &self.endpoint))
         }
     }
+}
+
+fn early_end() -> TransportFault {
+    TransportFault::Broken("the stream ended before the reply did".to_owned())
+}
+
+/// The fault of a watched stream that repeats itself; `None` for one that goes forward.
+fn repeated(stream: &Assembly) -> Option<TransportFault> {
+    let tokens = stream.written.map_or(0, |(_, tokens)| tokens);
+    stream
+        .repeats()
+        .then_some(TransportFault::Repeating(tokens))
 }
 
 /// The time-out of a stream that was being written.
