@@ -35,10 +35,14 @@ pub(crate) fn values(reply: &str) -> Vec<Value> {
 }
 
 /// The only object in a value; with a second member beside it nobody knows which one is meant. A list in an object of
-/// another form may be another list than was asked for.
+/// another form may be another list than was asked for. Under a name that it has itself, an object is a wrong value of that name
+/// and not wrapped.
 fn wrapped(value: &Value) -> Option<Value> {
     let inner = match value {
-        Value::Object(fields) if fields.len() == 1 => fields.values().next(),
+        Value::Object(fields) if fields.len() == 1 => {
+            let (name, inner) = fields.iter().next()?;
+            inner.get(name).is_none().then_some(inner)
+        }
         Value::Array(list) if list.len() == 1 => list.first(),
         _ => None,
     }?;
@@ -239,6 +243,7 @@ mod tests {
             r#"{"a": {"score": 7}, "b": 3}"#,
             r#"{"a": [{"score": 7}, {"score": 8}]}"#,
             r#"[{"score": 7}, {"score": 8}]"#,
+            r#"{"score": {"score": 7}}"#,
             r#"{"score": 7} {"score": 8}"#,
             r#"{"notes": [3, {"score": 7}]}"#,
         ] {

@@ -489,6 +489,12 @@ fn every_golden_reply_is_parsed_as_the_reference_parses_it() {
     }
 }
 
+/// Golden replies that default mode reads although they are no JSON, and what each one means.
+const NEARLY_JSON: [(&str, &str); 2] = [
+    ("{'score': 7}", "{\"score\": 7}"),
+    ("{\"score\": 7,}", "{\"score\": 7}"),
+];
+
 #[test]
 fn in_default_mode_golden_replies_are_read_or_unreadable_and_never_zero_by_default() {
     let Some(shared) = shared() else { return };
@@ -497,15 +503,18 @@ fn in_default_mode_golden_replies_are_read_or_unreadable_and_never_zero_by_defau
         let raw = row["raw"].as_str().unwrap();
         for kind in ["property", "evidence3", "citations_excerpts"] {
             let actual = parse(kind, raw, Mode::Default);
-            let expected = oracle::reading(kind, raw);
+            let nearly_json = NEARLY_JSON.iter().find(|(written, _)| *written == raw);
+            let expected = oracle::reading(kind, nearly_json.map_or(raw, |(_, meant)| *meant));
             match (&actual, &expected) {
                 (Ok(actual), Some(expected)) => {
                     assert!(
                         same_value(actual, expected),
                         "{kind} of {raw}: {actual}, expected {expected}"
                     );
-                    // What default mode reads, the reference reads alike, unless thinking was in its way.
-                    let alike = same_value(actual, &row[kind]) || raw.contains("</think>");
+                    // What default mode reads, the reference reads alike, unless thinking was in its way or it is no JSON.
+                    let alike = same_value(actual, &row[kind])
+                        || raw.contains("</think>")
+                        || nearly_json.is_some();
                     assert!(alike, "{kind} of {raw}: {actual}, golden {}", row[kind]);
                     agreed += 1;
                 }

@@ -133,6 +133,7 @@ async fn outcomes(kind: JudgeKind, name: &str) -> Option<Vec<(String, &'static s
                 "ends the run"
             }
             Err(AskError::Refused { .. }) => "refused",
+            Ok(Outcome::Reply(reply)) if reply.is_cut() => "a cut reply",
             other => panic!("{other:?}"),
         };
         outcomes.push((error["when"].as_str().unwrap().to_owned(), outcome));
@@ -168,7 +169,7 @@ async fn errors_are_left_out_or_end_the_run() {
             JudgeKind::Chat,
             "openai_errors",
             json!([
-                "refused",
+                "a cut reply",
                 "left out",
                 "left out",
                 "left out",
