@@ -50,8 +50,12 @@ fn has_form(text: &str, form: &str) -> bool {
     ends.any(|end| has_form(&text[end..], behind))
 }
 
-/// Whether the text is the JSON of an error, or how Python prints it, and has nothing else in it.
+/// Whether the text is the JSON of an error, or how Python prints it, also in a fence of Markdown, and has nothing else in it.
 fn is_error_body(text: &str) -> bool {
+    let fenced = text
+        .strip_prefix("```")
+        .and_then(|text| text.strip_suffix("```"));
+    let text = fenced.map_or(text, |text| text.trim_start_matches("json").trim());
     let body = Some(text).filter(|text| text.starts_with('{'));
     let Some(Value::Object(fields)) = body.and_then(nearly_json::parse) else {
         return false;
@@ -61,7 +65,7 @@ fn is_error_body(text: &str) -> bool {
         None if fields.get("object").is_some_and(|object| object == "error") => {
             fields.get("message")
         }
-        error => error,
+        error => error.or_else(|| fields.get("detail")),
     };
     let has_message = message
         .and_then(Value::as_str)
@@ -94,6 +98,10 @@ mod tests {
             r#"{"error": {"message": "Rate limit", "type": "requests", "code": 429}}"#,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}"#,
             r#"{"error":"model not found"}"#,
+            r#"{"detail": "Internal Server Error"}"#,
+            "```json\n{\"error\": {\"message\": \"Rate limit\"}}\n```",
+            "RateLimitError(\"Error code: 429 - {'error': {'message': 'x'}}\")",
+            "APIConnectionError('Connection error.')",
             r#"429 {"type":"error","error":{"type":"rate_limit_error","message":"x"}}"#,
             "Request timed out.",
             "APITimeoutError: Request timed out.",
@@ -134,6 +142,10 @@ mod tests {
             "500 patients",
             r#"{"answer": "Ice melts.", "error": {"message": "none"}}"#,
             r#"{"error": null}"#,
+            r#"{"detail": ["Ice melts."]}"#,
+            r#"{"detail": "Ice melts.", "answer": "yes"}"#,
+            "TypeError('x') is raised where a text is added to a number.",
+            "```json\n{\"error\": {\"message\": \"x\"}}\n```\nis what the server returns.",
             r#"{"error": 0.05}"#,
             "{'sections': []}",
             "",

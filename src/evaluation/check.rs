@@ -66,10 +66,16 @@ impl Prepared {
                         let error = no_verdict(endpoint.masked_url(), call, reason, &member);
                         fault = fault.or(Some(error));
                     }
-                    // Only with a verdict: what other replies show is to be changed, perhaps at the server, where the
-                    // call stays the same.
-                    (Ok(_), Some(cache)) => calls.store(role, cache)?,
-                    (Ok(_), None) => {}
+                    (Ok(_), cache) => {
+                        if let Some(renderer) = &member.renderer {
+                            renderer.room().raise(call.room)?;
+                        }
+                        // Only with a verdict: what other replies show is to be changed, perhaps at the server, where the
+                        // call stays the same.
+                        if let Some(cache) = cache {
+                            calls.store(role, cache)?;
+                        }
+                    }
                 }
                 replies.extend(call.reply.clone().map(|reply| (role.clone(), reply)));
             }

@@ -107,6 +107,9 @@ impl ReasoningRoom {
     /// # Errors
     /// When it cannot be stored.
     pub fn raise(&self, tokens: u64) -> Result<()> {
+        if tokens <= self.tokens() {
+            return Ok(());
+        }
         self.learned.add_room(self.effort, tokens)
     }
 

@@ -29,23 +29,25 @@ fn replying(message: Value) -> Behaviour {
 
 #[test]
 fn a_check_finds_the_room_for_reasoning_with_which_the_run_begins() {
-    let work = Workspace::new(&["alpha"], 1);
-    let server = FakeServer::start(Behaviour::good().deciding(|request| {
-        let content = constant_reply(kind_of(request));
-        Some(Act::json(&reasoned(request, 500, &content)))
-    }));
-    let checked = check(&work, &server.base_url(), &[]).exits_with(0);
-    // 100 tokens of a verdict, and 4,000 for the reasoning.
-    let limits: Vec<u64> = server.chats().iter().filter_map(limit_of).collect();
-    assert_eq!(limits, [100, 4100]);
-    assert!(
-        checked.stdout.contains("room: 4,000 tokens"),
-        "{}",
-        checked.stdout
-    );
-    work.score(&server, &[]).exits_with(0);
-    let later = server.chats().split_off(2);
-    assert!(later.iter().all(|chat| limit_of(chat) > Some(4000)));
+    // 100 tokens of a verdict, and the rungs for the reasoning.
+    for (reasoning, asked, room) in [
+        (500, &[100, 4_100][..], "4,000"),
+        (9_000, &[100, 4_100, 16_100], "16,000"),
+    ] {
+        let work = Workspace::new(&["alpha"], 1);
+        let server = FakeServer::start(Behaviour::good().deciding(move |request| {
+            let content = constant_reply(kind_of(request));
+            Some(Act::json(&reasoned(request, reasoning, &content)))
+        }));
+        let checked = check(&work, &server.base_url(), &[]).exits_with(0);
+        let limits: Vec<u64> = server.chats().iter().filter_map(limit_of).collect();
+        assert_eq!(limits, asked);
+        let shown = format!("room: {room} tokens");
+        assert!(checked.stdout.contains(&shown), "{}", checked.stdout);
+        work.score(&server, &[]).exits_with(0);
+        let later = server.chats().split_off(asked.len());
+        assert!(later.iter().all(|chat| limit_of(chat) > Some(reasoning)));
+    }
 }
 
 #[test]

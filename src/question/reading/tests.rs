@@ -228,7 +228,6 @@ fn nearly_json_is_read_in_default_mode_where_it_has_one_reading() {
         "Verdict: {\"score\": 7, \"feedback\": \"one\ntwo \\alpha\"}.",
         "{\"result\": {\"score\": 7}}",
         "{\"response\": {'score': 7, 'feedback': None}}",
-        "{\"score\": {\"score\": 7}}",
         "```json\n[{\"score\": 7,}]\n```",
         "<think>{'score': 2}</think>{'score': 7}",
     ] {
@@ -243,6 +242,7 @@ fn nearly_json_is_read_in_default_mode_where_it_has_one_reading() {
         "{'score': 7, \"score\": 8}",
         "{'score': 11}",
         "{'score': '7'}",
+        "{\"score\": {\"score\": 7}}",
         "{\"a\": {\"score\": 7}, \"b\": {\"score\": 8}}",
         "{\"notes\": [{\"score\": 3}], \"total\": 7}",
         "{'score': 7",
