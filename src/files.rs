@@ -11,7 +11,6 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use flate2::bufread::DeflateDecoder;
-use include_dir::{Dir, include_dir};
 use rawzip::{CompressionMethod, ZipArchive, ZipSliceEntry};
 use ruzstd::decoding::StreamingDecoder;
 use serde::Serialize;
@@ -34,9 +33,6 @@ pub(crate) const SMALL_ARCHIVE: u64 = 8 << 20;
 
 /// The longest file of settings, prompts or prices, in bytes: a path that leads elsewhere must not fill the memory.
 const SMALL_FILE: u64 = 16 << 20;
-
-/// The prompts and profiles that the program comes with, as they are below `rubrics/` in the repository.
-pub(crate) static RUBRICS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/rubrics");
 
 /// Name of the file in a directory that holds its lock.
 const LOCK_FILE: &str = ".lock";

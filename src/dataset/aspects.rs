@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use scholareval_rubrics::ASPECTS_JSON;
 use serde_json::{Map, Value};
 
 use crate::domain::Aspect;
@@ -11,8 +12,6 @@ use crate::error::{InputFault, Result};
 use crate::files::read_small_text;
 
 use super::reader::{JsonLine, all, elements};
-
-const BUILTIN: &str = include_str!("../../rubrics/aspects/aspects.json");
 
 const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
                         score5_description";
@@ -27,7 +26,7 @@ pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
 fn read_builtin_aspects() -> Vec<Arc<Aspect>> {
     #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
     let aspects =
-        parse_aspects(BUILTIN, Path::new("built-in aspects")).expect("the built-in aspects");
+        parse_aspects(ASPECTS_JSON, Path::new("built-in aspects")).expect("the built-in aspects");
     aspects.into_iter().map(Arc::new).collect()
 }
 
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_entry_with_a_fault_is_listed_with_its_line() {
-        let complete = BUILTIN
+        let complete = ASPECTS_JSON
             .trim()
             .trim_start_matches('[')
             .trim_end_matches(']')

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use scholareval_data::PRICES;
 use serde::Deserialize;
 
 use super::endpoint::Endpoint;
@@ -13,7 +14,6 @@ use super::layers::budgeted::Price;
 use crate::error::{InputFault, Result};
 use crate::files::read_small_text;
 
-const BUILT_IN: &str = include_str!("../../data/prices.json");
 /// Services whose name may precede that of a model (`openai/gpt-4o`).
 const SERVICES: [&str; 7] = [
     "openai",
@@ -42,7 +42,7 @@ impl PriceList {
     pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
         let text = match file {
             Some(file) => read_small_text(file)?.0,
-            None => BUILT_IN.to_owned(),
+            None => PRICES.to_owned(),
         };
         let file = file.unwrap_or(Path::new("data/prices.json"));
         let list: Self = serde_json::from_str(&text)

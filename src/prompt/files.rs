@@ -8,14 +8,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use include_dir::Dir;
+use scholareval_rubrics::{Dir, PROMPTS_README, RUBRICS};
 
 use super::manifest::{MANIFEST, PromptManifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
-use crate::files::{RUBRICS, read_small_text};
+use crate::files::read_small_text;
 
-const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 /// The directory below `rubrics/` whose manifest comes first: its mode and its comments are those of the whole set.
 const FIRST_DIRECTORY: &str = "scholarqa_cs";
 
@@ -116,7 +115,7 @@ impl PromptSet {
         fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
         let own = [
             (MANIFEST, self.manifest_source.as_str()),
-            (README, README_TEXT),
+            (README, PROMPTS_README),
         ];
         let files = || {
             own.into_iter().chain(

@@ -12,26 +12,18 @@ use serde_json::json;
 
 use super::python::{ScriptPosition, normalized};
 use super::set::{Family, PromptSet};
+use scholareval_rubrics::published;
+
 use crate::error::{Error, InputFault, Result};
 use crate::files::{for_each_member, read_bytes, read_small_text};
 use crate::question::STATEMENTS;
 
 /// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
 const SCRIPTS: [(&str, &str); 3] = [
-    (
-        "scholarqacs_rubric.py",
-        include_str!("../../rubrics/scholarqa_cs/scholarqabench.toml"),
-    ),
-    (
-        "prometheus_eval.py",
-        include_str!("../../rubrics/aspects/scholarqabench.toml"),
-    ),
-    (
-        "citation_correctness_eval.py",
-        include_str!("../../rubrics/attribution/scholarqabench.toml"),
-    ),
+    ("scholarqacs_rubric.py", published::SCHOLARQA_CS),
+    ("prometheus_eval.py", published::ASPECTS),
+    ("citation_correctness_eval.py", published::ATTRIBUTION),
 ];
-const CS2_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs2/astabench.toml");
 /// Where the modules of astabench are: in a wheel or a checkout, and in the package.
 const CS2_DIRS: [&str; 2] = ["astabench/evals/sqa", "evals/sqa"];
 const CS2_MODULES: [&str; 4] = [
@@ -41,7 +33,6 @@ const CS2_MODULES: [&str; 4] = [
     "pydantic_models.py",
 ];
 
-const FACT_MANIFEST: &str = include_str!("../../rubrics/pages/deepresearchbench.toml");
 /// The scripts of FACT, in the directory `utils` of DeepResearch Bench.
 const FACT_SCRIPTS: [&str; 3] = ["extract.py", "deduplicate.py", "validate.py"];
 
@@ -284,7 +275,7 @@ impl PromptSet {
     /// A missing script, or an unexpected one: with file, line and what was expected.
     pub fn import_fact(checkout: &Path) -> Result<Self> {
         let mut import = Import {
-            manifest: FACT_MANIFEST.to_owned(),
+            manifest: published::PAGES.to_owned(),
             ..Import::default()
         };
         for script in FACT_SCRIPTS {
@@ -307,7 +298,7 @@ impl PromptSet {
     /// A missing module, or an unexpected one: with file, line and what was expected.
     pub fn import_cs2(astabench: &Path) -> Result<Self> {
         let mut import = Import {
-            manifest: CS2_MANIFEST.to_owned(),
+            manifest: published::SCHOLARQA_CS2.to_owned(),
             ..Import::default()
         };
         let mut sources: Vec<(PathBuf, String)> = Vec::new();

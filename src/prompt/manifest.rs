@@ -354,8 +354,12 @@ fn is_plain(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::question::{ASPECT, CITATIONS, EVIDENCE};
+    use scholareval_rubrics::RUBRICS;
 
-    const BUILTIN: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
+    fn builtin(directory: &str) -> &'static str {
+        let file = RUBRICS.get_file(format!("{directory}/{MANIFEST}"));
+        file.unwrap().contents_utf8().unwrap()
+    }
 
     fn fault_of(source: &str) -> String {
         PromptManifest::parse(source, Path::new("set/manifest.toml"))
@@ -365,7 +369,7 @@ mod tests {
 
     #[test]
     fn our_own_manifest_is_read() {
-        let manifest = PromptManifest::parse(BUILTIN, Path::new("m")).unwrap();
+        let manifest = PromptManifest::parse(builtin("scholarqa_cs"), Path::new("m")).unwrap();
         assert_eq!(manifest.mode, InsertMode::Fenced);
         let citations = &manifest.tasks(&CITATIONS)[0].table;
         assert_eq!(citations.max_tokens, None);
@@ -379,18 +383,18 @@ mod tests {
 
     #[test]
     fn the_tables_of_the_rubric_come_together() {
-        let message = fault_of(&BUILTIN.replace("[citations]", "[attribution]"));
+        let message = fault_of(&builtin("scholarqa_cs").replace("[citations]", "[attribution]"));
         assert!(
             message.contains("has no [citations], but other tables of the family rubric"),
             "{message}"
         );
-        let head = &BUILTIN[..BUILTIN.find("[expertise]").unwrap()];
+        let head = &builtin("scholarqa_cs")[..builtin("scholarqa_cs").find("[expertise]").unwrap()];
         assert!(fault_of(head).contains("names no prompts"));
     }
 
     #[test]
     fn an_aspect_without_files_is_an_error() {
-        let aspects = include_str!("../../rubrics/aspects/manifest.toml");
+        let aspects = builtin("aspects");
         let message =
             fault_of(&aspects.replace("[\"aspect.answer.txt\", \"aspect.rubric.txt\"]", "[]"));
         assert!(
@@ -402,7 +406,7 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_is_an_error_naming_file_and_line() {
-        let message = fault_of(&BUILTIN.replace("\"fenced\"", "\"open\""));
+        let message = fault_of(&builtin("scholarqa_cs").replace("\"fenced\"", "\"open\""));
         assert!(
             message.starts_with("set/manifest.toml:2: unknown variant `open`"),
             "{message}"
@@ -419,14 +423,15 @@ mod tests {
             "c:x",
             "manifest.toml",
         ] {
-            let message = fault_of(&BUILTIN.replacen("system.txt", name, 1));
+            let message = fault_of(&builtin("scholarqa_cs").replacen("system.txt", name, 1));
             assert!(message.contains("plain file name"), "{message}");
         }
     }
 
     #[test]
     fn a_task_without_user_files_is_an_error() {
-        let message = fault_of(&BUILTIN.replace("[\"answer.txt\", \"evidence.txt\"]", "[]"));
+        let message =
+            fault_of(&builtin("scholarqa_cs").replace("[\"answer.txt\", \"evidence.txt\"]", "[]"));
         assert!(message.contains("[evidence] has no user file"), "{message}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use include_dir::{Dir, File, include_dir};
+use scholareval_data::{DATA, Dir, File};
 use tempfile::TempDir;
 
 use super::{CommandContext, report, score};
@@ -14,9 +14,6 @@ use crate::cli::settings::Settings;
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::EvaluationOptions;
 use crate::files::write_bytes;
-
-/// The sample data, as it is below `data/` in the repository.
-static DATA: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data");
 
 /// Writes `data/`, `runs/demo/` and `report.html` into the directory. The same command again finds all of it there.
 ///
