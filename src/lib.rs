@@ -153,11 +153,13 @@ pub mod runs;
 pub mod scorer;
 #[doc(hidden)]
 pub mod sources;
-pub mod stats;
 #[doc(hidden)]
 pub mod text;
 #[doc(hidden)]
 pub mod works;
+
+#[doc(inline)]
+pub use scholareval_stats as stats;
 
 pub use error::{Error, Result};
 pub use evaluation::{Evaluation, Run};

@@ -130,6 +130,7 @@ impl ScifactFiles {
             level,
             resamples,
             seed,
+            ..
         } = BootstrapOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
         let (level, resamples) = (100.0 * level, indicatif::HumanCount(resamples.into()));

@@ -37,7 +37,6 @@ mod fuzz;
 mod html_report;
 mod import_logs;
 mod imports;
-mod intervals_golden;
 mod judge_http;
 #[cfg(unix)]
 mod keys;
@@ -79,7 +78,6 @@ mod score_run;
 mod scorecard;
 mod scored_again;
 mod sources;
-mod stats_golden;
 mod support;
 mod table;
 mod text_commands;

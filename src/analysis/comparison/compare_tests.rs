@@ -418,8 +418,10 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn numbers_are_those_of_scipy_and_statsmodels() {
-    let golden: Value =
-        serde_json::from_str(include_str!("../../../tests/golden_stats/golden.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!(
+        "../../../crates/stats/tests/golden/golden.json"
+    ))
+    .unwrap();
     let sets = golden["comparison"].as_array().unwrap();
     assert!(sets.len() >= 3);
     for set in sets {

@@ -185,11 +185,9 @@ impl<'a> SharedCases<'a> {
     }
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
-        BootstrapOptions {
-            level: self.options.level,
-            resamples: self.options.resamples,
-            seed: self.options.seed,
-        }
+        BootstrapOptions::seeded(self.options.seed)
+            .level(self.options.level)
+            .resamples(self.options.resamples)
     }
 
     pub(super) fn label(&self, rank: usize) -> &str {

@@ -213,11 +213,9 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {
-        BootstrapOptions {
-            level: self.options.confidence,
-            resamples: self.options.resamples,
-            seed: self.options.seed,
-        }
+        BootstrapOptions::seeded(self.options.seed)
+            .level(self.options.confidence)
+            .resamples(self.options.resamples)
     }
 }
 
