@@ -138,15 +138,11 @@ pub mod analysis;
 #[doc(hidden)]
 pub mod cli;
 pub mod dataset;
-pub mod domain;
-pub mod error;
 pub mod evaluation;
 #[doc(hidden)]
 pub mod facts;
-pub(crate) mod files;
 pub mod judge;
 pub mod prompt;
-pub mod question;
 pub mod record;
 pub mod report;
 pub mod runs;
@@ -154,14 +150,16 @@ pub mod scorer;
 #[doc(hidden)]
 pub mod sources;
 #[doc(hidden)]
-pub mod text;
-#[doc(hidden)]
 pub mod works;
 
+pub(crate) use scholareval_core::files;
+#[doc(hidden)]
+pub use scholareval_core::text;
+#[doc(inline)]
+pub use scholareval_core::{Error, Result, domain, error, question};
 #[doc(inline)]
 pub use scholareval_stats as stats;
 
-pub use error::{Error, Result};
 pub use evaluation::{Evaluation, Run};
 pub use judge::{Judge, JudgeBuilder};
 pub use scorer::Scorer;

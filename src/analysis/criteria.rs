@@ -89,7 +89,6 @@ pub struct CriterionStatistics {
 /// Why a criterion is suspicious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Finding {
     /// Every answer has the lowest mark.
     NeverMet,

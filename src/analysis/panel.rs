@@ -21,7 +21,6 @@ use crate::stats::{Coefficient, MeasurementLevel, mean, sd};
 /// Scale of a judge's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Scale {
     /// 0..=10 for a criterion.
     Points,

@@ -41,7 +41,6 @@ const COLUMNS: [&str; 5] = ["", "_low", "_high", "_n", "_unscored"];
 /// How a component without a value counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum OnUnscored {
     /// The answer is left out of the mean.
     #[default]
@@ -76,7 +75,6 @@ pub(super) enum Quantity {
 
 /// The value of one answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub enum Observation {
     /// Its value, finite.
     Value(f64),

@@ -11,7 +11,6 @@ use crate::stats::Interval;
 
 /// Options of a summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct AggregateOptions {
     /// The mode of the scores.
     pub mode: Mode,

@@ -93,7 +93,6 @@ pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>>
 
 /// How files of answers are read.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct AnswerOptions {
     /// In [`Mode::Compat`] the last of several answers with the same `case_id` counts, with a warning, and reasoning is
     /// kept.

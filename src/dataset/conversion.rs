@@ -157,7 +157,6 @@ impl Conversion {
 /// Whether an answer made from a prediction ends with a list of its cited sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum ReferencesBlock {
     /// Append the list; length scores ignore it.
     #[default]

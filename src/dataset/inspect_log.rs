@@ -274,7 +274,7 @@ fn is_read(member: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::tests::zipped;
+    use crate::files::test_support::zipped;
     use crate::question::{IrrelevantParagraphs, SectionCitations};
     use rawzip::CompressionMethod;
 

@@ -20,7 +20,6 @@ const STRAYS_SHOWN: usize = 5;
 
 /// Options of pairing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct PairOptions {
     /// Keep every annotator's test case of a question.
     pub agreement: bool,

@@ -182,6 +182,9 @@ fn repeated_level(levels: &[Value]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{CaseCriterion, JudgeReply, Mode};
+    use crate::question::{CriteriaLevels, Question};
+    use serde_json::json;
 
     #[test]
     fn shipped_profiles_are_valid_and_carry_their_own_names() {
@@ -266,5 +269,49 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    /// The schema of a reply about so many criteria; the baseline's reply must be readable.
+    fn schema_of(rubric: &str, count: usize) -> Option<Value> {
+        let criterion = CaseCriterion {
+            text: "c".into(),
+            ..CaseCriterion::default()
+        };
+        let question = CriteriaLevels {
+            question: "q".into(),
+            answer: "a".into(),
+            criteria: vec![criterion; count].into(),
+            shape: rubric_profile(Some(rubric)).unwrap().reply,
+            reference: None,
+        };
+        let shares = vec![1.0; count];
+        let reply = JudgeReply::of_text(question.shape.reply_of(&shares, &shares));
+        assert!(question.read(&reply, Mode::Default).is_ok());
+        question.schema()
+    }
+
+    #[test]
+    fn schemas_describe_what_is_read() {
+        let one = schema_of("criteria", 1).unwrap();
+        assert_eq!(
+            one["properties"]["verdict"],
+            json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]})
+        );
+        let ingredients = schema_of("scholarqa-cs2", 2).unwrap();
+        let verdict = &ingredients["properties"]["scores"]["items"];
+        assert_eq!(
+            verdict["properties"]["score"],
+            json!({"type": ["number"], "enum": [2, 1, 0]})
+        );
+        assert_eq!(
+            verdict["required"],
+            json!(["criteria", "reasoning", "evidence", "score", "criteria_idx"])
+        );
+        let boolean = schema_of("healthbench", 1).unwrap();
+        assert_eq!(
+            boolean["properties"]["criteria_met"]["type"],
+            json!(["boolean"])
+        );
+        assert_eq!(schema_of("researchqa", 1), None, "lines are not JSON");
     }
 }

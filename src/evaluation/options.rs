@@ -162,7 +162,6 @@ pub struct InputOptions {
 /// A half of a ScholarQA-CS rubric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RubricPart {
     /// What answers should say.
     Criteria,

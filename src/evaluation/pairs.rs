@@ -19,7 +19,6 @@ const ALL_PAIRS_UP_TO: usize = 4;
 /// Which pairs of systems are compared, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Pairs")]
-#[non_exhaustive]
 pub struct PairChoice {
     /// Which pairs: all, those of a random circle, or those with the baseline
     ///
@@ -53,7 +52,6 @@ pub struct PairChoice {
 /// Which pairs of systems are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PairDesign {
     /// Every pair in every question.
     All,
@@ -66,7 +64,6 @@ pub enum PairDesign {
 /// The orders in which a judge sees a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PairOrders {
     /// Both.
     #[default]

@@ -68,7 +68,6 @@ fn scorers_help() -> String {
 /// Which scorers, and what each needs.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scorers")]
-#[non_exhaustive]
 pub struct ScorerOptions {
     /// The scorers to run; empty for all that the input supports.
     #[arg(

@@ -82,7 +82,6 @@ pub(super) fn recorded_work_records(manifest: &Manifest) -> Vec<(String, u64)> {
 
 /// What the files say about references, in their order, and what was read.
 #[derive(Debug, Default)]
-#[non_exhaustive]
 pub struct LookedUpReferences {
     /// What is known about each reference.
     pub checked: Vec<CheckedReference>,

@@ -251,7 +251,6 @@ fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<Ki
 }
 
 /// A judge with a known identity, before layers are built.
-#[non_exhaustive]
 pub enum IdentifiedJudge {
     /// The built-in baseline.
     Lexical,

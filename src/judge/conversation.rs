@@ -26,7 +26,6 @@ use crate::prompt::delimiters::with_look_alikes;
 /// How the turns of a chat are marked in a raw prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Conversation {
     /// `[INST] <<SYS>> ..`, as the published Prometheus calls.
     #[value(name = "llama-2")]

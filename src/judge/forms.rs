@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Effort {
     /// Not at all.
     None,
@@ -55,7 +54,6 @@ impl Effort {
 /// The form of a reply that is asked of the server, for questions whose reply is a JSON object. All replies are validated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Structured {
     /// A schema where the prompts declare one, else JSON mode; over chat, repeats of unreadable replies have the schema of
     /// the question, and so have first attempts once most replies without it were unreadable.
@@ -72,7 +70,6 @@ pub enum Structured {
 /// How soon a reply is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum ServiceTier {
     /// Flex processing (OpenAI, Gemini): at the price of batches, slower, and sometimes refused for now (429).
     Flex,

@@ -20,7 +20,6 @@ const LIST_TOKENS_PER_TOKEN: u64 = 3;
 /// What judges, and over which route it is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum JudgeKind {
     /// The built-in baseline: deterministic, offline, no LLM; it has no route.
     Lexical,

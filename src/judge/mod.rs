@@ -228,7 +228,6 @@ impl Default for Body {
 
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Outcome {
     /// A whole reply, readable or not.
     Reply(JudgeReply),
@@ -240,7 +239,6 @@ pub enum Outcome {
 
 /// Why a judge gave no outcome.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum AskError {
     /// Worth another attempt (408, 409, 429, 5xx, resets, time-outs, cut bodies).
     Transient {

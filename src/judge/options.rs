@@ -574,7 +574,6 @@ impl LimitOptions {
 /// Whether replies are streamed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Streaming {
     /// If the server stops when its client disconnects: vLLM, llama.cpp and SGLang.
     #[default]

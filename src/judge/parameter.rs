@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A parameter of a request that is left out, or renamed, where the server refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Parameter {
     /// The sampling temperature.
     Temperature,

@@ -36,7 +36,6 @@ const UNHELPED_REPEATS: u64 = 3;
 
 /// How the attempts of a call begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Beginning {
     /// The first attempt is as the options say; the following ones carry our schema, if it may help.
     #[default]

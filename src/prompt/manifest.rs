@@ -25,7 +25,6 @@ pub(super) const README: &str = "README.md";
 /// How texts are inserted into templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum InsertMode {
     /// Between delimiters that the text cannot close; see [`super::delimiters`].
     Fenced,

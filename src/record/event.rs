@@ -115,7 +115,6 @@ pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt:
 
 /// An event of a run.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum RunEvent {
     /// A call has an outcome.
     Call(Box<CallRecord>),

@@ -70,7 +70,6 @@ pub(crate) const SOURCES_INPUT: &str = "sources";
 /// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RunStatus {
     /// Running, or killed.
     #[default]

@@ -22,7 +22,6 @@ use crate::scorer::scorer_named;
 
 /// Columns, rows and numbers of the table.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
-#[non_exhaustive]
 pub struct MetricsTableOptions {
     /// Metrics: names with commas between [default: the headline metric of each scorer, or the benchmark's columns]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -60,7 +59,6 @@ pub struct MetricsTableOptions {
 
 /// How people see intervals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-#[non_exhaustive]
 pub enum IntervalStyle {
     /// `51.1 [49.1, 53.2]`.
     #[default]

@@ -108,7 +108,6 @@ pub(super) fn legend_notes(tables: &[Table]) -> Vec<Note> {
 
 /// Format of a column's values for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Format {
     /// Text, left-aligned.
     Text,
@@ -203,7 +202,6 @@ fn unsigned_zero(text: String) -> String {
 
 /// A value in a row.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Cell {
     /// Text; escaped by the renderers.
     Text(String),

@@ -42,7 +42,6 @@ pub struct AnswerWorks {
 
 /// What is known about the cited works of all answers.
 #[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
 pub struct CitedWorksReport {
     /// Over all systems.
     pub counts: WorkCounts,
@@ -60,7 +59,6 @@ pub struct CitedWorksReport {
 
 /// The cited works of a system.
 #[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
 pub struct SystemWorks {
     /// The system.
     pub system: SystemName,
@@ -80,7 +78,6 @@ pub struct SystemWorks {
 
 /// An estimated share of works that do not exist, with its interval.
 #[derive(Debug, Clone, Copy, Serialize)]
-#[non_exhaustive]
 pub struct NonexistentShare {
     /// The estimate.
     pub estimate: f64,

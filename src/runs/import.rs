@@ -33,7 +33,6 @@ const MODE_UNKNOWN: &str = "mode unknown, taken as compat (the reference script'
 
 /// Files to import, and the output directory.
 #[derive(Debug, Clone, Args)]
-#[non_exhaustive]
 pub struct ImportOptions {
     /// Results files, as rubric_eval.py and score --output write them, or logs of ScholarQA-CS2 (.eval, .json); several of
     /// different systems become one run

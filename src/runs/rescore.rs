@@ -21,7 +21,6 @@ use crate::record::{
 
 /// Settings to change when a run is rescored.
 #[derive(Debug, Clone, Default, Args)]
-#[non_exhaustive]
 pub struct RescoreOptions {
     /// Parse and count as the reference script does, faults included [default: as in the run]
     #[arg(long)]

@@ -66,7 +66,6 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
 /// Which texts of an answer count as claims.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Form {
     /// Every sentence of at least 50 characters.
     #[default]

@@ -58,7 +58,6 @@ pub struct ScorerInfo {
 
 /// The roles of the judges that a scorer asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ScorerRoles {
     /// It asks no judge.
     None,
@@ -70,7 +69,6 @@ pub enum ScorerRoles {
 
 /// What the input must have for a scorer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum InputNeed {
     /// Answers, which every input has: the scorer runs where `--scorers` names it.
     Answers,
@@ -96,7 +94,6 @@ pub enum InputNeed {
 
 /// The published scorer whose numbers compat mode reproduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ScorerReference {
     /// The scripts of ScholarQABench.
     QaBench,

@@ -8,7 +8,6 @@ use crate::text::addresses::{addresses_in, page_key};
 
 /// The pages that answers cite, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CitedPages {
     /// Addresses of which the store has neither the page nor the full text of the work, in the order of the answers.
     pub missing: Vec<String>,

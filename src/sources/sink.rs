@@ -18,7 +18,6 @@ const TITLE_BYTES: usize = 500;
 
 /// What the indexing of sources did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct IndexReport {
     /// Snapshots added.
     pub added: u64,

@@ -59,7 +59,6 @@ const COLUMNS: &str = "id, key, url, final_url, work, retrieved_at, status, mime
 
 /// A snapshot of a page.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct StoredPage {
     id: i64,
     /// The page, as [`page_key`] gives it.

@@ -13,7 +13,6 @@ use crate::error::{InputFault, Result};
 
 /// What the reading of the files of works did.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub struct WorksReport {
     /// Records read (of an index: held), by source.
     pub records: Vec<(WorkSource, u64)>,
@@ -119,8 +118,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::domain::{PersonName, RetractionStatus, WorkState};
+    use crate::domain::{RetractionStatus, WorkState};
     use crate::works::index_works;
+    use crate::works::names::parse_name;
 
     const CROSSREF: &str = r#"{"DOI":"10.1000/A1","title":["A long title about many things"],"author":[{"given":"Ann","family":"Lee"}],"issued":{"date-parts":[[2017]]},"type":"journal-article"}"#;
     const OPENALEX: &str = r#"{"id":"https://openalex.org/W1","doi":"https://doi.org/10.1000/a2","display_name":"Other things in a long title","publication_year":2018,"is_retracted":true,"authorships":[{"author":{"display_name":"Bo Ek"}}]}"#;
@@ -218,7 +218,7 @@ mod tests {
         let mut references = references();
         // A doubtful title, a free text, and an identifier alone.
         references[0].title = "A long title about most things".to_owned();
-        references[0].authors = vec![PersonName::parse("A. Lee")];
+        references[0].authors = vec![parse_name("A. Lee")];
         references.push(Reference::of_text(
             "t",
             "",

@@ -3,6 +3,7 @@
 //! Nothing is parsed, since no parser reads the styles of a thousand journals. A record is known by its title, and the
 //! text shows if the title is in it.
 
+use super::names::family_words;
 use super::normalize::{COLON, STOP, folded_with_stops, word_count};
 use crate::domain::PersonName;
 use crate::text::addresses::addresses_in;
@@ -178,7 +179,7 @@ impl FreeText {
         let mut sought = 0;
         let mut found = 0;
         for author in authors.iter().take(AUTHORS_SOUGHT) {
-            let family = author.family_words().replace(' ', "");
+            let family = family_words(author).replace(' ', "");
             if family.is_empty() {
                 continue;
             }
@@ -375,6 +376,7 @@ pub(super) fn is_long_title(folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::works::names::parse_name;
     use crate::works::normalize::{folded, title_key};
 
     fn find(text: &str, title: &str) -> Option<TitleSpan> {
@@ -420,11 +422,11 @@ mod tests {
         assert_eq!(text.names_year(2021, 1, title), Some(true));
         assert_eq!(text.names_year(1999, 0, title), Some(false));
         assert_eq!(
-            text.names_authors(&[PersonName::parse("Jane Doe")], title),
+            text.names_authors(&[parse_name("Jane Doe")], title),
             Some(true)
         );
         assert_eq!(
-            text.names_authors(&[PersonName::parse("Ann Review")], title),
+            text.names_authors(&[parse_name("Ann Review")], title),
             Some(false)
         );
         assert_eq!(text.addresses(), ["doi:10.1000/2015"]);

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::markup::plain;
+use super::names::parse_name;
 use super::normalize::{main_title, title_key};
 use super::wanted::WantedWorks;
 
@@ -47,7 +48,7 @@ impl HallmarkEntry {
     fn reference(&self) -> Reference {
         let mut reference = Reference::new(&self.bibtex_key, "dev.jsonl");
         reference.title = self.fields.title.clone();
-        reference.authors = self.authors().into_iter().map(PersonName::parse).collect();
+        reference.authors = self.authors().into_iter().map(parse_name).collect();
         reference.year = self.fields.year.parse().ok();
         reference.venue = self.venue();
         reference.kind = ReferenceKind::Article;
@@ -185,7 +186,7 @@ fn changed(entry: &HallmarkEntry, change: impl Fn(&mut Reference)) -> Reference 
 fn with_authors(entry: &HallmarkEntry, write: impl Fn(&PersonName) -> String) -> Reference {
     changed(entry, |reference| {
         let names: Vec<String> = reference.authors.iter().map(&write).collect();
-        reference.authors = names.iter().map(|name| PersonName::parse(name)).collect();
+        reference.authors = names.iter().map(|name| parse_name(name)).collect();
     })
 }
 
@@ -294,7 +295,7 @@ fn styles() -> [(&'static str, Style); 11] {
                 reference.authors = entry
                     .authors()
                     .into_iter()
-                    .map(|name| PersonName::parse(&latex(name)))
+                    .map(|name| parse_name(&latex(name)))
                     .collect();
             })
         }),

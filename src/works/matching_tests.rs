@@ -1,5 +1,6 @@
 //! States by what the files of works hold.
 
+use super::super::names::parse_name;
 use super::super::wanted::WantedWorks;
 use super::*;
 use crate::domain::Retraction;
@@ -10,7 +11,7 @@ fn reference(title: &str, authors: &str, year: i32) -> Reference {
     reference.year = Some(year);
     reference.kind = ReferenceKind::Article;
     if !authors.is_empty() {
-        reference.authors = authors.split(" and ").map(PersonName::parse).collect();
+        reference.authors = authors.split(" and ").map(parse_name).collect();
     }
     reference
 }
@@ -73,7 +74,7 @@ fn sources_that_have_two_works_under_one_identifier_disagree() {
     let work = record(WorkSource::Crossref, "10.1000/a", &cited);
     let mut wrong = record(WorkSource::Openalex, "W1", &cited);
     wrong.title = "Diet of whales and ice".to_owned();
-    wrong.authors = vec![PersonName::parse("O. Ivanova")];
+    wrong.authors = vec![parse_name("O. Ivanova")];
     assert_eq!(
         check(&cited, &[work.clone(), wrong]).state,
         WorkState::SourcesDisagree

@@ -25,60 +25,53 @@ const SHARED: f64 = 0.5;
 /// The share if they do not: nicknames, or the same family name of somebody else.
 const SHARED_FAMILIES: f64 = 0.75;
 
-impl PersonName {
-    /// A name from its parts.
-    pub fn new(family: &str, given: &str) -> Self {
-        Self {
-            family: plain(family).into_owned(),
-            given: plain(given).into_owned(),
-        }
+/// A name from its parts, which may have markup.
+pub(super) fn name_of_parts(family: &str, given: &str) -> PersonName {
+    PersonName {
+        family: plain(family).into_owned(),
+        given: plain(given).into_owned(),
     }
+}
 
-    /// Reads a name: `Last, First`, `First von Last`, `Last FM`, or a group in the braces of BibTeX.
-    pub fn parse(text: &str) -> Self {
-        let trimmed = text.trim();
-        if is_braced(trimmed) {
-            return Self::new(trimmed, "");
-        }
-        let text = plain(trimmed);
-        if let Some((family, given)) = text.split_once(',') {
-            // `Last, Jr., First`.
-            let given = given.rsplit(',').find(|part| !is_suffix(part));
-            return Self::new(family, given.unwrap_or_default().trim());
-        }
-        let mut words: Vec<&str> = text.split_whitespace().collect();
-        while words.len() > 1 && words.last().is_some_and(|word| is_suffix(word)) {
-            words.pop();
-        }
-        let Some((last, before)) = words.split_last() else {
-            return Self::default();
-        };
-        // `Smith JA`: Vancouver style.
-        if let Some(first) = before.first()
-            && is_block_of_initials(last)
-            && !is_block_of_initials(first)
-        {
-            return Self::new(&before.join(" "), last);
-        }
-        let start = before
-            .iter()
-            .position(|word| is_particle(word))
-            .filter(|at| *at > 0)
-            .unwrap_or(before.len());
-        Self::new(&words[start..].join(" "), &before[..start].join(" "))
+/// Reads a name: `Last, First`, `First von Last`, `Last FM`, or a group in the braces of BibTeX.
+pub(super) fn parse_name(text: &str) -> PersonName {
+    let trimmed = text.trim();
+    if is_braced(trimmed) {
+        return name_of_parts(trimmed, "");
     }
+    let text = plain(trimmed);
+    if let Some((family, given)) = text.split_once(',') {
+        // `Last, Jr., First`.
+        let given = given.rsplit(',').find(|part| !is_suffix(part));
+        return name_of_parts(family, given.unwrap_or_default().trim());
+    }
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    while words.len() > 1 && words.last().is_some_and(|word| is_suffix(word)) {
+        words.pop();
+    }
+    let Some((last, before)) = words.split_last() else {
+        return PersonName::default();
+    };
+    // `Smith JA`: Vancouver style.
+    if let Some(first) = before.first()
+        && is_block_of_initials(last)
+        && !is_block_of_initials(first)
+    {
+        return name_of_parts(&before.join(" "), last);
+    }
+    let start = before
+        .iter()
+        .position(|word| is_particle(word))
+        .filter(|at| *at > 0)
+        .unwrap_or(before.len());
+    name_of_parts(&words[start..].join(" "), &before[..start].join(" "))
+}
 
-    /// The name as text, given names first.
-    pub fn text(&self) -> String {
-        format!("{} {}", self.given, self.family).trim().to_owned()
-    }
-
-    /// The words of the family name that a text must have to name this author; empty for a name without letters.
-    pub(super) fn family_words(&self) -> String {
-        let words = folded(&self.family);
-        let kept = without_particles(&words);
-        if kept.is_empty() { words } else { kept }
-    }
+/// The words of the family name that a text must have to name this author; empty for a name without letters.
+pub(super) fn family_words(name: &PersonName) -> String {
+    let words = folded(&name.family);
+    let kept = without_particles(&words);
+    if kept.is_empty() { words } else { kept }
 }
 
 /// `{The ATLAS Collaboration}`: one pair of braces around everything.
@@ -130,7 +123,7 @@ struct ComparedName {
 
 impl ComparedName {
     fn of(name: &PersonName) -> Self {
-        let family = name.family_words();
+        let family = family_words(name);
         let given = folded(&name.given);
         let mut words: Vec<String> = format!("{family} {given}")
             .split_whitespace()
@@ -254,7 +247,7 @@ mod tests {
     use super::*;
 
     fn names(list: &str) -> Vec<PersonName> {
-        list.split(" and ").map(PersonName::parse).collect()
+        list.split(" and ").map(parse_name).collect()
     }
 
     #[test]
@@ -272,11 +265,7 @@ mod tests {
             ("Plato", "Plato", ""),
             ("", "", ""),
         ] {
-            assert_eq!(
-                PersonName::parse(text),
-                PersonName::new(family, given),
-                "{text}"
-            );
+            assert_eq!(parse_name(text), name_of_parts(family, given), "{text}");
         }
     }
 

@@ -82,7 +82,6 @@ pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, random_sample, systematic_sample};
 pub use strengths::{NoStrengths, Strengths, Ties};
 pub use studentized::{mean_interval, mean_interval_within, standard_error};
-pub use summary::rounded;
-pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
+pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, rounded, sd};
 pub use variance::{Judged, VarianceComponents, variance_components};
 pub use weighted_share::{WeightedShare, WeightedUnit, weighted_share};

@@ -23,7 +23,6 @@ pub const REMEDY: &str = "--tolerate-missing ignores missing data";
 /// Conditions for exit code 0.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Gates")]
-#[non_exhaustive]
 pub struct GateOptions {
     /// Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that
     /// means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can

@@ -215,7 +215,6 @@ impl PairAtLook {
 /// What a look says of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Decision {
     /// The difference is above minus the margin.
     Above,

@@ -15,7 +15,6 @@ use crate::stats::{
 /// How the old judge's values of other answers lead to its mean of all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ScaleBasis {
     /// It scored a random part of the answers of each system.
     Anchors,

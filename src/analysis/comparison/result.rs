@@ -16,7 +16,6 @@ pub const SEED: u64 = 42;
 /// Options of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Args)]
 #[command(next_help_heading = "Statistics")]
-#[non_exhaustive]
 pub struct ComparisonOptions {
     /// Level of intervals and tests: systems differ significantly at p below 1 - level
     #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_inner_share)]
@@ -48,7 +47,6 @@ pub struct ComparisonOptions {
 
 /// How much of a comparison is computed. What is left out changes no other number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum ComparisonDepth {
     /// Means with their intervals: no pairs, groups and ranks.
     Means,

@@ -10,7 +10,6 @@ use crate::domain::{Note, RaterKind, SystemName, parse_amount};
 /// The unit of agreement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AgreementLevel {
     /// Whole answers.
     #[default]
@@ -21,7 +20,6 @@ pub enum AgreementLevel {
 
 /// Options of an agreement.
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
-#[non_exhaustive]
 pub struct AgreementOptions {
     /// What is compared: answer or item
     #[arg(

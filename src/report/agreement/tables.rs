@@ -38,7 +38,6 @@ const COMPARISONS: &Headings = &[
 
 /// Tables that are shown on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[non_exhaustive]
 pub enum AgreementTables {
     /// Every pair of raters, and raters together.
     Rater,

@@ -14,7 +14,6 @@ use crate::scorer::Verdicts;
 /// Which statements about a page count as one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Dedup {
     /// Those with the same words.
     #[default]

@@ -1,6 +1,7 @@
 //! The metadata of arXiv, as Kaggle gives it: one paper a line.
 
-use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::domain::{Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::works::names::name_of_parts;
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
@@ -63,7 +64,7 @@ impl ArxivPaper<'_> {
             let mut parts = name.0.into_iter();
             let family = parts.next().unwrap_or_default();
             let given = parts.next().unwrap_or_default();
-            record.authors.push(PersonName::new(&family.0, &given.0));
+            record.authors.push(name_of_parts(&family.0, &given.0));
         }
         let created = self.versions.0.first().and_then(ArxivVersion::year);
         record.year = created.or_else(|| year_of(&self.update_date.0));

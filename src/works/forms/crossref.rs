@@ -1,6 +1,7 @@
 //! Crossref: the public data file (a directory of `*.json.gz` with `{"items": []}`), or one work a line.
 
-use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::domain::{Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::works::names::name_of_parts;
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
@@ -78,9 +79,7 @@ impl CrossrefWork<'_> {
             } else {
                 author.family.0
             };
-            record
-                .authors
-                .push(PersonName::new(&family, &author.given.0));
+            record.authors.push(name_of_parts(&family, &author.given.0));
         }
         record.year = self.issued.as_ref().and_then(CrossrefDate::year);
         record.venue = self.venue.some();
@@ -152,7 +151,7 @@ mod tests {
         let record = (CROSSREF.read)(json).unwrap();
         assert_eq!(record.doi.as_deref(), Some("10.1000/abc"));
         assert_eq!((record.year, record.is_preprint), (Some(2017), false));
-        assert_eq!(record.authors[1], PersonName::new("The Group", ""));
+        assert_eq!(record.authors[1], name_of_parts("The Group", ""));
         let notice = record.retraction.unwrap();
         assert_eq!(notice.status, RetractionKind::Retracted);
         assert_eq!(notice.date.as_deref(), Some("2019-01"));

@@ -1,6 +1,7 @@
 //! OpenAlex: works as JSON lines (`works/updated_date=*/*.gz`, or `data/jsonl/`).
 
-use crate::domain::{PersonName, Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::domain::{Retraction, RetractionKind, WorkRecord, WorkSource};
+use crate::works::names::parse_name;
 use serde::Deserialize;
 
 use super::lenient::{List, Text};
@@ -94,9 +95,7 @@ impl OpenalexWork<'_> {
         record.set_title(&title.0);
         for authorship in self.authorships.0 {
             if let Some(author) = authorship.author {
-                record
-                    .authors
-                    .push(PersonName::parse(&author.display_name.0));
+                record.authors.push(parse_name(&author.display_name.0));
             }
         }
         record.year = year_of(&self.publication_year.0);
@@ -116,6 +115,7 @@ impl OpenalexWork<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::works::names::name_of_parts;
 
     #[test]
     fn a_work_is_read() {
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(record.doi.as_deref(), Some("10.1000/abc"));
         assert_eq!(record.arxiv.as_deref(), Some("2001.00001"));
         assert_eq!(record.pmid.as_deref(), Some("123"));
-        assert_eq!(record.authors, [PersonName::new("Lee", "Ann B.")]);
+        assert_eq!(record.authors, [name_of_parts("Lee", "Ann B.")]);
         assert_eq!(record.venue.as_deref(), Some("Journal of X"));
         assert!(record.retraction.is_some() && !record.is_preprint);
     }

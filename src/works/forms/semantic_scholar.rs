@@ -1,6 +1,7 @@
 //! Semantic Scholar: the datasets `papers` and `s2orc` as JSON lines.
 
-use crate::domain::{PersonName, WorkRecord, WorkSource};
+use crate::domain::{WorkRecord, WorkSource};
+use crate::works::names::parse_name;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -80,7 +81,7 @@ impl ScholarPaper<'_> {
         }
         record.set_title(&self.title.0);
         for author in self.authors.0 {
-            record.authors.push(PersonName::parse(&author.name.0));
+            record.authors.push(parse_name(&author.name.0));
         }
         record.year = year_of(&self.year.0);
         record.is_preprint =
@@ -106,7 +107,7 @@ impl ScholarContent<'_> {
         }
         if record.authors.is_empty() {
             let authors = self.annotated(&annotations.author.0);
-            record.authors = authors.iter().map(|name| PersonName::parse(name)).collect();
+            record.authors = authors.iter().map(|name| parse_name(name)).collect();
         }
     }
 
@@ -132,6 +133,7 @@ impl ScholarContent<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::works::names::name_of_parts;
 
     #[test]
     fn papers_and_s2orc_are_read() {
@@ -141,13 +143,13 @@ mod tests {
         assert_eq!((record.id.as_str(), record.year), ("7", Some(2017)));
         assert_eq!(record.arxiv.as_deref(), Some("1706.03762"));
         assert_eq!(record.pmid.as_deref(), Some("99"));
-        assert_eq!(record.authors, [PersonName::new("Vaswani", "A.")]);
+        assert_eq!(record.authors, [name_of_parts("Vaswani", "A.")]);
         assert!(!record.is_preprint);
         let json = r#"{"corpusid":8,"externalids":{"doi":"10.1000/b","arxiv":null},"content":{"text":"é A title\nAnn Lee\n..",
             "annotations":{"title":"[{\"start\":2,\"end\":9}]","author":"[{\"start\":\"10\",\"end\":\"17\"}]"}}}"#;
         let record = (SEMANTIC_SCHOLAR.read)(json).unwrap();
         assert_eq!(record.title, "A title");
-        assert_eq!(record.authors, [PersonName::new("Lee", "Ann")]);
+        assert_eq!(record.authors, [name_of_parts("Lee", "Ann")]);
         assert_eq!(record.doi.as_deref(), Some("10.1000/b"));
     }
 }

@@ -25,7 +25,6 @@ const AUTHORS_KEPT: usize = 40;
 
 /// What the indexing of works did.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub struct WorksIndexReport {
     /// Records added, by source.
     pub added: Vec<(WorkSource, u64)>,

@@ -9,8 +9,9 @@ use super::{
     ParsedEntry, named, place_of, plain_text, settle_preprint, take_arxiv_id, take_identifiers,
     year_in,
 };
-use crate::domain::{PersonName, Reference, ReferenceKind};
+use crate::domain::{Reference, ReferenceKind};
 use crate::error::{InputFault, Result};
+use crate::works::names::name_of_parts;
 
 /// Fields of answers and predictions, which CSL-JSON does not have.
 const ANSWER_FIELDS: [&str; 5] = ["answer_text", "answer", "output", "response", "completion"];
@@ -142,7 +143,7 @@ fn take_author(reference: &mut Reference, author: &Value) {
     if !particle.is_empty() {
         family = format!("{particle} {family}");
     }
-    reference.authors.push(PersonName::new(
+    reference.authors.push(name_of_parts(
         &plain_text(&family),
         &plain_text(&part("given")),
     ));

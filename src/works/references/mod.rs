@@ -19,6 +19,7 @@ use crate::files::{read_bytes, too_many_broken};
 use crate::text::addresses::{addresses_in, is_arxiv_id};
 use crate::text::tokens::composed;
 use crate::works::markup::plain;
+use crate::works::names::parse_name;
 
 pub use answers::references_of;
 
@@ -27,7 +28,6 @@ const ALLOWED_BROKEN: usize = 3;
 
 /// The references of a library.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct ReferenceList {
     /// In the order of the file.
     pub references: Vec<Reference>,
@@ -150,7 +150,7 @@ fn plain_text(raw: &str) -> String {
 
 /// The name of an author, which may be in LaTeX.
 fn named(raw: &str) -> PersonName {
-    let mut name = PersonName::parse(raw);
+    let mut name = parse_name(raw);
     name.family = composed(&name.family);
     name.given = composed(&name.given);
     name

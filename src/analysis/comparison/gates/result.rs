@@ -18,7 +18,6 @@ use crate::text::names::counted;
 /// The outcome of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum GateOutcome {
     /// The condition holds.
     Met,

@@ -1,0 +1,247 @@
+//! A work as a file of works records it.
+
+use serde::{Deserialize, Serialize};
+
+use super::reference::{PersonName, Reference, ReferenceKind};
+use crate::text::addresses::work_key;
+
+/// The longest title that is kept, in bytes.
+const TITLE_BYTES: usize = 2000;
+
+/// Who made a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkSource {
+    /// Crossref, the registry of the DOIs of most publishers.
+    Crossref,
+    /// OpenAlex.
+    Openalex,
+    /// Semantic Scholar.
+    SemanticScholar,
+    /// The metadata of arXiv.
+    Arxiv,
+    /// A library of the user's, in BibTeX, CSL-JSON or RIS.
+    Library,
+}
+
+impl WorkSource {
+    /// Every source.
+    pub const ALL: [Self; 5] = [
+        Self::Crossref,
+        Self::Openalex,
+        Self::SemanticScholar,
+        Self::Arxiv,
+        Self::Library,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crossref => "crossref",
+            Self::Openalex => "openalex",
+            Self::SemanticScholar => "semantic_scholar",
+            Self::Arxiv => "arxiv",
+            Self::Library => "library",
+        }
+    }
+
+    /// The source of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.name() == name)
+    }
+
+    /// Whether the source records retractions, so that a record without one says that it knows of none. arXiv has
+    /// withdrawals in comments only, Semantic Scholar and libraries have nothing.
+    pub fn records_retractions(self) -> bool {
+        matches!(self, Self::Crossref | Self::Openalex)
+    }
+
+    /// Whether the source is meant to hold works of this kind, so that one that is missing says something.
+    ///
+    /// Books, web pages and software are in every source by chance. Crossref does not have the preprints of arXiv, whose
+    /// DOIs are DataCite's. A library holds what its user put in; whoever names it as a source of works says that it covers
+    /// what is looked up.
+    pub fn covers(self, kind: ReferenceKind) -> bool {
+        match kind {
+            ReferenceKind::Article | ReferenceKind::Other => self != Self::Arxiv,
+            ReferenceKind::Preprint => self != Self::Crossref,
+            ReferenceKind::Book | ReferenceKind::Web | ReferenceKind::Software => false,
+        }
+    }
+}
+
+/// A work in a file of works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkRecord {
+    /// Who recorded it.
+    pub source: WorkSource,
+    /// Its identifier in the source: a DOI, `W2741809807`, a corpus id, an arXiv id, the key in a library.
+    pub id: String,
+    /// The title, as it is recorded.
+    pub title: String,
+    /// The subtitle, where the source keeps it apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtitle: Option<String>,
+    /// The authors, in their order.
+    #[serde(default)]
+    pub authors: Vec<PersonName>,
+    /// The year of publication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub year: Option<i32>,
+    /// Journal, proceedings or server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub venue: Option<String>,
+    /// The DOI in lower case, without `https://doi.org/`. A DOI that arXiv gave is in `arxiv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doi: Option<String>,
+    /// The arXiv id without its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arxiv: Option<String>,
+    /// The id in PubMed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pmid: Option<String>,
+    /// Whether this is a preprint, whose year may be two before that of the published work.
+    #[serde(default)]
+    pub is_preprint: bool,
+    /// A retraction or another notice that the source records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retraction: Option<Retraction>,
+}
+
+impl WorkRecord {
+    /// An empty record of a source.
+    pub fn new(source: WorkSource) -> Self {
+        Self {
+            source,
+            id: String::new(),
+            title: String::new(),
+            subtitle: None,
+            authors: Vec::new(),
+            year: None,
+            venue: None,
+            doi: None,
+            arxiv: None,
+            pmid: None,
+            is_preprint: false,
+            retraction: None,
+        }
+    }
+
+    /// Takes a title, on one line.
+    pub fn set_title(&mut self, title: &str) {
+        let title = &title[..title.floor_char_boundary(TITLE_BYTES)];
+        self.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+
+    /// Takes a DOI, with or without the address before it. One of arXiv is the id of the paper.
+    pub fn take_doi(&mut self, doi: &str) {
+        let doi = doi.trim();
+        // The address is what OpenAlex writes; without it no URL must be parsed.
+        self.take_identifier(doi.strip_prefix("https://doi.org/").unwrap_or(doi));
+    }
+
+    /// Takes an id of PubMed.
+    pub fn take_pmid(&mut self, pmid: &str) {
+        if !pmid.is_empty() && pmid.bytes().all(|byte| byte.is_ascii_digit()) && pmid != "0" {
+            self.pmid = Some(pmid.to_owned());
+        }
+    }
+
+    /// Takes the identifier that an address holds, if the record does not have one of its kind.
+    pub fn take_identifier(&mut self, address: &str) {
+        if address.is_empty() {
+            return;
+        }
+        let Some(key) = work_key(address) else {
+            return;
+        };
+        let Some((scheme, id)) = key.split_once(':') else {
+            return;
+        };
+        let field = match scheme {
+            "doi" => &mut self.doi,
+            "arxiv" => &mut self.arxiv,
+            _ => &mut self.pmid,
+        };
+        field.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// The work of a reference, for a library that is used as a file of works.
+    pub fn from_reference(reference: Reference) -> Self {
+        let mut record = Self::new(WorkSource::Library);
+        record.set_title(&reference.title);
+        Self {
+            id: reference.key,
+            authors: reference.authors,
+            year: reference.year,
+            is_preprint: reference.kind == ReferenceKind::Preprint
+                || reference.arxiv.is_some() && reference.doi.is_none(),
+            venue: reference.venue,
+            doi: reference.doi,
+            arxiv: reference.arxiv,
+            pmid: reference.pmid,
+            ..record
+        }
+    }
+}
+
+/// What a notice says about a work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetractionKind {
+    /// Retracted or withdrawn.
+    Retracted,
+    /// An expression of concern.
+    Concern,
+    /// Corrected.
+    Corrected,
+    /// Retracted once, and reinstated.
+    Reinstated,
+}
+
+impl RetractionKind {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retracted => "retracted",
+            Self::Concern => "concern",
+            Self::Corrected => "corrected",
+            Self::Reinstated => "reinstated",
+        }
+    }
+}
+
+/// A notice about a work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retraction {
+    /// What the notice says.
+    pub status: RetractionKind,
+    /// Its date, `2021-05-14` or a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// The DOI or PMID of the notice, or its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+    /// Who says so: `retraction_watch`, `crossref`, ..
+    pub source: String,
+    /// Found by the title only: shown, and not counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_possible: bool,
+    /// The notices before this one, the latest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Retraction>,
+}
+
+impl Retraction {
+    /// A notice that a source records, without date and DOI.
+    pub fn new(status: RetractionKind, source: &str) -> Self {
+        Self {
+            status,
+            date: None,
+            notice: None,
+            source: source.to_owned(),
+            is_possible: false,
+            earlier: Vec::new(),
+        }
+    }
+}

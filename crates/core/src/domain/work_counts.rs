@@ -1,0 +1,244 @@
+//! How many references are in each state, and the shares that follow from it.
+
+use serde::Serialize;
+
+use super::checked_reference::{CitedWork, RetractionStatus, WorkState};
+use super::work::RetractionKind;
+
+/// The references of an answer, a system or a library by their states.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct WorkCounts {
+    /// Every reference.
+    pub references: u64,
+    /// Found, and nothing differs.
+    pub exists: u64,
+    /// Found, with fields that differ.
+    pub differs: u64,
+    /// Not in files that cover works of their kind.
+    pub not_found: u64,
+    /// Left open: unchecked, ambiguous, or a matter on which the files disagree.
+    pub open: u64,
+    /// Of all references those that are retracted; possible ones are not counted.
+    pub retracted: u64,
+    /// Of all references those of which nothing is known about retractions.
+    pub retraction_unknown: u64,
+}
+
+/// A share of references, and what it could be if the references that are left open were decided.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BoundedShare {
+    /// Among the references that were decided; `None` without any.
+    pub share: Option<f64>,
+    /// Over all references, if none of the open ones counted.
+    pub low: f64,
+    /// Over all references, if all of the open ones counted.
+    pub high: f64,
+}
+
+impl WorkCounts {
+    /// The counts over these references.
+    pub fn of<'a>(works: impl IntoIterator<Item = &'a CitedWork>) -> Self {
+        let mut counts = Self::default();
+        for work in works {
+            counts.add(work);
+        }
+        counts
+    }
+
+    fn add(&mut self, work: &CitedWork) {
+        let checked = &work.checked;
+        self.references += 1;
+        match checked.state {
+            WorkState::Exists => self.exists += 1,
+            WorkState::Differs => self.differs += 1,
+            WorkState::NotInIndex => self.not_found += 1,
+            _ => self.open += 1,
+        }
+        match &checked.retraction {
+            RetractionStatus::Unknown => self.retraction_unknown += 1,
+            RetractionStatus::NoNotice => {}
+            RetractionStatus::Notice(notice) if notice.is_possible => self.retraction_unknown += 1,
+            RetractionStatus::Notice(notice) => {
+                self.retracted += u64::from(notice.status == RetractionKind::Retracted);
+            }
+        }
+    }
+
+    /// References of which a work was found.
+    pub fn found(&self) -> u64 {
+        self.exists + self.differs
+    }
+
+    /// References that were decided: found or not found.
+    pub fn checked(&self) -> u64 {
+        self.found() + self.not_found
+    }
+
+    /// The share that was found; `None` without references.
+    pub fn found_share(&self) -> Option<BoundedShare> {
+        self.share(self.found(), self.open)
+    }
+
+    /// The share that was found and differs.
+    pub fn differing_share(&self) -> Option<BoundedShare> {
+        self.share(self.differs, self.open)
+    }
+
+    /// The share that was not found.
+    pub fn not_found_share(&self) -> Option<BoundedShare> {
+        self.share(self.not_found, self.open)
+    }
+
+    /// The share that is retracted, among those whose status is known.
+    pub fn retracted_share(&self) -> Option<BoundedShare> {
+        self.share(self.retracted, self.retraction_unknown)
+    }
+
+    fn share(&self, part: u64, open: u64) -> Option<BoundedShare> {
+        if self.references == 0 {
+            return None;
+        }
+        let all = self.references as f64;
+        let decided = self.references - open;
+        Some(BoundedShare {
+            share: (decided > 0).then(|| part as f64 / decided as f64),
+            low: part as f64 / all,
+            high: (part + open) as f64 / all,
+        })
+    }
+
+    /// The counts of both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            references: self.references + other.references,
+            exists: self.exists + other.exists,
+            differs: self.differs + other.differs,
+            not_found: self.not_found + other.not_found,
+            open: self.open + other.open,
+            retracted: self.retracted + other.retracted,
+            retraction_unknown: self.retraction_unknown + other.retraction_unknown,
+        }
+    }
+
+    /// `8 of 10 references were found; 2 differ; 1 is retracted`.
+    ///
+    /// Where nothing is known about retractions, the sentence says so: silence would pass for none.
+    pub fn sentence(&self) -> String {
+        let found = self.found();
+        let verb = if found == 1 { "was" } else { "were" };
+        let mut text = format!(
+            "{} of {} references {verb} found; {}",
+            grouped(found),
+            grouped(self.references),
+            agreeing(self.differs, "differs", "differ")
+        );
+        text.push_str("; ");
+        text.push_str(&self.retractions_sentence());
+        text
+    }
+
+    /// Whether nothing is known about the retraction of any reference.
+    pub fn retractions_are_unknown(&self) -> bool {
+        self.references > 0 && self.retraction_unknown == self.references
+    }
+
+    /// `1 is retracted (unknown for 2)`
+    pub fn retractions_sentence(&self) -> String {
+        if self.retractions_are_unknown() {
+            return "whether any is retracted is unknown".to_owned();
+        }
+        let mut text = agreeing(self.retracted, "is retracted", "are retracted");
+        if self.retraction_unknown > 0 {
+            text.push_str(&format!(
+                " (unknown for {})",
+                grouped(self.retraction_unknown)
+            ));
+        }
+        text
+    }
+}
+
+/// `1 differs`, `2 differ`, `0 differ`.
+fn agreeing(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// `12,345`
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{CheckedReference, Reference, Retraction, UncheckedReason};
+
+    fn work(state: WorkState, retraction: RetractionStatus) -> CitedWork {
+        let mut checked = CheckedReference::unchecked(UncheckedReason::NoTitle);
+        checked.state = state;
+        checked.retraction = retraction;
+        CitedWork {
+            reference: Reference::new("k", "p"),
+            checked,
+        }
+    }
+
+    #[test]
+    fn shares_are_over_decided_references_and_bounds_over_all() {
+        use WorkState::*;
+        let none = || RetractionStatus::NoNotice;
+        let mut retracted = Retraction::new(RetractionKind::Retracted, "s");
+        let mut works = vec![
+            work(Exists, none()),
+            work(Exists, RetractionStatus::Notice(retracted.clone())),
+            work(Differs, RetractionStatus::Unknown),
+            work(NotInIndex, none()),
+            work(Unchecked, none()),
+        ];
+        let counts = WorkCounts::of(&works);
+        // 3 of 4 decided ones; 3/5 .. 4/5 over all.
+        let found = counts.found_share().unwrap();
+        assert_eq!((found.share, found.low, found.high), (Some(0.75), 0.6, 0.8));
+        let retractions = counts.retracted_share().unwrap();
+        assert_eq!(
+            (retractions.share, retractions.low, retractions.high),
+            (Some(0.25), 0.2, 0.4)
+        );
+        assert_eq!(
+            counts.sentence(),
+            "3 of 5 references were found; 1 differs; 1 is retracted (unknown for 1)"
+        );
+        // A retraction by title only, and one that was taken back, do not count.
+        retracted.is_possible = true;
+        works[1].checked.retraction = RetractionStatus::Notice(retracted);
+        let back = Retraction::new(RetractionKind::Reinstated, "s");
+        works[3].checked.retraction = RetractionStatus::Notice(back);
+        assert_eq!(WorkCounts::of(&works).retracted, 0);
+        assert_eq!(WorkCounts::of(&works).retraction_unknown, 2);
+    }
+
+    #[test]
+    fn nothing_known_about_retractions_is_not_none() {
+        let works = [work(WorkState::Exists, RetractionStatus::Unknown)];
+        let counts = WorkCounts::of(&works);
+        assert_eq!(
+            counts.sentence(),
+            "1 of 1 references was found; 0 differ; whether any is retracted is unknown"
+        );
+        assert_eq!(counts.retracted_share().unwrap().share, None);
+        assert_eq!(WorkCounts::default().found_share(), None);
+        assert_eq!(
+            [7, 999, 1_000, 1_234_567].map(grouped),
+            ["7", "999", "1,000", "1,234,567"]
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! Which level of a scale does the answer reach on each of some criteria?
+//!
+//! The scale, and the form in which a reply names its levels, come from the rubric's profile ([`ReplyShape`]).
+
+mod ingredients;
+mod reading;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::answered::{self, ANSWER, QUESTION, about_answer};
+use super::interface::Question;
+use super::kind::KindInfo;
+use super::merging::{Sample, merge_readable, votes_needed};
+use super::reading::{Unreadable, list_schema, object_schema, text_schema};
+use super::variable::{Insert, Presence, Variable};
+use super::words::Words;
+use crate::domain::python_json::kind;
+use crate::domain::{
+    CaseCriterion, CriterionVerdict, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReplyForm,
+    ReplyShape, UnscoredReason, Verdict,
+};
+
+/// Levels of a list of criteria.
+pub static CRITERIA: KindInfo = KindInfo {
+    name: "criteria",
+    family: "criteria",
+    variables: &[
+        QUESTION,
+        ANSWER,
+        Variable::hostile("criteria").in_section("rubric"),
+        Variable::plain("number").only(Presence::WithCriterionFile),
+        Variable::hostile("criterion").only(Presence::WithCriterionFile),
+        Variable::hostile("examples").only(Presence::WithCriterionFile),
+        Variable::plain("levels").only(Presence::WithoutCriterionFile),
+        Variable::plain("reply").only(Presence::WithoutCriterionFile),
+    ],
+    has_criterion_file: true,
+    // A level with its explanation, for each criterion of a call.
+    reply_limit: Some(300),
+    ..KindInfo::DEFAULT
+};
+
+/// Decides which level of a scale the answer reaches on each of these criteria.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CriteriaLevels {
+    /// The question.
+    pub question: Arc<str>,
+    /// The answer.
+    pub answer: Arc<str>,
+    /// The criteria; never empty.
+    pub criteria: Arc<[CaseCriterion]>,
+    /// How the reply is read.
+    pub shape: Arc<ReplyShape>,
+    /// The article that the answer is compared with, if the shape has a second score.
+    pub reference: Option<Arc<str>>,
+}
+
+impl Question for CriteriaLevels {
+    about_answer!(reference);
+
+    fn info(&self) -> &'static KindInfo {
+        &CRITERIA
+    }
+
+    fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str> {
+        match variable {
+            "criterion" => insert.fixed_criterion(),
+            "criteria" => Cow::Owned(self.numbered_criteria(insert)),
+            "levels" => Cow::Owned(self.shape.describe_levels()),
+            "reply" => Cow::Owned(self.shape.describe_reply(self.criteria.len())),
+            _ => answered::value(variable, &self.question, &self.answer),
+        }
+    }
+
+    /// The article that the answer is compared with stands behind the answer.
+    fn section_behind(&self, variable: &str) -> Option<(&'static str, &str)> {
+        let reference = self.reference.as_deref()?;
+        (variable == "response").then_some(("reference", reference))
+    }
+
+    fn items(&self) -> Vec<Arc<str>> {
+        let names = self.criteria.iter().map(|one| one.name.as_str().into());
+        names.collect()
+    }
+
+    fn schema(&self) -> Option<Value> {
+        if !self.replies_in_json() {
+            return None;
+        }
+        let shape = &self.shape;
+        let level = self.level_schema();
+        let mut verdict: Value = shape
+            .texts()
+            .iter()
+            .map(|key| (*key, text_schema()))
+            .collect();
+        // After the texts: a model that must write its reason first grades by it.
+        verdict[&*shape.key] = level.clone();
+        if !shape.second.is_empty() {
+            verdict[&*shape.second] = level;
+        }
+        if self.criteria.len() == 1 && shape.list.is_none() {
+            return Some(object_schema(&verdict));
+        }
+        let (list_key, number_key) = shape.list_keys();
+        verdict[number_key] = json!({"type": "integer"});
+        let list = list_schema(&object_schema(&verdict));
+        Some(object_schema(&json!({list_key: list})))
+    }
+
+    fn replies_in_json(&self) -> bool {
+        self.shape.form == ReplyForm::Object
+    }
+
+    /// Reads the verdict on each criterion; a reply that says two things of one is unreadable.
+    fn read(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        let verdicts = reading::verdicts(reply, &self.shape, &self.criteria, mode)?;
+        Ok(Reading::new(Verdict::Criteria(verdicts.into())))
+    }
+
+    fn split(&self, judgment: &Judgment) -> Vec<Judgment> {
+        let places = 0..self.criteria.len();
+        places.map(|place| of_criterion(judgment, place)).collect()
+    }
+
+    /// Merges the samples of one criterion.
+    fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
+        merge_readable(samples, |verdicts| {
+            let (credits, seconds) = credits_of(verdicts);
+            let merged = CriterionVerdict {
+                credit: rule.of(&credits),
+                second: rule.of(&seconds),
+                feedback: None,
+            };
+            Some(Verdict::Criteria([merged].into()))
+        })
+    }
+
+    fn samples_needed(
+        &self,
+        samples: &[Sample],
+        left: usize,
+        rule: GradeMerge,
+        _mode: Mode,
+    ) -> usize {
+        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let (credits, seconds) = credits_of(&verdicts);
+        let needed = votes_needed(&credits, left, rule);
+        if self.shape.second.is_empty() {
+            return needed;
+        }
+        needed.max(votes_needed(&seconds, left, rule))
+    }
+
+    /// Nothing is behind it.
+    fn opening(&self) -> Verdict {
+        Verdict::Criteria(Arc::default())
+    }
+
+    /// The levels whose credits are nearest to the shares of the criteria that the answer covers.
+    fn baseline(&self, words: &dyn Words) -> Option<String> {
+        let shares = self.shares(words, &self.answer);
+        let second = match &self.reference {
+            Some(reference) => self.shares(words, reference),
+            None => Vec::new(),
+        };
+        Some(self.shape.reply_of(&shares, &second))
+    }
+}
+
+impl CriteriaLevels {
+    /// The criteria with their numbers, from 1: in the prompt's own form, else a line each.
+    fn numbered_criteria(&self, insert: &Insert<'_>) -> String {
+        let mut shown: Vec<String> = Vec::new();
+        for (number, criterion) in (1..).zip(&*self.criteria) {
+            shown.push(shown_criterion(number, criterion, insert));
+        }
+        shown.join("\n")
+    }
+
+    /// The schema of a level.
+    fn level_schema(&self) -> Value {
+        if self.shape.continuous {
+            return json!({"type": "number"});
+        }
+        let levels = self.shape.words();
+        let types: BTreeSet<&str> = levels
+            .iter()
+            .map(|level| kind(level).trim_start_matches("a "))
+            .collect();
+        json!({"type": types, "enum": levels})
+    }
+
+    /// The share of each criterion that a text covers.
+    fn shares(&self, words: &dyn Words, text: &Arc<str>) -> Vec<f64> {
+        self.criteria
+            .iter()
+            .map(|criterion| words.coverage(&criterion.text, text))
+            .collect()
+    }
+}
+
+/// The credits of one criterion in each sample that assesses it, and those of the reference article.
+fn credits_of(verdicts: &[&Verdict]) -> (Vec<f64>, Vec<f64>) {
+    let mut credits: Vec<f64> = Vec::new();
+    let mut seconds: Vec<f64> = Vec::new();
+    for verdict in verdicts {
+        let Verdict::Criteria(of_one) = verdict else {
+            continue;
+        };
+        // A judge that abstains says nothing of the reference article either.
+        let assessed = of_one.first().filter(|own| own.credit.is_some());
+        credits.extend(assessed.and_then(|own| own.credit));
+        seconds.extend(assessed.and_then(|own| own.second));
+    }
+    (credits, seconds)
+}
+
+fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {
+    if let Some(template) = insert.criterion {
+        return template.filled_with(&|variable| match variable {
+            "number" => number.to_string(),
+            "criterion" => insert.on_one_line(&criterion.text),
+            _ => insert.on_one_line(&criterion.examples.join("\n")),
+        });
+    }
+    let mut line = format!("{number}. {}", insert.on_one_line(&criterion.text));
+    for example in &criterion.examples {
+        line.push_str(&format!(" Example: {}", insert.on_one_line(example)));
+    }
+    line
+}
+
+/// What a reply about several criteria says of one of them.
+fn of_criterion(judgment: &Judgment, place: usize) -> Judgment {
+    let reading = match judgment {
+        Ok(reading) => reading,
+        Err(reason) => return Err(reason.clone()),
+    };
+    let Verdict::Criteria(all) = &reading.verdict else {
+        return judgment.clone();
+    };
+    let own = all
+        .get(place)
+        .cloned()
+        .ok_or_else(UnscoredReason::other_kind)?;
+    let feedback = own.feedback.clone();
+    Ok(Reading::new(Verdict::Criteria([own].into())).with_feedback(feedback))
+}

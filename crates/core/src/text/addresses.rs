@@ -1,0 +1,416 @@
+//! Web addresses: when two of them are the same page, when two pages are the same work, and where a text has some.
+//!
+//! Reports cite one page in many forms: with and without `www.`, with a fragment that a browser made, as a DOI. A page is
+//! stored and looked up by its [`page_key`], so that these meet; the [`work_key`] joins the abstract and the full text of a
+//! paper.
+
+use url::Url;
+
+/// Parameters of a query that say where a visitor came from, not which page is meant.
+const TRACKING: [&str; 2] = ["gclid", "srsltid"];
+
+/// How a tracking parameter begins.
+const TRACKING_PREFIX: &str = "utm_";
+
+/// Hosts that resolve DOIs.
+const DOI_HOSTS: [&str; 3] = ["doi.org", "dx.doi.org", "www.doi.org"];
+
+/// The prefix of the DOIs that arXiv gives to its papers.
+const ARXIV_DOI: &str = "10.48550/arxiv.";
+
+/// The page that an address means: `https`, without `www.`, default port, fragment, slash at the end and tracking
+/// parameters; DOIs in lower case at doi.org, arXiv papers without their version. `None` for what is not an address of a
+/// web page.
+///
+/// ```
+/// use scholareval_core::text::addresses::page_key;
+/// let page = Some("https://example.org/a".to_owned());
+/// assert_eq!(page_key("http://www.example.org:80/a/?utm_source=x#part"), page);
+/// assert_eq!(page_key("doi:10.1000/ABC"), page_key("https://dx.doi.org/10.1000/abc"));
+/// assert_eq!(page_key("arXiv:2101.00001v2"), page_key("https://arxiv.org/abs/2101.00001"));
+/// ```
+pub fn page_key(address: &str) -> Option<String> {
+    let address = address.trim();
+    if let Some(doi) = after_prefix(address, "doi:") {
+        return doi_key(doi);
+    }
+    if let Some(id) = after_prefix(address, "arxiv:") {
+        let id = without_version(id.trim()).to_ascii_lowercase();
+        return is_arxiv_id(&id).then(|| format!("https://arxiv.org/abs/{id}"));
+    }
+    if is_doi(address) {
+        return doi_key(address);
+    }
+    let url = web_address(address)?;
+    let host = url.host_str()?;
+    if DOI_HOSTS.contains(&host) {
+        return doi_key(url.path().trim_start_matches('/'));
+    }
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    let mut key = format!("https://{host}");
+    if let Some(port) = url.port() {
+        key.push_str(&format!(":{port}"));
+    }
+    let path = url.path().trim_end_matches('/');
+    if host == "arxiv.org" || host == "export.arxiv.org" {
+        let path = path.strip_suffix(".pdf").unwrap_or(path);
+        key = format!("https://arxiv.org{}", without_version(path));
+    } else {
+        key.push_str(path);
+    }
+    if let Some(query) = url.query() {
+        push_query(&mut key, query);
+    }
+    Some(key)
+}
+
+/// Adds what is left of a query without its tracking parameters.
+fn push_query(key: &mut String, query: &str) {
+    let mut separator = '?';
+    for parameter in query.split('&') {
+        let name = parameter.split('=').next().unwrap_or_default();
+        let is_tracking = name.starts_with(TRACKING_PREFIX) || TRACKING.contains(&name);
+        if !is_tracking && !parameter.is_empty() {
+            key.push(separator);
+            key.push_str(parameter);
+            separator = '&';
+        }
+    }
+}
+
+/// The work that a page holds, as `doi:..`, `arxiv:..` or `pmid:..`; `None` where its address does not say.
+///
+/// ```
+/// use scholareval_core::text::addresses::work_key;
+/// let paper = Some("arxiv:2101.00001".to_owned());
+/// assert_eq!(work_key("https://arxiv.org/pdf/2101.00001v3"), paper);
+/// assert_eq!(work_key("https://doi.org/10.48550/arXiv.2101.00001"), paper);
+/// ```
+pub fn work_key(address: &str) -> Option<String> {
+    let key = page_key(address)?;
+    let (host, path) = key.strip_prefix("https://")?.split_once('/')?;
+    match host {
+        "doi.org" => {
+            return Some(match path.strip_prefix(ARXIV_DOI) {
+                Some(id) => format!("arxiv:{}", without_version(id)),
+                None => format!("doi:{path}"),
+            });
+        }
+        "arxiv.org" | "ar5iv.org" | "ar5iv.labs.arxiv.org" => {
+            let id = path.split_once('/')?.1;
+            return is_arxiv_id(id).then(|| format!("arxiv:{id}"));
+        }
+        "pubmed.ncbi.nlm.nih.gov" => {
+            let id = path.split('/').next()?;
+            let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+            return is_number.then(|| format!("pmid:{id}"));
+        }
+        _ => {}
+    }
+    // Many publishers have the DOI in the path: `/doi/10.1000/x`, `/doi/full/10.1000/x`.
+    let (_, rest) = path.split_once("doi/")?;
+    let at = rest.find("10.")?;
+    let doi = rest[at..].split('?').next()?;
+    is_doi(doi).then(|| format!("doi:{}", doi.to_lowercase()))
+}
+
+/// The addresses in a text, each once, in their order: `http` and `https`, `doi:` and `arXiv:`.
+///
+/// ```
+/// use scholareval_core::text::addresses::addresses_in;
+/// let text = "As [shown](https://example.org/a_(b)), and in doi:10.1000/x.";
+/// assert_eq!(addresses_in(text), ["https://example.org/a_(b)", "doi:10.1000/x"]);
+/// ```
+pub fn addresses_in(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut rest = text;
+    while let Some(at) = next_address(rest) {
+        let address = address_at(&rest[at..]);
+        if page_key(address).is_some() && seen.insert(address) {
+            found.push(address);
+        }
+        rest = &rest[at + address.len()..];
+    }
+    found
+}
+
+/// Where the next address begins.
+fn next_address(text: &str) -> Option<usize> {
+    let mut start = 0;
+    while let Some(colon) = text[start..].find(':') {
+        let before = &text[..start + colon];
+        for scheme in ["https", "http", "doi", "arxiv"] {
+            if !ends_with_ignoring_case(before, scheme) {
+                continue;
+            }
+            let at = before.len() - scheme.len();
+            let is_word = text[..at]
+                .chars()
+                .next_back()
+                .is_some_and(char::is_alphanumeric);
+            let is_url = !scheme.starts_with("http") || text[start + colon..].starts_with("://");
+            if is_url && !is_word {
+                return Some(at);
+            }
+        }
+        start += colon + 1;
+    }
+    None
+}
+
+/// The address with which a text begins, without the marks of the sentence around it. At least its first character.
+fn address_at(text: &str) -> &str {
+    // "arXiv: 2101.00001" is common in lists of references.
+    let scheme = text.find(':').map_or(0, |at| at + 1);
+    let blank = text[scheme..].len() - text[scheme..].trim_start_matches(' ').len();
+    let from = if text[..scheme].to_ascii_lowercase().starts_with("http") {
+        0
+    } else {
+        scheme + blank
+    };
+    let end = text[from..].find(is_end).map_or(text.len(), |at| from + at);
+    let mut address = &text[..end];
+    // Counted once: an answer may end in a hundred thousand brackets.
+    let mut unopened_round = count(address, ')').saturating_sub(count(address, '('));
+    let mut unopened_square = count(address, ']').saturating_sub(count(address, '['));
+    while let Some(last) = address[from..].chars().next_back() {
+        let is_mark = matches!(
+            last,
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~'
+        );
+        let is_unopened = match last {
+            ')' => take_one(&mut unopened_round),
+            ']' => take_one(&mut unopened_square),
+            _ => false,
+        };
+        if !is_mark && !is_unopened {
+            break;
+        }
+        address = &address[..address.len() - last.len_utf8()];
+    }
+    if address.is_empty() {
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        return &text[..first];
+    }
+    address
+}
+
+/// What ends an address: white space, quotes, angle brackets, marks of other scripts.
+fn is_end(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '<' | '>' | '"' | '`' | '|' | '\\' | '{' | '}' | '^')
+        || matches!(
+            c,
+            '。' | '，' | '、' | '；' | '：' | '）' | '】' | '》' | '」' | '“' | '”' | '’'
+        )
+}
+
+/// Takes one of a number; false if none is left.
+fn take_one(left: &mut usize) -> bool {
+    let taken = left.checked_sub(1);
+    *left = taken.unwrap_or(0);
+    taken.is_some()
+}
+
+fn count(text: &str, wanted: char) -> usize {
+    text.chars().filter(|c| *c == wanted).count()
+}
+
+fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= ending.len()
+        && bytes[bytes.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
+}
+
+fn after_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let start = text.get(..prefix.len())?;
+    start
+        .eq_ignore_ascii_case(prefix)
+        .then(|| text[prefix.len()..].trim_start())
+}
+
+/// The address as a URL of the web; one without a scheme is one if it begins with a host.
+fn web_address(address: &str) -> Option<Url> {
+    let url = match Url::parse(address) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => url,
+        // `example.org:8080/a` parses with the host as its scheme.
+        _ => {
+            let host = address.split(['/', '?', '#', ':']).next()?;
+            let is_host = host.contains('.') && !host.contains([' ', '@']);
+            let url = Url::parse(&format!("https://{address}")).ok()?;
+            return (is_host && has_top_level(&url)).then_some(url);
+        }
+    };
+    url.host_str()
+        .is_some_and(|host| !host.is_empty())
+        .then_some(url)
+}
+
+/// Whether the host ends as hosts of the web do: `page.2` does not.
+fn has_top_level(url: &Url) -> bool {
+    let last = url.domain().and_then(|host| host.rsplit('.').next());
+    last.is_some_and(|last| last.len() >= 2 && last.bytes().any(|byte| byte.is_ascii_alphabetic()))
+}
+
+fn is_doi(text: &str) -> bool {
+    let Some((prefix, suffix)) = text.split_once('/') else {
+        return false;
+    };
+    let digits = prefix.strip_prefix("10.").unwrap_or_default();
+    digits.len() >= 4
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && !suffix.is_empty()
+}
+
+fn doi_key(doi: &str) -> Option<String> {
+    let doi = doi.split(['?', '#']).next().unwrap_or_default();
+    let doi = doi.trim().trim_end_matches('/').to_lowercase();
+    is_doi(&doi).then(|| format!("https://doi.org/{doi}"))
+}
+
+/// `2101.00001` or `hep-th/9901001`.
+pub fn is_arxiv_id(text: &str) -> bool {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((archive, number)) = text.split_once('/') {
+        let is_archive = archive
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'.'));
+        return !archive.is_empty() && is_archive && number.len() == 7 && is_digits(number);
+    }
+    let Some((month, number)) = text.split_once('.') else {
+        return false;
+    };
+    month.len() == 4 && is_digits(month) && matches!(number.len(), 4 | 5) && is_digits(number)
+}
+
+/// The text without a `v2` at its end.
+fn without_version(text: &str) -> &str {
+    let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let before = &text[..text.len() - digits];
+    match before.strip_suffix('v') {
+        // Only a version follows a digit; `/abs/v1` is not a paper.
+        Some(paper) if digits > 0 && paper.ends_with(|c: char| c.is_ascii_digit()) => paper,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(address: &str) -> String {
+        page_key(address).unwrap_or_default()
+    }
+
+    #[test]
+    fn forms_of_one_page_have_one_key() {
+        for address in [
+            "https://example.org/a/b?id=1",
+            " http://www.example.org/a/b/?utm_source=x&id=1&gclid=7#frag ",
+            "https://EXAMPLE.org:443/a/b?id=1&srsltid=z",
+            "example.org/a/b?id=1",
+        ] {
+            assert_eq!(key(address), "https://example.org/a/b?id=1", "{address}");
+        }
+        for address in [
+            "doi:10.1000/ABC.1",
+            "https://doi.org/10.1000/abc.1/",
+            "http://dx.doi.org/10.1000/Abc.1",
+            "10.1000/abc.1",
+            "DOI: 10.1000/abc.1",
+        ] {
+            assert_eq!(key(address), "https://doi.org/10.1000/abc.1", "{address}");
+        }
+        for address in [
+            "arXiv:2101.00001v2",
+            "http://arxiv.org/abs/2101.00001v1",
+            "https://www.arxiv.org/abs/2101.00001",
+            "https://export.arxiv.org/abs/2101.00001",
+        ] {
+            assert_eq!(
+                key(address),
+                "https://arxiv.org/abs/2101.00001",
+                "{address}"
+            );
+        }
+        assert_eq!(
+            key("https://arxiv.org/pdf/2101.00001v2.pdf"),
+            "https://arxiv.org/pdf/2101.00001"
+        );
+        assert_eq!(key("https://example.org:8080/"), "https://example.org:8080");
+    }
+
+    #[test]
+    fn what_is_not_a_web_page_has_no_key() {
+        for text in [
+            "",
+            "null",
+            "p. 2",
+            "page.2",
+            "ftp://example.org/a",
+            "mailto:a@example.org",
+            "javascript:alert(1)",
+            "https://",
+            "doi:",
+            "arXiv:hello",
+            "a b.org",
+        ] {
+            assert_eq!(page_key(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_work_is_known_by_doi_arxiv_id_or_pmid() {
+        let work = |address: &str| work_key(address).unwrap_or_default();
+        assert_eq!(
+            work("https://arxiv.org/abs/hep-th/9901001v1"),
+            "arxiv:hep-th/9901001"
+        );
+        assert_eq!(
+            work("https://pubmed.ncbi.nlm.nih.gov/123456/"),
+            "pmid:123456"
+        );
+        assert_eq!(
+            work("https://publisher.example/doi/full/10.1000/Abc?x=1"),
+            "doi:10.1000/abc"
+        );
+        assert_eq!(work("https://doi.org/10.1000/abc"), "doi:10.1000/abc");
+        assert_eq!(work("10.48550/arXiv.2101.00001v2"), "arxiv:2101.00001");
+        assert_eq!(work("https://example.org/doing/nothing"), "");
+        assert_eq!(work("https://arxiv.org/list/cs.CL/new"), "");
+    }
+
+    #[test]
+    fn addresses_end_before_the_marks_of_the_sentence() {
+        let text = "See [a](https://a.org/x_(y)) (https://b.org/p?q=1), <https://c.org>, \
+                    “https://d.org/e”。 arXiv: 2101.00001, xhttps://no.org and **https://f.org/**. https://b.org/p?q=1";
+        let expected = [
+            "https://a.org/x_(y)",
+            "https://b.org/p?q=1",
+            "https://c.org",
+            "https://d.org/e",
+            "arXiv: 2101.00001",
+            "https://f.org/",
+        ];
+        assert_eq!(addresses_in(text), expected);
+        assert_eq!(addresses_in("http:// https://. doi: arXiv:"), [""; 0]);
+        // In time that does not grow with the square of the brackets.
+        let many = format!("https://a.org/x(y){}", ").]".repeat(200_000));
+        assert_eq!(addresses_in(&many), ["https://a.org/x(y)"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_search(text in ".{0,80}(http://|doi:|arXiv:).{0,80}") {
+            for address in addresses_in(&text) {
+                proptest::prop_assert!(text.contains(address));
+                let key = page_key(address).unwrap();
+                proptest::prop_assert_eq!(page_key(&key), Some(key));
+            }
+        }
+    }
+}
