@@ -137,7 +137,6 @@
 pub mod analysis;
 #[doc(hidden)]
 pub mod cli;
-pub mod dataset;
 pub mod evaluation;
 #[doc(hidden)]
 pub mod facts;
@@ -157,6 +156,8 @@ pub(crate) use scholareval_core::files;
 pub use scholareval_core::text;
 #[doc(inline)]
 pub use scholareval_core::{Error, Result, domain, error, question};
+#[doc(inline)]
+pub use scholareval_dataset as dataset;
 #[doc(inline)]
 pub use scholareval_stats as stats;
 

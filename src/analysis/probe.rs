@@ -13,7 +13,6 @@ use super::comparison::{
     Comparison, ComparisonOptions, MetricId, Observations, RunAnswers, compare, observe,
 };
 use super::quantity::{ASPECT_MEAN, OnUnscored};
-use crate::dataset::perturbed_system;
 use crate::domain::{CaseId, ComponentKind, ScoredAnswer, ScorerId, SystemName, TestCase};
 use crate::scorer::entailment::ENTAILMENT;
 use crate::scorer::{ScorerInfo, scorer_named};
@@ -115,7 +114,7 @@ impl<'a> ProbedAnswers<'a> {
             judged.push(answer);
             by_key.insert(key(answer, answer.system.clone()), &**answer);
             for perturbation in perturbations {
-                perturbed.insert(perturbed_system(&answer.system, *perturbation));
+                perturbed.insert(answer.system.perturbed(*perturbation));
             }
         }
         Self {
@@ -133,7 +132,7 @@ impl<'a> ProbedAnswers<'a> {
             if self.perturbed.contains(&before.system) {
                 continue;
             }
-            let system = perturbed_system(&before.system, perturbation);
+            let system = before.system.perturbed(perturbation);
             match self.by_key.get(&key(before, system)) {
                 Some(after) => pairs.extend(pair(before, after, &perturbation.name())),
                 None => {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::perturbation::Perturbation;
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -56,6 +58,12 @@ name_type!(
 );
 
 impl SystemName {
+    /// The name of the system that has the perturbed answers of this one.
+    #[must_use]
+    pub fn perturbed(&self, perturbation: Perturbation) -> Self {
+        format!("{self} + {}", perturbation.name()).into()
+    }
+
     /// What a pair of answers is called where a system has its name: both systems, in the order in which a judge sees their
     /// answers.
     pub fn of_pair(first: &Self, second: &Self) -> Self {

@@ -1,0 +1,89 @@
+//! Perturbed answers: each is an answer of a further system, `NAME + padded`.
+
+use std::sync::Arc;
+
+use super::with_text;
+use scholareval_core::domain::Item;
+use scholareval_core::error::Result;
+use scholareval_core::text::perturbation::Perturbation;
+
+/// The answer with what the system wrote perturbed, and with the same appended list of sources, which `uncited` removes; `None`
+/// if it does not change. The id of the case decides the order of shuffled sentences.
+///
+/// # Errors
+/// When a text that was left in its file cannot be read.
+pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>> {
+    let mut item = with_text(item)?;
+    let answer = &mut item.answer;
+    // From the id and not from a counter: leaving out one case must not change the shuffle of the
+    // others, whose judgments are in the cache.
+    let mut seed = [0; 8];
+    seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
+    let own = answer.own_text();
+    let changed = perturbation.apply(own, u64::from_le_bytes(seed));
+    // Of an error text, a part would be an answer.
+    let Some(changed) = changed.filter(|_| !answer.is_missing) else {
+        return Ok(None);
+    };
+    let appended =
+        Some(&answer.answer_text[own.len()..]).filter(|_| perturbation != Perturbation::Uncited);
+    let text = format!("{changed}{}", appended.unwrap_or_default());
+    answer.own_bytes = answer.own_bytes.map(|_| changed.len());
+    answer.answer_text = text.into();
+    answer.system = answer.system.perturbed(perturbation);
+    let own_text = answer.own_text_shared();
+    if let Some(prediction) = &mut answer.prediction {
+        Arc::make_mut(prediction).output = Some(own_text);
+    }
+    Ok(Some(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scholareval_core::domain::{Answer, Prediction, TestCase};
+
+    #[test]
+    fn what_the_system_wrote_changes_and_an_appended_list_goes_only_with_its_citations() {
+        let own = "One [1]. Two.";
+        let prediction = Prediction {
+            output: Some(own.into()),
+            ..Prediction::default()
+        };
+        let answer = Answer {
+            own_bytes: Some(own.len()),
+            prediction: Some(Arc::new(prediction)),
+            ..Answer::new(
+                "a".into(),
+                "c1".into(),
+                format!("{own}\nReferences:\n[1] T X\n"),
+            )
+        };
+        let case = TestCase::without_rubric("c1".into(), "why?");
+        let item = Item::new(Arc::new(case), answer);
+        for (perturbation, changed, all) in [
+            (
+                Perturbation::Bullets,
+                "- One [1].\n- Two.",
+                "- One [1].\n- Two.\nReferences:\n[1] T X\n",
+            ),
+            (Perturbation::Uncited, "One. Two.", "One. Two."),
+        ] {
+            let found = perturbed(&item, perturbation).unwrap().unwrap().answer;
+            assert_eq!((found.own_text(), &*found.answer_text), (changed, all));
+            assert_eq!(
+                found.prediction.as_ref().map(|own| own.output()),
+                Some(changed)
+            );
+            assert_eq!(
+                found.system.as_str(),
+                format!("a + {}", perturbation.name())
+            );
+        }
+        let plain = Item {
+            answer: Answer::new("a".into(), "c1".into(), "One."),
+            ..item
+        };
+        assert!(perturbed(&plain, Perturbation::Uncited).unwrap().is_none());
+    }
+}

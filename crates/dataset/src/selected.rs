@@ -1,0 +1,164 @@
+//! Reads which answers are to be scored: what a draw of answers writes, or a list by hand.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::reader::{Id, Number, all, elements, is_csv, rows_as_jsonl};
+use scholareval_core::domain::{AnswerSelection, CaseId, RandomDraw, SystemName};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::read_text;
+use scholareval_core::text::spreadsheets::unguarded;
+
+/// A row of the file, for hints.
+const ROW: &str =
+    "a row has system and case_id, with seed and drawn_from if it was drawn at random";
+
+/// The answers that a file names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SelectedAnswers {
+    /// The file.
+    pub path: PathBuf,
+    /// The answers, by system and case.
+    pub answers: HashSet<(SystemName, CaseId)>,
+    /// What a run of these records.
+    pub recorded: AnswerSelection,
+}
+
+/// A row: an answer, and how all of the file were drawn.
+#[derive(Deserialize)]
+struct SelectedRow {
+    system: Id,
+    case_id: Id,
+    seed: Option<Number>,
+    drawn_from: Option<Number>,
+}
+
+impl SelectedRow {
+    fn draw(&self) -> Option<RandomDraw> {
+        Some(RandomDraw {
+            of: whole(self.drawn_from.as_ref())? as usize,
+            seed: whole(self.seed.as_ref())?,
+        })
+    }
+}
+
+/// A whole number from 0 up to where all of them are numbers in JSON.
+fn whole(number: Option<&Number>) -> Option<u64> {
+    let value = number?.0?;
+    let is_whole = value >= 0.0 && value.fract() == 0.0 && value < 9e15;
+    is_whole.then_some(value as u64)
+}
+
+/// Reads a file of selected answers: CSV with a header, JSON lines or a JSON list.
+///
+/// # Errors
+/// [`Error::Input`](scholareval_core::error::Error::Input) for rows without a system or a case, for an answer that is named twice, for
+/// rows of several draws, and for a file without rows; [`Error::Io`](scholareval_core::error::Error::Io) if it cannot be read.
+pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
+    let (text, blake3) = read_text(path)?;
+    let is_csv = is_csv(path);
+    let json = rows_as_jsonl(&text, path)?;
+    let mut answers = HashSet::new();
+    let mut draws = Vec::new();
+    let mut repeated = Vec::new();
+    all(elements(&json, path)?.iter().map(|line| {
+        let row: SelectedRow = line.read("object").map_err(|fault| fault.hint(ROW))?;
+        let [system, case_id] = [&row.system.0, &row.case_id.0].map(|cell| {
+            let text = if is_csv { unguarded(cell) } else { cell };
+            text.to_owned()
+        });
+        draws.push(row.draw());
+        if !answers.insert((system.as_str().into(), case_id.as_str().into())) {
+            let fault = line.fault(format!("the answer of {system} is named twice"));
+            repeated.push(fault.of_case(&case_id));
+        }
+        Ok(())
+    }))?;
+    // A file of labels has many rows of each answer: one error says it.
+    let more = repeated.len().saturating_sub(1);
+    if let Some(fault) = repeated.into_iter().next() {
+        let hint = match more {
+            0 => "remove one of the rows".to_owned(),
+            more => format!("so are {more} more; name each answer in one row"),
+        };
+        return Err(fault.hint(hint).into());
+    }
+    let Some(first) = draws.first() else {
+        return Err(InputFault::new(path, "the file names no answer")
+            .hint(ROW)
+            .into());
+    };
+    if draws.iter().any(|draw| draw != first) {
+        let fault = InputFault::new(path, "its rows are of several draws (seed, drawn_from)");
+        return Err(fault.hint("give the answers of one draw").into());
+    }
+    let recorded = AnswerSelection {
+        blake3,
+        answers: answers.len(),
+        drawn: *first,
+    };
+    Ok(SelectedAnswers {
+        path: path.to_path_buf(),
+        answers,
+        recorded,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(name: &str, text: &str) -> Result<SelectedAnswers> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        load_selected(&path)
+    }
+
+    #[test]
+    fn a_draw_is_read_with_its_seed_and_what_it_was_drawn_from() {
+        let text = "system,case_id,rater,value,probability,seed,drawn_from\na,c1,person,,0.5,7,4\nb,c2,person,,0.5,7,4\n";
+        let selected = load("drawn.csv", text).unwrap();
+        assert!(selected.answers.contains(&("b".into(), "c2".into())));
+        assert_eq!(selected.recorded.drawn, Some(RandomDraw { of: 4, seed: 7 }));
+        assert_eq!(
+            selected.recorded.sentence(),
+            "2 selected answers, drawn at random from 4"
+        );
+    }
+
+    #[test]
+    fn a_list_by_hand_is_no_random_draw() {
+        let selected = load("hand.jsonl", "{\"system\": \"a\", \"case_id\": 3}\n").unwrap();
+        assert_eq!(selected.recorded.drawn, None);
+        assert!(selected.answers.contains(&("a".into(), "3".into())));
+    }
+
+    #[test]
+    fn faults_name_line_and_case() {
+        let twice = load("a.csv", "system,case_id\na,c1\na,c1\n").unwrap_err();
+        let message = twice.to_string();
+        // One error for a file of labels, with many rows of each answer.
+        let text = "system,case_id\na,c1\na,c1\nb,c1\nb,c1\nb,c1\n";
+        let many = load("a.csv", text).unwrap_err().to_string();
+        assert!(
+            many.contains(":3") && many.contains("so are 2 more"),
+            "{many}"
+        );
+        assert_eq!(many.lines().count(), 1, "{many}");
+        assert!(
+            message.contains(":3") && message.contains("c1") && message.contains("named twice"),
+            "{message}"
+        );
+        let mixed = "system,case_id,seed,drawn_from\na,c1,1,9\na,c2,2,9\n";
+        let message = load("b.csv", mixed).unwrap_err().to_string();
+        assert!(message.contains("several draws"), "{message}");
+        for empty in ["system,case_id\n", ""] {
+            assert!(load("c.csv", empty).is_err());
+        }
+        let message = load("d.csv", "system\na\n").unwrap_err().to_string();
+        assert!(message.contains("case_id"), "{message}");
+    }
+}
