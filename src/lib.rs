@@ -138,18 +138,12 @@ pub mod analysis;
 #[doc(hidden)]
 pub mod cli;
 pub mod evaluation;
-#[doc(hidden)]
-pub mod facts;
 pub mod judge;
 pub mod prompt;
 pub mod record;
 pub mod report;
 pub mod runs;
 pub mod scorer;
-#[doc(hidden)]
-pub mod sources;
-#[doc(hidden)]
-pub mod works;
 
 pub(crate) use scholareval_core::files;
 #[doc(hidden)]
@@ -159,7 +153,13 @@ pub use scholareval_core::{Error, Result, domain, error, question};
 #[doc(inline)]
 pub use scholareval_dataset as dataset;
 #[doc(inline)]
+pub use scholareval_facts as facts;
+#[doc(inline)]
+pub use scholareval_sources as sources;
+#[doc(inline)]
 pub use scholareval_stats as stats;
+#[doc(inline)]
+pub use scholareval_works as works;
 
 pub use evaluation::{Evaluation, Run};
 pub use judge::{Judge, JudgeBuilder};

@@ -4,6 +4,7 @@
 //! its place.
 
 pub mod sqlite;
+pub mod streams;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_support;
 

@@ -1,0 +1,49 @@
+//! `sources index`: reads sources into a store.
+
+use std::path::{Path, PathBuf};
+
+use super::forms;
+use super::sink::{IndexReport, Sink};
+use super::store::{StoreWriter, open_or_create};
+use scholareval_core::error::{InputFault, Result};
+
+/// Reads every source and adds its pages to the store at `out`, which is made if there is none. All of them are added, or
+/// nothing: a source that cannot be read leaves the store unchanged.
+///
+/// # Errors
+/// A source of unknown form, one that is broken by more than 1%, one without a page; a file at `out` that is not a store
+/// of this version, or cannot be written.
+pub fn index(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
+    let is_new = !out.exists();
+    let indexed = index_into(sources, out);
+    if is_new && indexed.is_err() {
+        // An empty store would say that no page is there.
+        let _ = std::fs::remove_file(out);
+    }
+    indexed
+}
+
+fn index_into(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
+    // Before a store is made: most mistakes are mistyped names.
+    for source in sources {
+        forms::form_of(source)?;
+    }
+    let mut connection = open_or_create(out)?;
+    let writer = StoreWriter::begin(&mut connection, out)?;
+    let mut sink = Sink::new(&writer);
+    for source in sources {
+        forms::read(source, &mut sink)?;
+        sink.end_source()?;
+    }
+    let report = sink.into_report();
+    if report.added + report.known == 0
+        && let Some(first) = sources.first()
+    {
+        let fault = InputFault::new(first, "the sources hold no page");
+        return Err(fault
+            .hint("check that they are what a scraper or a crawler saved")
+            .into());
+    }
+    writer.commit()?;
+    Ok(report)
+}

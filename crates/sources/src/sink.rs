@@ -1,0 +1,376 @@
+//! Where the forms of sources put what they find: pages become text and a state, broken parts are counted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::decode::decoded;
+use super::page::{PageBody, SavedPage, kind_of, moment_text};
+use super::state::{Decision, PageSigns, state_of};
+use super::store::{NewPage, StoreWriter};
+use super::text::{PageText, TEXT_BYTES, html_text, spaced};
+use scholareval_core::domain::PageState;
+use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, too_many_broken};
+use scholareval_core::text::addresses::{page_key, work_key};
+
+/// The longest title that is kept, in bytes.
+const TITLE_BYTES: usize = 500;
+
+/// What the indexing of sources did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexReport {
+    /// Snapshots added.
+    pub added: u64,
+    /// Snapshots that the store had.
+    pub known: u64,
+    /// All snapshots of the sources by their state, those that the store had included.
+    pub states: BTreeMap<PageState, u64>,
+    /// Redirects of archives.
+    pub redirects: u64,
+    /// Parts without the text of a page: images, styles, empty addresses, snippets of a search.
+    pub other: u64,
+    /// Broken parts that were left out.
+    pub broken: u64,
+    /// The first of them.
+    pub faults: Vec<InputFault>,
+}
+
+/// The place of a page in a source, for messages and the store.
+#[derive(Debug, Clone)]
+pub(super) struct SourcePlace {
+    pub(super) path: PathBuf,
+    /// The line, from 1; 0 where there are none.
+    pub(super) line: usize,
+}
+
+impl SourcePlace {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            line: 0,
+        }
+    }
+
+    pub(super) fn at_line(path: &Path, line: usize) -> Self {
+        Self {
+            line,
+            ..Self::new(path)
+        }
+    }
+
+    pub(super) fn fault(&self, what: impl Into<String>) -> InputFault {
+        InputFault::new(&self.path, what).at_line(self.line)
+    }
+}
+
+/// Takes what the forms find.
+pub(super) struct Sink<'a> {
+    writer: &'a StoreWriter<'a>,
+    report: IndexReport,
+    /// Pages and other parts of the current source.
+    parts: u64,
+    /// Broken parts of the current source.
+    broken: u64,
+    faults: Vec<InputFault>,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(writer: &'a StoreWriter<'a>) -> Self {
+        Self {
+            writer,
+            report: IndexReport::default(),
+            parts: 0,
+            broken: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Takes a page.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) fn page(&mut self, mut page: SavedPage, place: &SourcePlace) -> Result<()> {
+        self.parts += 1;
+        let Some(key) = page_key(&page.url) else {
+            self.report.other += 1;
+            return Ok(());
+        };
+        let final_key = page
+            .final_url
+            .as_deref()
+            .and_then(page_key)
+            .filter(|other| *other != key);
+        let body = std::mem::take(&mut page.body);
+        let raw_hash = raw_hash(&body);
+        let content = Content::of(body, page.mime.as_deref());
+        let title = match &page.title {
+            Some(title) => spaced(title),
+            None => content.page.title.clone(),
+        };
+        let (state, reason) = decide(&page, &content, &title);
+        // The text of a wall is kept, too: it shows whether the rule was right.
+        let has_text = state != PageState::TooLong && !content.page.text.is_empty();
+        let address = page.final_url.as_deref().unwrap_or(&page.url);
+        let work = work_key(&page.url).or_else(|| work_key(address));
+        let added = self.writer.add(&NewPage {
+            key: &key,
+            final_key: final_key.as_deref(),
+            work: work.as_deref(),
+            url: &page.url,
+            final_url: page.final_url.as_deref(),
+            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
+            status: page.status,
+            mime: page.mime.as_deref(),
+            kind: kind_of(address, content.is_pdf),
+            state,
+            reason: &reason,
+            title: &title[..title.floor_char_boundary(TITLE_BYTES)],
+            raw_hash,
+            digest: page.digest.as_deref(),
+            source: &place.path.display().to_string(),
+            text: has_text.then_some(content.page.text.as_str()),
+        })?;
+        self.count(added, state);
+        Ok(())
+    }
+
+    /// Takes a page that an archive only refers to: what came was the same as the page with this digest.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) fn same_page(
+        &mut self,
+        page: &SavedPage,
+        digest: &str,
+        place: &SourcePlace,
+    ) -> Result<()> {
+        self.parts += 1;
+        let Some(key) = page_key(&page.url) else {
+            self.report.other += 1;
+            return Ok(());
+        };
+        let state = self.writer.add_again(
+            digest,
+            &NewPage {
+                key: &key,
+                final_key: None,
+                work: work_key(&page.url).as_deref(),
+                url: &page.url,
+                final_url: None,
+                retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
+                status: None,
+                mime: None,
+                kind: kind_of(&page.url, false),
+                state: PageState::Ok,
+                reason: "",
+                title: "",
+                raw_hash: None,
+                digest: None,
+                source: &place.path.display().to_string(),
+                text: None,
+            },
+        )?;
+        match state {
+            Some((state, added)) => self.count(added, state),
+            None => self.report.other += 1,
+        }
+        Ok(())
+    }
+
+    /// Takes a redirect.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) fn redirect(&mut self, url: &str, target: &str) -> Result<()> {
+        self.parts += 1;
+        if let (Some(key), Some(target)) = (page_key(url), page_key(target))
+            && key != target
+        {
+            self.writer.add_redirect(&key, &target)?;
+            self.report.redirects += 1;
+        }
+        Ok(())
+    }
+
+    /// Counts a part that is not the text of a page.
+    pub(super) fn other(&mut self) {
+        self.parts += 1;
+        self.report.other += 1;
+    }
+
+    /// Takes a part that cannot be read.
+    ///
+    /// # Errors
+    /// When the source consists of them.
+    pub(super) fn broken(&mut self, fault: InputFault) -> Result<()> {
+        self.parts += 1;
+        self.broken += 1;
+        if self.faults.len() < KEPT_FAULTS {
+            self.faults.push(fault);
+        }
+        if self.broken >= HOPELESS_FAULTS {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a source.
+    ///
+    /// # Errors
+    /// When more than 1% of it is broken: then it is hardly what its form says.
+    pub(super) fn end_source(&mut self) -> Result<()> {
+        self.check()?;
+        self.report.broken += self.broken;
+        let room = KEPT_FAULTS - self.report.faults.len().min(KEPT_FAULTS);
+        self.faults.truncate(room);
+        self.report.faults.append(&mut self.faults);
+        self.parts = 0;
+        self.broken = 0;
+        Ok(())
+    }
+
+    pub(super) fn into_report(self) -> IndexReport {
+        self.report
+    }
+
+    fn check(&self) -> Result<()> {
+        if !too_many_broken(self.broken, self.parts) {
+            return Ok(());
+        }
+        let mut faults = self.faults.clone();
+        if let Some(first) = faults.first() {
+            let what = format!(
+                "{} of {} parts cannot be read, above the limit of 1%; nothing was added",
+                self.broken, self.parts
+            );
+            faults.push(
+                InputFault::new(&first.path, what).hint("mend the source or take these parts out"),
+            );
+        }
+        Err(Error::Input(faults))
+    }
+
+    fn count(&mut self, is_added: bool, state: PageState) {
+        if is_added {
+            self.report.added += 1;
+        } else {
+            self.report.known += 1;
+        }
+        *self.report.states.entry(state).or_default() += 1;
+    }
+}
+
+/// The state of a page with this content.
+fn decide(page: &SavedPage, content: &Content, title: &str) -> Decision {
+    let (state, reason) = state_of(&PageSigns {
+        url: &page.url,
+        final_url: page.final_url.as_deref(),
+        status: page.status,
+        failure: content.failure.as_deref(),
+        is_too_long: content.page.is_too_long,
+        is_pdf: content.is_pdf,
+        not_text: content.not_text.as_deref(),
+        title,
+        text: &content.page.text,
+        noscript: &content.page.noscript,
+    });
+    match &page.cut_by {
+        Some(why) if state == PageState::Ok => (PageState::Teaser, why.clone()),
+        _ => (state, reason),
+    }
+}
+
+fn raw_hash(body: &PageBody) -> Option<[u8; 32]> {
+    let bytes = match body {
+        PageBody::Bytes(bytes) => bytes.as_slice(),
+        PageBody::Html(text) | PageBody::Text(text) => text.as_bytes(),
+        PageBody::Nothing | PageBody::Failed(_) | PageBody::TooLong => return None,
+    };
+    Some(*blake3::hash(bytes).as_bytes())
+}
+
+/// What a body says.
+#[derive(Default)]
+struct Content {
+    page: PageText,
+    failure: Option<String>,
+    is_pdf: bool,
+    /// The type of what is not text.
+    not_text: Option<String>,
+}
+
+impl Content {
+    fn of(body: PageBody, mime: Option<&str>) -> Self {
+        let mut content = Self::default();
+        match body {
+            PageBody::Nothing => {}
+            PageBody::Failed(message) => content.failure = Some(message),
+            PageBody::TooLong => content.page.is_too_long = true,
+            PageBody::Html(html) => content.page = html_text(&html),
+            PageBody::Text(text) => {
+                content.is_pdf = mime.is_some_and(|mime| mime.contains("pdf"));
+                content.page = plain_text(text);
+            }
+            PageBody::Bytes(bytes) => match MediaType::of(&bytes, mime) {
+                MediaType::Html => content.page = html_text(&decoded(bytes, mime, true)),
+                MediaType::Text => content.page = plain_text(decoded(bytes, mime, false)),
+                MediaType::Pdf => content.is_pdf = true,
+                MediaType::Other => {
+                    let mime = mime.unwrap_or("application/octet-stream");
+                    content.not_text = Some(mime.chars().take(80).collect());
+                }
+            },
+        }
+        content
+    }
+}
+
+fn plain_text(text: String) -> PageText {
+    let text = text.trim();
+    let is_too_long = text.len() > TEXT_BYTES;
+    PageText {
+        text: if is_too_long {
+            String::new()
+        } else {
+            text.to_owned()
+        },
+        is_too_long,
+        ..PageText::default()
+    }
+}
+
+/// What bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MediaType {
+    Html,
+    Text,
+    Pdf,
+    Other,
+}
+
+impl MediaType {
+    /// By their first bytes where these are clear, else by the type that the server gave.
+    fn of(bytes: &[u8], mime: Option<&str>) -> Self {
+        let head = &bytes[..bytes.len().min(1024)];
+        let mime = mime.unwrap_or_default().to_ascii_lowercase();
+        let begins = String::from_utf8_lossy(head)
+            .trim_start()
+            .to_ascii_lowercase();
+        let is_markup = ["<!doctype html", "<html", "<head", "<body", "<!--"]
+            .iter()
+            .any(|tag| begins.starts_with(tag));
+        let is_text = mime.starts_with("text/")
+            || mime.contains("json")
+            || mime.contains("xml")
+            || mime.is_empty() && !head.contains(&0);
+        if head.starts_with(b"%PDF-") || mime.contains("/pdf") {
+            Self::Pdf
+        } else if mime.contains("html") || is_markup {
+            Self::Html
+        } else if is_text {
+            Self::Text
+        } else {
+            Self::Other
+        }
+    }
+}

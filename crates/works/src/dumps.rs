@@ -1,0 +1,277 @@
+//! Files of works: which files there are, and the form of each.
+//!
+//! A form is known by the first record of a file, not by its name. A file that is none of them stops the command, since a
+//! source that is silently left out makes works look as if they did not exist.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Map, Value};
+
+use super::forms::{DumpForm, FORMS, form_of_record};
+use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
+use super::library::{is_csl_record, is_library};
+use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::files::no_such;
+use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::files::streams::{self, unpacked};
+
+/// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
+const ENDINGS: [&str; 6] = ["gz", "json", "jsonl", "ndjson", "bib", "ris"];
+
+/// What is looked at of a file to learn how its records stand in it.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// The form of a file of works.
+#[derive(Clone, Copy)]
+pub(super) enum WorksForm {
+    /// Records in JSON.
+    Records(&'static DumpForm, RecordLayout),
+    /// BibTeX, CSL-JSON or RIS.
+    Library,
+    /// An index that `sources index` made.
+    Index,
+}
+
+/// A file of works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WorksFile {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+}
+
+/// The files of a source: itself, or those of a directory, in the order of their names.
+///
+/// # Errors
+/// When it does not exist or cannot be read, or a directory without such files.
+pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
+    let meta = match fs::metadata(source) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(no_such(source).into()),
+        Err(error) => return Err(Error::io(source, "read")(error)),
+    };
+    let mut files = Vec::new();
+    if meta.is_dir() {
+        collect(source, &mut files)?;
+        if files.is_empty() {
+            let what = "the directory has no files of works";
+            return Err(InputFault::new(source, what).hint(forms_hint()).into());
+        }
+    } else {
+        files.push(WorksFile {
+            path: source.to_path_buf(),
+            bytes: meta.len(),
+        });
+    }
+    Ok(files)
+}
+
+fn collect(dir: &Path, files: &mut Vec<WorksFile>) -> Result<()> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
+        entries.push(entry.map_err(Error::io(dir, "read"))?);
+    }
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // Links to files are followed; those to directories may be a loop.
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_dir && !is_hidden {
+            collect(&path, files)?;
+        } else if meta.is_file() && !is_hidden && ENDINGS.iter().any(|known| ending == *known) {
+            files.push(WorksFile {
+                bytes: meta.len(),
+                path,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The form of a file; `None` of an empty one.
+///
+/// # Errors
+/// When it cannot be read, or has none of the forms.
+pub(super) fn form_of(path: &Path) -> Result<Option<WorksForm>> {
+    let form = known_form(path)?;
+    match form {
+        Recognized::Form(form) => Ok(Some(form)),
+        Recognized::Empty => Ok(None),
+        Recognized::Unknown => {
+            let fault = InputFault::new(path, "not a file of works that can be read");
+            Err(fault.hint(forms_hint()).into())
+        }
+    }
+}
+
+/// Whether a source is a file or directory of works: the form of its first file that is not empty.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_works(source: &Path) -> Result<bool> {
+    let is_dir = source.is_dir();
+    let files = match files_of(source) {
+        Ok(files) => files,
+        Err(_) if is_dir => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    for file in files {
+        match known_form(&file.path)? {
+            Recognized::Form(_) => return Ok(true),
+            Recognized::Unknown => return Ok(false),
+            Recognized::Empty => {}
+        }
+    }
+    Ok(false)
+}
+
+enum Recognized {
+    Form(WorksForm),
+    Empty,
+    Unknown,
+}
+
+fn known_form(path: &Path) -> Result<Recognized> {
+    if WORKS_INDEX.is_form_of(path)? {
+        return Ok(Recognized::Form(WorksForm::Index));
+    }
+    let mut reader = streams::open(path)?;
+    let mut head = Vec::new();
+    let mut line = Vec::new();
+    // A file that is damaged behind its head is reported where it is read.
+    let read = read_first_line(&mut *reader, &mut line, &mut head);
+    if head.trim_ascii().is_empty() {
+        read.map_err(Error::io(path, "read"))?;
+        return Ok(Recognized::Empty);
+    }
+    if let Some(first) = object(&line) {
+        let layout = if has_items(&first) {
+            RecordLayout::Items
+        } else {
+            RecordLayout::Lines
+        };
+        if layout == RecordLayout::Lines
+            && let Some(form) = form_of_record(&first)
+        {
+            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
+        }
+    }
+    for layout in [RecordLayout::Items, RecordLayout::Array] {
+        if !may_have(layout, &head) {
+            continue;
+        }
+        let Some(first) = first_of_list(path, layout)? else {
+            continue;
+        };
+        if let Some(form) = form_of_record(&first) {
+            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
+        }
+        if is_csl_record(&first) {
+            return Ok(Recognized::Form(WorksForm::Library));
+        }
+    }
+    if is_library(path) {
+        return Ok(Recognized::Form(WorksForm::Library));
+    }
+    Ok(Recognized::Unknown)
+}
+
+/// Reads the first line that is not empty, and keeps the beginning of the file.
+fn read_first_line(
+    reader: &mut dyn BufRead,
+    line: &mut Vec<u8>,
+    head: &mut Vec<u8>,
+) -> io::Result<()> {
+    loop {
+        let (read, is_too_long) = read_line(reader, line, RECORD_BYTES)?;
+        let kept = line.len().min(HEAD_BYTES as usize);
+        head.extend_from_slice(&line[..kept]);
+        if read == 0 || is_too_long || !line.trim_ascii().is_empty() {
+            if is_too_long {
+                line.clear();
+            }
+            break;
+        }
+    }
+    reader.take(HEAD_BYTES).read_to_end(head)?;
+    Ok(())
+}
+
+fn object(line: &[u8]) -> Option<Map<String, Value>> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    serde_json::from_slice(line).ok()
+}
+
+fn has_items(object: &Map<String, Value>) -> bool {
+    let is_list = |value: Option<&Value>| value.is_some_and(Value::is_array);
+    let message = object.get("message");
+    is_list(object.get("items")) || is_list(message.and_then(|message| message.get("items")))
+}
+
+fn may_have(layout: RecordLayout, head: &[u8]) -> bool {
+    match layout {
+        RecordLayout::Lines => false,
+        RecordLayout::Items => memchr::memmem::find(head, b"\"items\"").is_some(),
+        RecordLayout::Array => head.trim_ascii_start().starts_with(b"["),
+    }
+}
+
+/// The first record of a list.
+fn first_of_list(path: &Path, layout: RecordLayout) -> Result<Option<Map<String, Value>>> {
+    let mut reader = streams::open(path)?;
+    let read = ListReader::new(&mut *reader, layout).and_then(|mut list| {
+        let first = match list.next()? {
+            Some(RawRecord::Bytes(bytes)) => object(bytes),
+            _ => None,
+        };
+        Ok(first)
+    });
+    read.map_err(Error::io(path, "read"))
+}
+
+/// What the forms are, for a user with a file of another one.
+pub(super) fn forms_hint() -> String {
+    let mut names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
+    names.push("a library in BibTeX, CSL-JSON or RIS");
+    names.push("an index of works that `scholareval sources index` made");
+    format!(
+        "the forms are: {}; gzip or not, also directories of these",
+        names.join("; ")
+    )
+}
+
+/// Opens a file, unpacked if it is gzip; counts the bytes of the file that are read.
+///
+/// # Errors
+/// When it does not exist or cannot be read.
+pub(super) fn open<'a>(path: &Path, counter: &'a AtomicU64) -> Result<Box<dyn BufRead + 'a>> {
+    let file = File::open(path).map_err(Error::io(path, "read"))?;
+    unpacked(CountedFile { file, counter }).map_err(Error::io(path, "read"))
+}
+
+/// Opens a part of a file that is not packed.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn open_plain(file: File, counter: &AtomicU64) -> BufReader<CountedFile<'_>> {
+    BufReader::with_capacity(1 << 18, CountedFile { file, counter })
+}
+
+/// A file whose bytes are counted while they are read.
+pub(super) struct CountedFile<'a> {
+    file: File,
+    counter: &'a AtomicU64,
+}
+
+impl Read for CountedFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.counter.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}

@@ -1,0 +1,264 @@
+//! States by what the files of works hold.
+
+use super::super::names::parse_name;
+use super::super::wanted::WantedWorks;
+use super::*;
+use scholareval_core::domain::Retraction;
+
+fn reference(title: &str, authors: &str, year: i32) -> Reference {
+    let mut reference = Reference::new("k", "refs.bib:1");
+    reference.title = title.to_owned();
+    reference.year = Some(year);
+    reference.kind = ReferenceKind::Article;
+    if !authors.is_empty() {
+        reference.authors = authors.split(" and ").map(parse_name).collect();
+    }
+    reference
+}
+
+fn record(source: WorkSource, id: &str, cited: &Reference) -> WorkRecord {
+    let mut record = WorkRecord::from_reference(cited.clone());
+    record.source = source;
+    record.id = id.to_owned();
+    record
+}
+
+fn check(cited: &Reference, records: &[WorkRecord]) -> CheckedReference {
+    let wanted = WantedWorks::new(std::slice::from_ref(cited));
+    for record in records {
+        wanted.offer(record);
+    }
+    let mut sources: Vec<WorkSource> = records.iter().map(|record| record.source).collect();
+    sources.push(WorkSource::Openalex);
+    wanted.decide(&sources).remove(0)
+}
+
+fn fields(checked: &CheckedReference) -> Vec<&'static str> {
+    checked
+        .fields
+        .iter()
+        .map(|field| field.field.name())
+        .collect()
+}
+
+const TITLE: &str = "Long range order in very thin films";
+
+#[test]
+fn an_identifier_that_leads_to_another_work_is_said_and_is_not_the_work() {
+    let other = reference("Diet of whales and ice", "O. Ivanova", 2001);
+    let mut other = record(WorkSource::Crossref, "10.1000/a", &other);
+    other.take_doi("10.1000/a");
+    let mut cited = reference(TITLE, "A. Lee", 2020);
+    cited.take_identifier("10.1000/A");
+    let alone = check(&cited, std::slice::from_ref(&other));
+    assert_eq!(alone.state, WorkState::NotInIndex);
+    assert_eq!(fields(&alone), ["identifier"]);
+    assert_eq!(alone.fields[0].recorded, "Diet of whales and ice");
+    let work = record(
+        WorkSource::Openalex,
+        "W1",
+        &reference(TITLE, "A. Lee", 2020),
+    );
+    let both = check(&cited, &[other, work]);
+    assert_eq!(
+        (both.state, fields(&both)),
+        (WorkState::Differs, vec!["identifier"])
+    );
+    assert_eq!(both.record.unwrap().id, "W1");
+}
+
+#[test]
+fn sources_that_have_two_works_under_one_identifier_disagree() {
+    let mut cited = reference(TITLE, "A. Lee", 2020);
+    cited.take_identifier("10.1000/a");
+    let work = record(WorkSource::Crossref, "10.1000/a", &cited);
+    let mut wrong = record(WorkSource::Openalex, "W1", &cited);
+    wrong.title = "Diet of whales and ice".to_owned();
+    wrong.authors = vec![parse_name("O. Ivanova")];
+    assert_eq!(
+        check(&cited, &[work.clone(), wrong]).state,
+        WorkState::SourcesDisagree
+    );
+    assert_eq!(
+        check(&cited, &[work.clone(), work]).state,
+        WorkState::Exists
+    );
+}
+
+#[test]
+fn a_short_title_of_several_works_is_ambiguous_unless_authors_say_which() {
+    let editorials = [
+        record(
+            WorkSource::Openalex,
+            "W1",
+            &reference("Editorial", "A. Lee", 2001),
+        ),
+        record(
+            WorkSource::Openalex,
+            "W2",
+            &reference("Editorial", "B. Chen", 2001),
+        ),
+    ];
+    let unsaid = check(&reference("Editorial", "", 2001), &editorials);
+    assert_eq!(unsaid.state, WorkState::Ambiguous);
+    let nobody = check(&reference("Editorial", "C. Doe", 2001), &editorials);
+    assert_eq!(nobody.state, WorkState::Ambiguous);
+    let said = check(&reference("Editorial", "B. Chen", 2001), &editorials);
+    assert_eq!(
+        (said.state, said.record.unwrap().id.as_str()),
+        (WorkState::Exists, "W2")
+    );
+    let one = check(&reference("Editorial", "C. Doe", 2001), &editorials[..1]);
+    assert_eq!(
+        (one.state, fields(&one)),
+        (WorkState::Differs, vec!["authors"])
+    );
+}
+
+#[test]
+fn what_no_source_covers_is_unchecked_and_found_all_the_same() {
+    let mut book = reference(TITLE, "A. Lee", 2020);
+    book.kind = ReferenceKind::Book;
+    let checked = check(&book, &[]);
+    assert_eq!(
+        (checked.state, checked.reason),
+        (WorkState::Unchecked, Some(UncheckedReason::Kind))
+    );
+    let work = record(WorkSource::Openalex, "W1", &book);
+    assert_eq!(check(&book, &[work]).state, WorkState::Exists);
+    let empty = check(&reference("", "A. Lee", 2020), &[]);
+    assert_eq!(empty.reason, Some(UncheckedReason::NoTitle));
+    let short = Reference::of_text("1", "", "LeCun, Y. Deep learning. Nature, 2015.");
+    assert_eq!(check(&short, &[]).reason, Some(UncheckedReason::NoTitle));
+}
+
+#[test]
+fn preprints_may_be_two_years_older() {
+    let cited = reference(TITLE, "A. Lee", 2020);
+    let mut work = record(
+        WorkSource::Arxiv,
+        "1801.00001",
+        &reference(TITLE, "A. Lee", 2018),
+    );
+    assert_eq!(
+        fields(&check(&cited, std::slice::from_ref(&work))),
+        ["year"]
+    );
+    work.is_preprint = true;
+    assert_eq!(check(&cited, &[work]).state, WorkState::Exists);
+}
+
+#[test]
+fn a_notice_of_any_source_is_kept_and_silence_is_not_clean() {
+    let cited = reference(TITLE, "A. Lee", 2020);
+    let work = record(WorkSource::SemanticScholar, "1", &cited);
+    let clean = record(WorkSource::Openalex, "W1", &cited);
+    let mut retracted = record(WorkSource::Crossref, "10.1000/a", &cited);
+    retracted.retraction = Some(Retraction::new(RetractionKind::Retracted, "crossref"));
+    let status = |records: &[WorkRecord]| check(&cited, records).retraction;
+    assert_eq!(
+        status(std::slice::from_ref(&work)),
+        RetractionStatus::Unknown
+    );
+    assert_eq!(
+        status(&[work.clone(), clean.clone()]),
+        RetractionStatus::NoNotice
+    );
+    assert!(matches!(
+        status(&[work, clean, retracted]),
+        RetractionStatus::Notice(_)
+    ));
+}
+
+#[test]
+fn a_similar_title_is_the_work_only_with_its_authors() {
+    let work = record(
+        WorkSource::Openalex,
+        "W1",
+        &reference(TITLE, "A. Lee", 2020),
+    );
+    let altered = "Long range order in very thin layers";
+    let same = check(
+        &reference(altered, "A. Lee", 2020),
+        std::slice::from_ref(&work),
+    );
+    assert_eq!(
+        (same.state, fields(&same)),
+        (WorkState::Differs, vec!["title"])
+    );
+    for (authors, year) in [("B. Chen", 2020), ("A. Lee", 2011), ("", 2020)] {
+        let other = check(
+            &reference(altered, authors, year),
+            std::slice::from_ref(&work),
+        );
+        assert_eq!(other.state, WorkState::NotInIndex, "{authors} {year}");
+    }
+}
+
+#[test]
+fn names_in_a_free_text_decide_where_its_title_is_short_or_not_delimited() {
+    let work = record(
+        WorkSource::Openalex,
+        "W1",
+        &reference(
+            "Attention is all you need",
+            "A. Vaswani and N. Shazeer",
+            2017,
+        ),
+    );
+    let state = |text: &str| {
+        check(
+            &Reference::of_text("1", "", text),
+            std::slice::from_ref(&work),
+        )
+        .state
+    };
+    assert_eq!(
+        state("Vaswani et al. Attention is all you need. NeurIPS 2017"),
+        WorkState::Exists
+    );
+    for altered in [
+        "Vaswani, A. Robust attention is all you need. NeurIPS 2017.",
+        "Vaswani, A. Attention is all you need and beyond. NeurIPS, 2017.",
+        "Vaswani, A. Attention is all you need. J Test. 2040 Jul 5;",
+        "A. Vaswani, \"Attention is all you need,\" in Proc. ICML 2040, pp. 1998-2004.",
+        "**Attention is all you need**. John Placeholder, Jane Doe. NeurIPS, 2017.",
+    ] {
+        assert_ne!(state(altered), WorkState::Exists, "{altered}");
+    }
+    assert_eq!(
+        state("Attention is all you need. NeurIPS, 2017."),
+        WorkState::Exists
+    );
+    assert_eq!(
+        state("Doe, J. Attention is all you need. NeurIPS, 2017."),
+        WorkState::Differs
+    );
+    assert_eq!(
+        state("Vaswani, A. Attention is all you need. NeurIPS, 2031."),
+        WorkState::Differs
+    );
+    assert_eq!(
+        state("Subakan, C. Attention is all you need in speech separation. ICASSP 2021."),
+        WorkState::NotInIndex
+    );
+}
+
+#[test]
+fn a_notice_about_the_work_of_a_wrong_identifier_is_not_about_the_cited_one() {
+    let csv = "Record ID,Title,RetractionDate,RetractionDOI,RetractionPubMedID,OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature\n\
+               1,Diet of whales and ice in the north,5/14/2012 0:00,10.1000/r,0,10.1000/a,0,Retraction\n";
+    let notices = crate::Retractions::parse(csv.as_bytes(), "rw.csv".as_ref()).unwrap();
+    let other = reference("Diet of whales and ice in the north", "O. Ivanova", 2001);
+    let mut retracted = record(WorkSource::Crossref, "10.1000/a", &other);
+    retracted.take_doi("10.1000/a");
+    let status = |cited: &Reference| {
+        let mut checked = check(cited, std::slice::from_ref(&retracted));
+        notices.apply(cited, &mut checked);
+        checked.retraction
+    };
+    let mut misled = reference(TITLE, "A. Lee", 2020);
+    misled.take_identifier("10.1000/a");
+    assert_eq!(status(&misled), RetractionStatus::Unknown);
+    assert!(matches!(status(&other), RetractionStatus::Notice(_)));
+}

@@ -1,0 +1,324 @@
+//! References: what answers cite, and libraries in BibTeX, CSL-JSON and RIS.
+//!
+//! One file for each form. A form is recognized by what a file holds, not by its name. A broken entry is left out, counted and
+//! named with its line; a file of which more than a few entries are broken is refused, since a reference that nobody looked up
+//! must not pass for one that is fine.
+
+mod answers;
+mod bibtex;
+mod csl;
+mod ris;
+
+use std::path::{Path, PathBuf};
+
+use encoding_rs::WINDOWS_1252;
+
+use crate::markup::plain;
+use crate::names::parse_name;
+use scholareval_core::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::text::addresses::{addresses_in, is_arxiv_id};
+use scholareval_core::text::tokens::composed;
+
+pub use answers::references_of;
+
+/// Broken entries that any library may have: one in a small library would already be too many.
+const ALLOWED_BROKEN: usize = 3;
+
+/// The references of a library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceList {
+    /// In the order of the file.
+    pub references: Vec<Reference>,
+    /// Entries that could not be read.
+    pub faults: Vec<InputFault>,
+    /// BLAKE3 of the file.
+    pub blake3: Fingerprint,
+}
+
+/// Reads a library in BibTeX, CSL-JSON or RIS.
+///
+/// # Errors
+/// A file that cannot be read, has none of these forms, no entries or many broken ones.
+pub fn load_library(path: &Path) -> Result<ReferenceList> {
+    let (bytes, blake3) = read_bytes(path)?;
+    let text = text_of(bytes);
+    let Some(form) = LibraryForm::of(&text) else {
+        let fault = InputFault::new(path, "not a library");
+        return Err(fault
+            .hint("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]) or RIS (TY  - JOUR)")
+            .into());
+    };
+    let entries = form.parse(&text, path)?;
+    let list = collected(entries, blake3);
+    check(&list, path)?;
+    Ok(list)
+}
+
+/// Whether a file is a library by its name, or by what it holds if it is JSON: answers are JSON as well.
+///
+/// # Errors
+/// A file of JSON that cannot be read.
+pub fn is_library(path: &Path) -> Result<bool> {
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some("bib" | "bibtex" | "biblatex" | "ris") => Ok(true),
+        Some("json") if path.is_file() => {
+            let (bytes, _) = read_bytes(path)?;
+            Ok(csl::is_csl(&text_of(bytes)))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The form of a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LibraryForm {
+    Bibtex,
+    Csl,
+    Ris,
+}
+
+impl LibraryForm {
+    /// The form of this text; `None` if it has none.
+    fn of(text: &str) -> Option<Self> {
+        if text.trim_start().starts_with(['[', '{']) {
+            return Some(Self::Csl);
+        }
+        if text.lines().take(100).any(ris::is_type_line) {
+            return Some(Self::Ris);
+        }
+        bibtex::has_entry(text).then_some(Self::Bibtex)
+    }
+
+    fn parse(self, text: &str, path: &Path) -> Result<Vec<ParsedEntry>> {
+        match self {
+            Self::Bibtex => Ok(bibtex::parse(text, path)),
+            Self::Csl => csl::parse(text, path),
+            Self::Ris => Ok(ris::parse(text, path)),
+        }
+    }
+}
+
+/// An entry of a library, or what is wrong with it.
+type ParsedEntry = std::result::Result<Reference, InputFault>;
+
+/// Text of a file: older libraries are in Latin-1, which Windows-1252 extends.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| WINDOWS_1252.decode(error.as_bytes()).0.into_owned())
+}
+
+fn collected(entries: Vec<ParsedEntry>, blake3: Fingerprint) -> ReferenceList {
+    let mut list = ReferenceList {
+        references: Vec::new(),
+        faults: Vec::new(),
+        blake3,
+    };
+    for entry in entries {
+        match entry {
+            Ok(reference) => list.references.push(reference),
+            Err(fault) => list.faults.push(fault),
+        }
+    }
+    list
+}
+
+/// # Errors
+/// When the library has no entries, or too many broken ones: then those that are named.
+fn check(list: &ReferenceList, path: &Path) -> Result<()> {
+    let all = list.references.len() + list.faults.len();
+    if all == 0 {
+        return Err(InputFault::new(path, "a library without entries").into());
+    }
+    let broken = list.faults.len();
+    let is_refused = broken > ALLOWED_BROKEN && too_many_broken(broken as u64, all as u64);
+    if is_refused || list.references.is_empty() {
+        let mut faults = list.faults.clone();
+        let what = format!("{broken} of {all} entries cannot be read");
+        faults.push(InputFault::new(path, what).hint("mend or remove them"));
+        return Err(scholareval_core::Error::Input(faults));
+    }
+    Ok(())
+}
+
+/// A title or venue without LaTeX and HTML, its accents on their letters.
+fn plain_text(raw: &str) -> String {
+    composed(&plain(raw))
+}
+
+/// The name of an author, which may be in LaTeX.
+fn named(raw: &str) -> PersonName {
+    let mut name = parse_name(raw);
+    name.family = composed(&name.family);
+    name.given = composed(&name.given);
+    name
+}
+
+/// `refs.bib:12`, by which a person finds the entry.
+fn place_of(path: &Path, line: usize) -> String {
+    let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+    format!("{}:{line}", name.display())
+}
+
+/// Takes the identifiers that stand in a text: addresses, bare DOIs, `PMID: 123`.
+fn take_identifiers(reference: &mut Reference, text: &str) {
+    for address in addresses_in(text) {
+        reference.take_identifier(address);
+    }
+    if reference.doi.is_none() && reference.arxiv.is_none() {
+        for (at, _) in text.match_indices("10.") {
+            let is_inside = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '.');
+            if is_inside {
+                continue;
+            }
+            let end = text[at..].find(char::is_whitespace);
+            let doi = &text[at..end.map_or(text.len(), |end| at + end)];
+            let doi = doi.trim_end_matches(['.', ',', ';', ')', ']', '}', '"', '\'', '*', '_']);
+            if reference.take_identifier(doi) {
+                break;
+            }
+        }
+    }
+    if reference.pmid.is_none() {
+        reference.pmid = pmid_in(text);
+    }
+}
+
+/// The number behind `PMID:`.
+fn pmid_in(text: &str) -> Option<String> {
+    let at = text.find("PMID")?;
+    let rest = text[at + "PMID".len()..].trim_start_matches([':', ' ']);
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    // PMID 0 stands for none.
+    let is_id = digits.len() <= 9 && digits.bytes().any(|digit| digit != b'0');
+    is_id.then_some(digits)
+}
+
+/// Takes an arXiv id from a field that holds only an id.
+fn take_arxiv_id(reference: &mut Reference, id: &str) {
+    let id = id.trim();
+    let id = id.strip_prefix("arXiv:").unwrap_or(id);
+    let id = id.split_whitespace().next().unwrap_or_default();
+    let without_version = match id.rsplit_once('v') {
+        Some((paper, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => paper,
+        _ => id,
+    };
+    if is_arxiv_id(without_version) {
+        reference.take_identifier(&format!("arXiv:{id}"));
+    }
+}
+
+/// Servers of preprints, as venues name them.
+const PREPRINT_SERVERS: [&str; 9] = [
+    "arxiv",
+    "biorxiv",
+    "medrxiv",
+    "chemrxiv",
+    "psyarxiv",
+    "osf preprints",
+    "ssrn",
+    "research square",
+    "preprint",
+];
+
+/// Makes an article a preprint where the reference says that it is one: its venue is a server of preprints, or it has an
+/// arXiv id and neither a venue nor a DOI.
+fn settle_preprint(reference: &mut Reference) {
+    let is_of_papers = matches!(
+        reference.kind,
+        ReferenceKind::Article | ReferenceKind::Other
+    );
+    if !is_of_papers {
+        return;
+    }
+    let venue = reference.venue.as_deref().unwrap_or_default();
+    let venue = venue.to_lowercase();
+    let is_server = PREPRINT_SERVERS.iter().any(|server| venue.contains(server));
+    let has_only_arxiv = reference.arxiv.is_some() && reference.doi.is_none() && venue.is_empty();
+    if is_server || has_only_arxiv {
+        reference.kind = ReferenceKind::Preprint;
+    }
+}
+
+/// The year with which a text begins or that stands in it: `2021`, `2021-05-14`, `May 2021`.
+fn year_in(text: &str) -> Option<i32> {
+    text.split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| digits.len() == 4)
+        .filter_map(|digits| digits.parse().ok())
+        .find(|year| (1500..=2199).contains(year))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(name: &str, bytes: &[u8]) -> Result<ReferenceList> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        load_library(&path)
+    }
+
+    #[test]
+    fn the_form_is_that_of_the_text() {
+        assert_eq!(
+            LibraryForm::of("% refs\n@article{a,}"),
+            Some(LibraryForm::Bibtex)
+        );
+        assert_eq!(LibraryForm::of("\n [{}]"), Some(LibraryForm::Csl));
+        assert_eq!(
+            LibraryForm::of("TY  - JOUR\nER  - "),
+            Some(LibraryForm::Ris)
+        );
+        assert_eq!(LibraryForm::of("mail me @ home"), None);
+        let error = load("x.txt", b"nothing").unwrap_err().to_string();
+        assert!(error.contains("not a library; expected BibTeX"), "{error}");
+        let error = load("x.bib", b"@string{a = {b}}").unwrap_err().to_string();
+        assert!(error.contains("a library without entries"), "{error}");
+    }
+
+    #[test]
+    fn one_broken_entry_is_counted_and_many_stop() {
+        let good = "@article{a, title = {T}}\n";
+        let broken = "@article{b, title = }\n";
+        let list = load("x.bib", format!("{good}{broken}").as_bytes()).unwrap();
+        assert_eq!((list.references.len(), list.faults.len()), (1, 1));
+        assert_eq!(list.faults[0].line, Some(2));
+        let error = load("x.bib", format!("{good}{}", broken.repeat(4)).as_bytes());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("x.bib:2: "), "{error}");
+        assert!(error.contains("4 of 5 entries cannot be read"), "{error}");
+    }
+
+    #[test]
+    fn latin_1_is_read() {
+        let list = load("x.bib", b"@article{a, title = {Caf\xe9}}").unwrap();
+        assert_eq!(list.references[0].title, "Café");
+    }
+
+    #[test]
+    fn identifiers_stand_in_texts() {
+        let of = |text: &str| {
+            let mut reference = Reference::new("", "");
+            take_identifiers(&mut reference, text);
+            (reference.doi, reference.arxiv, reference.pmid)
+        };
+        let some = |id: &str| Some(id.to_owned());
+        assert_eq!(
+            of("Nature 5, 1. 10.1038/S41586-020-1. PMID: 123"),
+            (some("10.1038/s41586-020-1"), None, some("123"))
+        );
+        assert_eq!(
+            of("see doi.org/10.1038/abc, and more").0,
+            some("10.1038/abc")
+        );
+        assert_eq!(
+            of("arXiv preprint arXiv:1706.03762 (2017)").1,
+            some("1706.03762")
+        );
+        assert_eq!(of("Nature 5, 1. PMID: 0"), (None, None, None));
+        assert_eq!(of("pages 210.1038/5, 10.5"), (None, None, None));
+    }
+}

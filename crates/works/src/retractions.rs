@@ -1,0 +1,650 @@
+//! Retractions, as Retraction Watch lists them: a CSV file that the user has.
+//!
+//! A row is a notice about one or several works, named by DOI, PMID and title. [`Retractions::apply`] joins the notices to a
+//! checked reference. The identifiers of the record that was found come first: they are of the work that is meant, also where
+//! the citation has none.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use csv::ByteRecord;
+
+use super::normalize::{folded, title_key, without_notice, word_count};
+use scholareval_core::domain::{
+    CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
+    WorkField, WorkRecord, WorkState,
+};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::text::addresses::work_key;
+use scholareval_core::text::names::nearest;
+
+/// The name of this source in records.
+const SOURCE: &str = "retraction_watch";
+
+/// The columns that are read, in the order of [`Columns`].
+const COLUMNS: [&str; 7] = [
+    "Title",
+    "RetractionDate",
+    "RetractionDOI",
+    "RetractionPubMedID",
+    "OriginalPaperDOI",
+    "OriginalPaperPubMedID",
+    "RetractionNature",
+];
+
+/// Faults that are kept; the others are counted.
+const KEPT_FAULTS: usize = 10;
+
+/// A title needs this many words: "Editorial" and "Retracted article" are the titles of many works.
+const TITLE_WORDS: usize = 5;
+
+/// The notices of a file.
+#[derive(Debug, Default)]
+pub struct Retractions {
+    notices: Vec<Retraction>,
+    /// Indices of notices by `doi:..`, `arxiv:..` and `pmid:..` of the works that they are about.
+    by_work: HashMap<String, Vec<usize>>,
+    /// Indices of notices by the key of the title of the work.
+    by_title: HashMap<String, Vec<usize>>,
+    /// Rows that could not be read.
+    broken: u64,
+    /// The first of them.
+    faults: Vec<InputFault>,
+}
+
+impl Retractions {
+    /// Reads a file in the form of Retraction Watch; also gives the hash of its bytes.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has not the columns; more than 1% broken rows.
+    pub fn load(path: &Path) -> Result<(Self, Fingerprint)> {
+        let (bytes, blake3) = read_bytes(path)?;
+        Ok((Self::parse(&bytes, path)?, blake3))
+    }
+
+    /// Parses the bytes of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Retractions::load`].
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(bytes);
+        let mut record = ByteRecord::new();
+        let mut retractions = Self::default();
+        let mut columns = None;
+        let mut rows: u64 = 0;
+        while reader
+            .read_byte_record(&mut record)
+            .map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?
+        {
+            let Some(columns) = &columns else {
+                columns = Some(Columns::of(&record, path)?);
+                continue;
+            };
+            let line = record.position().map_or(0, |start| start.line());
+            // A quote that is not closed swallows the rows behind it: they are broken, too.
+            let lines = (reader.position().line() - line).max(1);
+            match columns.row(&record) {
+                Ok(row) => {
+                    rows += 1;
+                    retractions.add(row);
+                }
+                Err(what) => {
+                    rows += lines;
+                    retractions.note_fault(path, line, lines, what);
+                }
+            }
+        }
+        if columns.is_none() {
+            return Err(InputFault::new(path, "an empty file").into());
+        }
+        if too_many_broken(retractions.broken, rows) {
+            return Err(retractions.too_many_broken(path, rows).into());
+        }
+        Ok(retractions)
+    }
+
+    /// The number of notices.
+    pub fn len(&self) -> usize {
+        self.notices.len()
+    }
+
+    /// Whether there are no notices.
+    pub fn is_empty(&self) -> bool {
+        self.notices.is_empty()
+    }
+
+    /// The number of rows that could not be read, and the first of them.
+    pub fn broken(&self) -> (u64, &[InputFault]) {
+        (self.broken, &self.faults)
+    }
+
+    fn note_fault(&mut self, path: &Path, line: u64, lines: u64, what: String) {
+        self.broken += lines;
+        if self.faults.len() < KEPT_FAULTS {
+            self.faults
+                .push(InputFault::new(path, what).at_line(line as usize));
+        }
+    }
+
+    /// The error about a file with too many broken rows, which names the first.
+    fn too_many_broken(&self, path: &Path, rows: u64) -> InputFault {
+        let what = format!(
+            "{} of {rows} rows cannot be read, more than 1%",
+            self.broken
+        );
+        let Some(first) = self.faults.first() else {
+            return InputFault::new(path, what);
+        };
+        InputFault::new(path, format!("{what}; the first: {}", first.what))
+            .at_line(first.line.unwrap_or_default())
+            .hint("download the file again")
+    }
+
+    /// Adds a notice under everything that names its works.
+    fn add(&mut self, row: Row) {
+        let index = self.notices.len();
+        for key in row.works {
+            self.by_work.entry(key).or_default().push(index);
+        }
+        if let Some(title) = long_title_key(&row.title) {
+            self.by_title.entry(title).or_default().push(index);
+        }
+        self.notices.push(row.notice);
+    }
+
+    /// Joins the notices about the work to what is known about it already.
+    ///
+    /// A work without a notice gets [`RetractionStatus::NoNotice`] only if it was looked up by an identifier: titles are not
+    /// unique, so that one that was not found says nothing.
+    pub fn apply(&self, reference: &Reference, checked: &mut CheckedReference) {
+        let keys = keys_of(reference, checked);
+        let mut found: Vec<usize> = Vec::new();
+        for key in &keys {
+            found.extend(self.by_work.get(key).into_iter().flatten());
+        }
+        found.sort_unstable();
+        found.dedup();
+        if found.is_empty() {
+            self.apply_by_title(reference, checked, !keys.is_empty());
+            return;
+        }
+        let mut notices: Vec<Retraction> = Vec::new();
+        if let RetractionStatus::Notice(recorded) = &checked.retraction {
+            notices.push(recorded.clone());
+        }
+        notices.extend(found.iter().map(|index| self.notices[*index].clone()));
+        checked.retraction = deciding(notices).map_or(RetractionStatus::NoNotice, |notice| {
+            RetractionStatus::Notice(notice)
+        });
+    }
+
+    /// A notice about a work of this title is possible, and not counted. What a record says stays.
+    fn apply_by_title(
+        &self,
+        reference: &Reference,
+        checked: &mut CheckedReference,
+        has_identifier: bool,
+    ) {
+        if matches!(checked.retraction, RetractionStatus::Notice(_)) {
+            return;
+        }
+        let record = record_of_work(checked);
+        let title = record.map_or(reference.title.as_str(), |record| &record.title);
+        let found = long_title_key(title).and_then(|title| self.by_title.get(&title));
+        let notices = found.into_iter().flatten();
+        let possible = deciding(notices.map(|index| self.notices[*index].clone()).collect());
+        if let Some(mut possible) = possible {
+            possible.is_possible = true;
+            checked.retraction = RetractionStatus::Notice(possible);
+        } else if has_identifier {
+            checked.retraction = RetractionStatus::NoNotice;
+        }
+    }
+}
+
+/// The record of the work that is cited. That of a work that was not found is the one to which a wrong identifier leads, and
+/// that of an ambiguous title one of several.
+fn record_of_work(checked: &CheckedReference) -> Option<&WorkRecord> {
+    let is_the_work = checked.state.is_found() || checked.state == WorkState::SourcesDisagree;
+    checked.record.as_ref().filter(|_| is_the_work)
+}
+
+/// What names the work of a reference: the identifiers of its record, and those that are cited unless they lead elsewhere.
+fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
+    let mut keys = Vec::new();
+    if let Some(WorkRecord {
+        doi, arxiv, pmid, ..
+    }) = record_of_work(checked)
+    {
+        push_keys(&mut keys, [doi, arxiv, pmid]);
+    }
+    // A wrong DOI may be that of a retracted work, which is not the one that is cited.
+    let leads_elsewhere = checked
+        .fields
+        .iter()
+        .any(|field| field.field == WorkField::Identifier);
+    if !leads_elsewhere {
+        push_keys(
+            &mut keys,
+            [&reference.doi, &reference.arxiv, &reference.pmid],
+        );
+    }
+    keys
+}
+
+fn push_keys(keys: &mut Vec<String>, [doi, arxiv, pmid]: [&Option<String>; 3]) {
+    for (scheme, id) in [("doi", doi), ("arxiv", arxiv), ("pmid", pmid)] {
+        if let Some(id) = id {
+            keys.push(format!("{scheme}:{}", id.to_lowercase()));
+        }
+    }
+}
+
+/// The notice that decides, with the others behind it, the latest first; `None` without notices.
+///
+/// The latest notice decides, but a retracted work stays retracted until it is reinstated: the correction of a notice does not
+/// take it back.
+fn deciding(mut notices: Vec<Retraction>) -> Option<Retraction> {
+    // Notices of one day: a reinstatement follows a retraction. One without a date comes first.
+    notices.sort_by(|one, other| (&one.date, one.status).cmp(&(&other.date, other.status)));
+    let reinstated = notices
+        .iter()
+        .rposition(|notice| notice.status == RetractionKind::Reinstated);
+    let retracted = notices
+        .iter()
+        .rposition(|notice| notice.status == RetractionKind::Retracted);
+    let decides = match retracted {
+        Some(retracted) if reinstated.is_none_or(|reinstated| reinstated < retracted) => retracted,
+        _ => notices.len().checked_sub(1)?,
+    };
+    let mut notice = notices.remove(decides);
+    notices.reverse();
+    notice.earlier = notices;
+    Some(notice)
+}
+
+/// Where the columns are in a row.
+struct Columns {
+    places: [usize; COLUMNS.len()],
+    cells: usize,
+}
+
+/// What a row says.
+struct Row {
+    title: String,
+    works: Vec<String>,
+    notice: Retraction,
+}
+
+impl Columns {
+    /// Finds the columns in the header.
+    fn of(header: &ByteRecord, path: &Path) -> Result<Self> {
+        let names: Vec<String> = header.iter().map(text_of).collect();
+        let mut places = [0; COLUMNS.len()];
+        for (place, column) in places.iter_mut().zip(COLUMNS) {
+            let found = names
+                .iter()
+                .position(|name| name.eq_ignore_ascii_case(column));
+            let Some(found) = found else {
+                return Err(missing_column(column, &names, path).into());
+            };
+            *place = found;
+        }
+        Ok(Self {
+            places,
+            cells: names.len(),
+        })
+    }
+
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn row(&self, record: &ByteRecord) -> Result<Row, String> {
+        if record.len() != self.cells {
+            return Err(format!(
+                "expected {} cells as in the header, found {}",
+                self.cells,
+                record.len()
+            ));
+        }
+        let cell = |column: usize| {
+            let place = self.places[column];
+            text_of(record.get(place).unwrap_or_default())
+        };
+        let nature = cell(6);
+        let status = kind_of(&nature)
+            .ok_or_else(|| format!("RetractionNature is {:?}, not a kind of notice", nature))?;
+        let mut works = dois_of(&cell(4));
+        works.extend(pmids_of(&cell(5)));
+        let mut notice = Retraction::new(status, SOURCE);
+        notice.date = date_of(&cell(1));
+        let mut named = dois_of(&cell(2));
+        named.extend(pmids_of(&cell(3)));
+        notice.notice = named.into_iter().next();
+        Ok(Row {
+            title: cell(0),
+            works,
+            notice,
+        })
+    }
+}
+
+/// The error about a column that is missing or has another name.
+fn missing_column(column: &str, names: &[String], path: &Path) -> InputFault {
+    let fault = InputFault::new(path, format!("no column {column}")).at_line(1);
+    match nearest(column, names.iter().map(String::as_str)) {
+        Some(near) => fault.hint(format!("is it {near:?}? rename it to {column}")),
+        None => fault.hint(format!(
+            "expected the CSV of Retraction Watch, with the columns {}",
+            COLUMNS.join(", ")
+        )),
+    }
+}
+
+/// A cell as text. Names and titles in the file are broken UTF-8 at some places, which must not cost the row its DOI.
+fn text_of(cell: &[u8]) -> String {
+    String::from_utf8_lossy(cell).trim().to_owned()
+}
+
+fn kind_of(nature: &str) -> Option<RetractionKind> {
+    match nature.to_ascii_lowercase().as_str() {
+        "retraction" => Some(RetractionKind::Retracted),
+        "expression of concern" => Some(RetractionKind::Concern),
+        "correction" => Some(RetractionKind::Corrected),
+        "reinstatement" => Some(RetractionKind::Reinstated),
+        _ => None,
+    }
+}
+
+/// The DOIs of a cell as `doi:..`; "unavailable" is none.
+fn dois_of(cell: &str) -> Vec<String> {
+    let mut dois: Vec<String> = Vec::new();
+    for part in cell.split(';') {
+        let part = part.trim();
+        if let Some(key) = work_key(part) {
+            dois.push(key);
+        } else if let Some(last) = dois.last_mut()
+            && last.contains('<')
+            && !part.is_empty()
+        {
+            // Old DOIs of Wiley hold a semicolon: 10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k
+            last.push(';');
+            last.push_str(&part.to_lowercase());
+        }
+    }
+    dois
+}
+
+/// The PMIDs of a cell as `pmid:..`; 0 is none.
+fn pmids_of(cell: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    for part in cell.split(';') {
+        let part = part.trim();
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && part.bytes().any(|byte| byte != b'0') {
+            ids.push(format!("pmid:{part}"));
+        }
+    }
+    ids
+}
+
+/// `5/14/2021 0:00` as `2021-05-14`; `None` for what is not such a date.
+fn date_of(cell: &str) -> Option<String> {
+    let date = cell.split_whitespace().next()?;
+    let parts: Vec<u32> = date
+        .split(['/', '-'])
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let [year, month, day] = match (parts.as_slice(), date.contains('/')) {
+        ([month, day, year], true) => [*year, *month, *day],
+        ([year, month, day], false) => [*year, *month, *day],
+        _ => return None,
+    };
+    let is_date =
+        (1000..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    is_date.then(|| format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// The key of a title; `None` for a title of few words.
+fn long_title_key(title: &str) -> Option<String> {
+    let title = without_notice(title);
+    (word_count(&folded(title)) >= TITLE_WORDS).then(|| title_key(title))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scholareval_core::domain::{UncheckedReason, WorkSource};
+
+    const HEADER: &str = "Record ID,Title,Subject,Institution,Journal,Publisher,Country,Author,URLS,ArticleType,RetractionDate,RetractionDOI,RetractionPubMedID,OriginalPaperDate,OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature,Reason,Paywalled,Notes\n";
+
+    /// A row with these cells, the others as in the wild.
+    fn row(title: &str, date: &str, dois: &str, pmids: &str, nature: &str) -> String {
+        format!(
+            "1,\"{title}\",(B/T) Data Science;,Uni;,Journal,Publisher,China,A B;C D,,Article;,{date},10.1/notice,0,1/2/2020 0:00,{dois},{pmids},{nature},+Error;,No,\n"
+        )
+    }
+
+    fn parse(rows: &str) -> Retractions {
+        Retractions::parse(format!("{HEADER}{rows}").as_bytes(), "rw.csv".as_ref()).unwrap()
+    }
+
+    fn cited(doi: &str) -> Reference {
+        let mut reference = Reference::new("k", "f");
+        reference.take_identifier(doi);
+        reference
+    }
+
+    fn status(retractions: &Retractions, reference: &Reference) -> RetractionStatus {
+        let mut checked = CheckedReference::unchecked(UncheckedReason::NotCovered);
+        retractions.apply(reference, &mut checked);
+        checked.retraction
+    }
+
+    fn notice(status: RetractionStatus) -> Retraction {
+        match status {
+            RetractionStatus::Notice(notice) => notice,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_work_is_found_by_any_of_its_dois_and_pmids() {
+        let rows = row(
+            "A title of a work that is long",
+            "5/14/2021 0:00",
+            "10.1234/ABC;10.1234/second",
+            "33",
+            "Retraction",
+        );
+        let retractions = parse(&rows);
+        for doi in ["10.1234/abc", "https://doi.org/10.1234/SECOND"] {
+            let found = notice(status(&retractions, &cited(doi)));
+            assert_eq!(found.status, RetractionKind::Retracted);
+            assert_eq!(found.date.as_deref(), Some("2021-05-14"));
+            assert_eq!(found.source, "retraction_watch");
+            assert!(!found.is_possible);
+        }
+        let mut reference = Reference::new("k", "f");
+        reference.pmid = Some("33".to_owned());
+        assert!(matches!(
+            status(&retractions, &reference),
+            RetractionStatus::Notice(_)
+        ));
+        assert_eq!(
+            status(&retractions, &cited("10.1234/other")),
+            RetractionStatus::NoNotice
+        );
+        // Nothing to look up by: not known to be clean.
+        let mut titled = Reference::new("k", "f");
+        titled.title = "Something else".to_owned();
+        assert_eq!(status(&retractions, &titled), RetractionStatus::Unknown);
+    }
+
+    #[test]
+    fn unavailable_dois_and_pmid_0_name_no_work() {
+        let retractions = parse(&row(
+            "Some title of five words",
+            "1/2/2019",
+            "unavailable",
+            "0",
+            "Retraction",
+        ));
+        assert!(retractions.by_work.is_empty());
+        let mut reference = Reference::new("k", "f");
+        reference.pmid = Some("0".to_owned());
+        assert_eq!(status(&retractions, &reference), RetractionStatus::NoNotice);
+    }
+
+    #[test]
+    fn by_title_only_a_notice_is_possible() {
+        let retractions = parse(&row(
+            "Ice and its Many Uses: A Study",
+            "1/2/2019",
+            "10.1234/x",
+            "0",
+            "Retraction",
+        ));
+        let mut reference = Reference::new("k", "f");
+        reference.title = "Ice and Its Many Uses - a study".to_owned();
+        assert!(notice(status(&retractions, &reference)).is_possible);
+        let short = parse(&row(
+            "Editorial",
+            "1/2/2019",
+            "10.1234/x",
+            "0",
+            "Retraction",
+        ));
+        reference.title = "Editorial".to_owned();
+        assert_eq!(status(&short, &reference), RetractionStatus::Unknown);
+    }
+
+    #[test]
+    fn the_latest_notice_decides_and_a_retraction_stays_until_it_is_taken_back() {
+        let of = |notices: &[(&str, &str)]| {
+            let mut rows = String::new();
+            for (date, nature) in notices {
+                rows.push_str(&row("T", date, "10.1234/x", "0", nature));
+            }
+            notice(status(&parse(&rows), &cited("10.1234/x")))
+        };
+        let found = of(&[
+            ("3/1/2020", "Retraction"),
+            ("1/1/2020", "Expression of concern"),
+        ]);
+        assert_eq!(found.status, RetractionKind::Retracted);
+        assert_eq!(found.earlier.len(), 1);
+        assert_eq!(found.earlier[0].status, RetractionKind::Concern);
+        let found = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Reinstatement")]);
+        assert_eq!(found.status, RetractionKind::Reinstated);
+        let found = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Correction")]);
+        assert_eq!(found.status, RetractionKind::Retracted);
+        let found = of(&[
+            ("3/1/2020", "Expression of concern"),
+            ("1/1/2021", "Correction"),
+        ]);
+        assert_eq!(found.status, RetractionKind::Corrected);
+        // As text 12/1/2019 would come behind 2/1/2020.
+        let found = of(&[("2/1/2020", "Reinstatement"), ("12/1/2019", "Retraction")]);
+        assert_eq!(found.status, RetractionKind::Reinstated);
+    }
+
+    #[test]
+    fn a_doi_that_leads_to_another_work_retracts_nothing() {
+        let retractions = parse(&row("T", "1/2/2019", "10.1234/x", "0", "Retraction"));
+        let mut checked = CheckedReference::unchecked(UncheckedReason::NotCovered);
+        checked.state = WorkState::Differs;
+        let mut record = WorkRecord::new(WorkSource::Crossref);
+        record.doi = Some("10.1234/right".to_owned());
+        checked.record = Some(record);
+        let field = r#"{"field": "identifier", "cited": "10.1234/x", "recorded": ""}"#;
+        checked.fields = vec![serde_json::from_str(field).unwrap()];
+        retractions.apply(&cited("10.1234/x"), &mut checked);
+        assert_eq!(checked.retraction, RetractionStatus::NoNotice);
+    }
+
+    #[test]
+    fn dois_with_semicolons_and_dates_in_every_form() {
+        assert_eq!(
+            dois_of("10.1002/(SICI)1097-0142(19990101)85:1<1::AID-CNCR1>3.0.CO;2-K"),
+            ["doi:10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k"]
+        );
+        assert_eq!(dois_of("Unavailable"), Vec::<String>::new());
+        assert_eq!(
+            dois_of("10.1234/a; 10.48550/arXiv.2101.00001"),
+            ["doi:10.1234/a", "arxiv:2101.00001"]
+        );
+        for (cell, date) in [
+            ("5/14/2021", Some("2021-05-14")),
+            ("5/14/2021 0:00", Some("2021-05-14")),
+            ("2021-05-14", Some("2021-05-14")),
+            ("14/5/2021", None),
+            ("5/14/21", None),
+            ("", None),
+            ("unknown", None),
+        ] {
+            assert_eq!(date_of(cell).as_deref(), date, "{cell}");
+        }
+    }
+
+    #[test]
+    fn broken_utf_8_costs_no_row() {
+        let mut bytes = HEADER.as_bytes().to_vec();
+        bytes.extend(
+            b"1,Caf\xe9 of five more words,,,,,,,,,1/2/2019,,0,,10.1234/x,0,Retraction,,,\n",
+        );
+        let retractions = Retractions::parse(&bytes, "rw.csv".as_ref()).unwrap();
+        assert_eq!(retractions.len(), 1);
+        assert!(matches!(
+            status(&retractions, &cited("10.1234/x")),
+            RetractionStatus::Notice(_)
+        ));
+    }
+
+    #[test]
+    fn a_missing_or_renamed_column_is_one_error_with_its_name() {
+        let error = |header: &str| {
+            Retractions::parse(header.as_bytes(), "rw.csv".as_ref())
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            error(&HEADER.replace("OriginalPaperDOI", "OriginalPaperDOIs")),
+            "rw.csv:1: no column OriginalPaperDOI; is it \"OriginalPaperDOIs\"? rename it to OriginalPaperDOI"
+        );
+        assert!(error("a,b\n").starts_with("rw.csv:1: no column Title; expected the CSV"));
+        assert_eq!(error(""), "rw.csv: an empty file");
+    }
+
+    #[test]
+    fn more_than_one_broken_row_in_a_hundred_stops_and_fewer_are_counted() {
+        let good = row("T", "1/2/2019", "10.1234/x", "0", "Retraction");
+        let broken = row("T", "1/2/2019", "10.1234/x", "0", "Nonsense");
+        let retractions = parse(&format!("{broken}{}", good.repeat(99)));
+        assert_eq!(retractions.broken().0, 1);
+        let shown = retractions.broken().1[0].to_string();
+        assert_eq!(
+            shown,
+            "rw.csv:2: RetractionNature is \"Nonsense\", not a kind of notice"
+        );
+        let text = format!("{HEADER}{broken}{}", good.repeat(98));
+        let error = Retractions::parse(text.as_bytes(), "rw.csv".as_ref()).unwrap_err();
+        assert!(
+            error.to_string().starts_with(
+                "rw.csv:2: 1 of 99 rows cannot be read, more than 1%; the first: RetractionNature"
+            ),
+            "{error}"
+        );
+        // A quote that nobody closes swallows the rest, which must not pass for one broken row.
+        let open = "2,\"An open quote,,,,\n";
+        let unquoted = good.replace('"', "");
+        let text = format!("{HEADER}{}{open}{}", good.repeat(500), unquoted.repeat(9));
+        let error = Retractions::parse(text.as_bytes(), "rw.csv".as_ref()).unwrap_err();
+        assert!(error.to_string().starts_with("rw.csv:502: "), "{error}");
+    }
+}
