@@ -138,8 +138,6 @@ pub mod analysis;
 #[doc(hidden)]
 pub mod cli;
 pub mod evaluation;
-pub mod judge;
-pub mod prompt;
 pub mod record;
 pub mod report;
 pub mod runs;
@@ -155,6 +153,8 @@ pub use scholareval_dataset as dataset;
 #[doc(inline)]
 pub use scholareval_facts as facts;
 #[doc(inline)]
+pub use scholareval_judge::{self as judge, Judge, JudgeBuilder, prompt};
+#[doc(inline)]
 pub use scholareval_sources as sources;
 #[doc(inline)]
 pub use scholareval_stats as stats;
@@ -162,5 +162,4 @@ pub use scholareval_stats as stats;
 pub use scholareval_works as works;
 
 pub use evaluation::{Evaluation, Run};
-pub use judge::{Judge, JudgeBuilder};
 pub use scorer::Scorer;

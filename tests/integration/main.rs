@@ -64,6 +64,7 @@ mod python_options;
 mod python_replies;
 mod readme;
 mod real_data;
+mod registries;
 mod reports;
 #[cfg(unix)]
 mod resume;
