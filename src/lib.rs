@@ -134,15 +134,15 @@
 //! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for this project's own program,
 //! tests and benches.
 
-pub mod analysis;
 #[doc(hidden)]
 pub mod cli;
 pub mod evaluation;
 pub mod record;
 pub mod report;
 pub mod runs;
-pub mod scorer;
 
+#[doc(inline)]
+pub use scholareval_analysis as analysis;
 pub(crate) use scholareval_core::files;
 #[doc(hidden)]
 pub use scholareval_core::text;
@@ -155,6 +155,8 @@ pub use scholareval_facts as facts;
 #[doc(inline)]
 pub use scholareval_judge::{self as judge, Judge, JudgeBuilder, prompt};
 #[doc(inline)]
+pub use scholareval_scorers::{self as scorer, Scorer};
+#[doc(inline)]
 pub use scholareval_sources as sources;
 #[doc(inline)]
 pub use scholareval_stats as stats;
@@ -162,4 +164,3 @@ pub use scholareval_stats as stats;
 pub use scholareval_works as works;
 
 pub use evaluation::{Evaluation, Run};
-pub use scorer::Scorer;

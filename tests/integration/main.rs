@@ -42,7 +42,6 @@ mod judge_http;
 mod keys;
 mod label;
 mod labels_back;
-mod layering;
 mod library;
 mod llama_cpp;
 mod looks;

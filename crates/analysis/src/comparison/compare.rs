@@ -1,0 +1,251 @@
+//! Compares systems metric by metric.
+
+use std::collections::BTreeMap;
+
+use super::pairs::compare_pairs;
+use super::pairwise::pairwise;
+use super::set_table::SetTable;
+use super::shared::{SAME, SharedCases, slices};
+use super::{
+    Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
+    Observations, PairComparison, SystemMean,
+};
+use crate::quantity::{MeanValues, bounds};
+use scholareval_core::domain::Note;
+use scholareval_core::text::names::counted;
+use scholareval_stats::{
+    Interval, group_letters, indistinguishable_groups, mean, rank_distribution,
+};
+
+/// Version of the JSON form of a comparison.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Fewest questions for probabilities of ranks: resamples of fewer make the order look certain.
+// With fewer questions most resamples repeat some of them so often that the shares look more
+// certain than they are.
+const FEWEST_FOR_RANKS: usize = 10;
+
+/// Compares the systems by every metric of these observations, over their shared cases. `runs`, `differences` and
+/// `judged_by` of the result are empty: the observations do not contain them.
+///
+/// The order of systems and cases and the number of threads change no number. A system without any value is listed
+/// last, without a mean, and does not reduce the shared cases.
+///
+/// ```
+/// use scholareval_analysis::comparison::{ComparisonOptions, Observations, compare};
+///
+/// assert!(compare(&Observations::default(), &ComparisonOptions::seeded(7)).metrics.is_empty());
+/// ```
+pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comparison {
+    let mut metrics = Vec::with_capacity(observations.metrics.len());
+    for table in &observations.metrics {
+        metrics.push(compare_metric(observations, table, options));
+    }
+    let of_pairs = metrics.first();
+    Comparison {
+        schema_version: SCHEMA_VERSION,
+        runs: Vec::new(),
+        systems: observations.systems.clone(),
+        options: options.clone(),
+        pairwise: of_pairs.and_then(|metric| pairwise(observations, metric, options)),
+        metrics,
+        differences: Vec::new(),
+        judged_by: Vec::new(),
+        judge_changes: Vec::new(),
+        run_changes: Vec::new(),
+        old_scales: Vec::new(),
+        gates: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
+pub(super) fn compare_metric(
+    all: &Observations,
+    table: &MetricTable,
+    options: &ComparisonOptions,
+) -> MetricComparison {
+    let shared = SharedCases::of(all, table, options);
+    let mut systems = system_means(&shared);
+    if let Some(set) = table.column_set() {
+        measure_set(&shared, set, &mut systems);
+    }
+    let (pairs, family) = compare_pairs(&shared);
+    let mut groups = Vec::new();
+    // With a baseline the other pairs are not tested, and of one question none is: letters would
+    // claim that they do not differ.
+    if options.baseline.is_none() && family.is_some() {
+        let differ: Vec<(usize, usize)> = pairs
+            .iter()
+            .filter(|p| p.differs)
+            .map(|p| (p.first, p.second))
+            .collect();
+        groups = indistinguishable_groups(shared.participants, &differ);
+        let letters = group_letters(shared.participants, &groups);
+        systems
+            .iter_mut()
+            .zip(letters)
+            .for_each(|(system, own)| system.letters = own);
+    }
+    MetricComparison {
+        metric: table.metric.clone(),
+        cases: shared
+            .cases
+            .iter()
+            .map(|case| all.cases[*case].clone())
+            .collect(),
+        questions: shared.distinct_questions(),
+        cases_in_all: shared.cases_in_all(),
+        notes: notes(&shared, &pairs),
+        systems,
+        pairs,
+        method: family.as_ref().map(|family| family.method),
+        smallest_p: family.as_ref().map(|family| family.smallest_p),
+        groups,
+        ranks: ranks(&shared),
+    }
+}
+
+/// The rank probabilities, if there are enough questions and they are asked for.
+fn ranks(shared: &SharedCases<'_>) -> Option<Vec<Vec<f64>>> {
+    let is_enough = shared.participants > 1 && shared.distinct_questions() >= FEWEST_FOR_RANKS;
+    if shared.options.depth < ComparisonDepth::Full || !is_enough {
+        return None;
+    }
+    rank_distribution(
+        &slices(&shared.values),
+        Some(&shared.questions),
+        shared.bootstrap(),
+    )
+}
+
+fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
+    let means: Vec<Option<f64>> = (0..shared.participants)
+        .map(|rank| shared.mean(rank))
+        .collect();
+    let mut systems = Vec::with_capacity(shared.order.len());
+    for (rank, system) in shared.order.iter().enumerate() {
+        let own: Vec<Observation> = shared
+            .by_id
+            .iter()
+            .map(|case| shared.observation(rank, *case))
+            .collect();
+        let values: Vec<f64> = own
+            .iter()
+            .filter_map(|observation| observation.value())
+            .collect();
+        let count = |counts: fn(&Observation) -> bool| own.iter().filter(|own| counts(own)).count();
+        let win_rate = shared.win_rate(rank);
+        let mean_here = means.get(rank).copied().flatten();
+        let higher = |own: f64| {
+            means
+                .iter()
+                .flatten()
+                // Means that differ in the last digit only (another order of summation) share a
+                // rank.
+                .filter(|other| **other > own + SAME)
+                .count()
+        };
+        systems.push(SystemMean {
+            system: *system,
+            label: shared.label(rank).to_owned(),
+            rank: mean_here.map(|own| 1 + higher(own)),
+            letters: String::new(),
+            mean: mean_here,
+            interval: interval_of(shared, rank),
+            own_mean: win_rate.map_or_else(|| mean(&values), |own| Some(own.win_rate)),
+            own_cases: values.len(),
+            unscored: count(|own| own.is_unscored()),
+            missing: count(|own| *own == Observation::Missing),
+            bounds: bounds(&own).map(|own| shared.win_rate_bounds(rank).unwrap_or(own)),
+        });
+    }
+    systems
+}
+
+/// Gives systems a number of their sets of answers in place of the mean over answers, with its interval and ranks.
+pub(super) fn measure_set(shared: &SharedCases<'_>, set: &SetTable, systems: &mut [SystemMean]) {
+    let participants = &shared.order[..shared.participants];
+    let cases = (&*shared.by_id, &*shared.question_of);
+    for own in systems.iter_mut().filter(|own| own.mean.is_some()) {
+        let over_shared = set.measure(own.system, participants, cases, shared.bootstrap());
+        let over_all = set.measure(own.system, &[], cases, shared.bootstrap());
+        (own.mean, own.interval) = (over_shared.estimate, over_shared.interval);
+        (own.own_mean, own.own_cases) = (over_all.estimate, over_all.n);
+        own.bounds = over_all.bounds;
+    }
+    let means: Vec<f64> = systems.iter().filter_map(|own| own.mean).collect();
+    for own in systems {
+        let higher = |mean: f64| means.iter().filter(|other| **other > mean + SAME).count();
+        own.rank = own.mean.map(|mean| 1 + higher(mean));
+    }
+}
+
+/// The interval of a system's mean over the shared cases.
+fn interval_of(shared: &SharedCases<'_>, rank: usize) -> Option<Interval> {
+    if let Some(win_rate) = shared.win_rate(rank) {
+        return win_rate.interval(shared.options.level);
+    }
+    let mut own = MeanValues::default();
+    for (at, value) in shared.values.get(rank)?.iter().enumerate() {
+        let net_range = shared.net_range(rank, shared.cases[at]);
+        own.push(*value, shared.questions[at], net_range);
+    }
+    own.interval(shared.table.metric.unit, shared.bootstrap())
+}
+
+fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let without: Vec<&str> = (shared.participants..shared.order.len())
+        .map(|rank| shared.label(rank))
+        .collect();
+    if !without.is_empty() {
+        notes.push(Note::warning(format!(
+            "No value, so not compared: {}.",
+            without.join(", ")
+        )));
+    }
+    if shared.cases.is_empty() && shared.participants > 1 {
+        notes.push(Note::warning(
+            "No case has a value for every system, so nothing can be compared.",
+        ));
+    }
+    if shared.distinct_questions() == 1 && !pairs.is_empty() {
+        notes.push(Note::warning(
+            "No test: the systems share one question, which says nothing of others.",
+        ));
+    }
+    notes.extend(unequal_sizes(shared));
+    let mut unbounded = Vec::new();
+    for pair in pairs {
+        // A single question has no test, which is said elsewhere.
+        if pair.interval.is_none() && pair.method.is_some() {
+            let [first, second] = [pair.first, pair.second].map(|rank| shared.label(rank));
+            unbounded.push(format!("{first} - {second}"));
+        }
+    }
+    if !unbounded.is_empty() {
+        let pairs = match &unbounded[..] {
+            [_, _, _, _, ..] => counted(unbounded.len(), "pair"),
+            few => few.join(", "),
+        };
+        notes.push(Note::info(format!(
+            "No interval for {pairs}: too few questions, too few that differ, or equal differences."
+        )));
+    }
+    notes
+}
+
+/// That questions with more cases count more, where their numbers differ.
+fn unequal_sizes(shared: &SharedCases<'_>) -> Option<Note> {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for question in &shared.questions {
+        *sizes.entry(*question).or_default() += 1;
+    }
+    let fewest = *sizes.values().min()?;
+    let most = *sizes.values().max()?;
+    (fewest < most).then(|| {
+        Note::info(format!(
+            "Means weight questions by their cases: a question has {fewest} to {most}."
+        ))
+    })
+}

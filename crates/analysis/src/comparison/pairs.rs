@@ -1,0 +1,415 @@
+//! Tests every pair of systems over the shared cases, with length adjustment and sensitivity to missing data.
+//!
+//! All pairs of a metric are tested as one family. Then each pair is tested again with what is
+//! missing at its extremes, and its difference is adjusted for length.
+
+use std::collections::BTreeMap;
+
+use super::games::lead_of_strengths;
+use super::shared::{SAME, SharedCases, slices};
+use super::{ComparisonDepth, LengthEffect, Observation, PairComparison};
+use scholareval_stats::{
+    Interval, MetricValues, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean,
+    paired_family,
+};
+
+/// Minimum number of questions for a length-adjusted difference.
+pub const MIN_QUESTIONS: usize = 20;
+
+/// Cases whose values differ by less are ties: scores are sums of products, so equal ones may differ in their last digits.
+const TIE: f64 = 1e-9;
+
+/// Standard normal quantile of 80% power.
+pub(super) const POWER: f64 = 0.841_621_233_572_914_2;
+
+/// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases. The family
+/// is `None` for a single question.
+pub(super) fn compare_pairs(
+    shared: &SharedCases<'_>,
+) -> (Vec<PairComparison>, Option<PairedFamily>) {
+    let ranks = shared.pairs();
+    if shared.cases.is_empty() || ranks.is_empty() {
+        return (Vec::new(), None);
+    }
+    if shared.table.games.is_some() {
+        return judged_pairs(shared, ranks);
+    }
+    let samples = shared.differences(&ranks);
+    let lists = slices(&samples);
+    let values = shared.metric_values();
+    let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
+    let mut results = Vec::with_capacity(ranks.len());
+    for (index, ranks) in ranks.into_iter().enumerate() {
+        let Some(mut pair) = tested_pair(shared, ranks, family.as_ref(), index, lists[index])
+        else {
+            continue;
+        };
+        pair.cohens_dz = cohens_dz(lists[index]);
+        pair.cliffs_delta = cliffs_delta(&shared.values[ranks.0], &shared.values[ranks.1]);
+        if shared.options.depth == ComparisonDepth::Full {
+            pair.length = length_effect(shared, ranks, pair.pointwise);
+            add_sensitivity(shared, &mut pair);
+        }
+        results.push(pair);
+    }
+    (results, family)
+}
+
+/// The pair at this index of the family with its test and the differences by case; `None` without either.
+fn tested_pair(
+    shared: &SharedCases<'_>,
+    (first, second): (usize, usize),
+    family: Option<&PairedFamily>,
+    index: usize,
+    differences: &[f64],
+) -> Option<PairComparison> {
+    let test = family.map(|family| family.pairs[index]);
+    let error = test.map(|test| test.standard_error);
+    let error = error.filter(|error| *error > 0.0);
+    let critical = family.and_then(|family| family.critical);
+    let wins = differences.iter().filter(|value| **value > TIE).count();
+    let losses = differences.iter().filter(|value| **value < -TIE).count();
+    let observed = || mean(differences);
+    Some(PairComparison {
+        first,
+        second,
+        difference: test.map(|test| test.difference).or_else(observed)?,
+        interval: test.and_then(|test| test.interval),
+        method: test.map(|test| test.method),
+        standard_error: error,
+        p: test.map(|test| test.p),
+        pointwise: test.and_then(|test| test.pointwise),
+        pointwise_p: test.map(|test| test.pointwise_p),
+        differs: test.is_some_and(|test| test.p < shared.bootstrap().alpha()),
+        wins,
+        ties: differences.len() - wins - losses,
+        losses,
+        cohens_dz: None,
+        cliffs_delta: None,
+        bounds: None,
+        sensitive: false,
+        length: None,
+        is_at_look: false,
+        // What the verdict finds with 80% power.
+        detectable: critical
+            .zip(error)
+            .map(|(critical, error)| (critical + POWER) * error),
+    })
+}
+
+/// The same where answers were compared with each other: a pair is tested by its verdicts.
+fn judged_pairs(
+    shared: &SharedCases<'_>,
+    ranks: Vec<(usize, usize)>,
+) -> (Vec<PairComparison>, Option<PairedFamily>) {
+    let sample = shared.pair_sample(&ranks);
+    let family = sample
+        .as_ref()
+        .and_then(|sample| sample.family(shared.bootstrap()));
+    let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
+    let mut results = Vec::with_capacity(ranks.len());
+    for (index, pair) in ranks.into_iter().enumerate() {
+        let leads = shared.cases.iter();
+        let leads: Vec<f64> = leads.filter_map(|case| shared.lead(pair, *case)).collect();
+        // None of two that were never compared, directly or by strengths.
+        let Some(mut result) = tested_pair(shared, pair, family.as_ref(), index, &leads) else {
+            continue;
+        };
+        // Sign flips do not know the range of win rates, and no share is above all.
+        let mut on_win_rates: fn(f64) -> f64 = |end| end.clamp(-1.0, 1.0);
+        if of_strengths {
+            on_win_rates = lead_of_strengths;
+            result.difference = on_win_rates(result.difference);
+            result.detectable = result.detectable.map(on_win_rates);
+            // That of strengths is not one of win rates.
+            result.standard_error = None;
+        }
+        for interval in [&mut result.interval, &mut result.pointwise] {
+            *interval = interval.map(|own| own.map(on_win_rates));
+        }
+        add_sensitivity(shared, &mut result);
+        results.push(result);
+    }
+    (results, family)
+}
+
+/// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
+/// This covers unscored answers, missing answers and the gaps of a third system.
+pub(super) struct Extremes {
+    pub(super) lows: Vec<f64>,
+    pub(super) highs: Vec<f64>,
+    /// The question of each.
+    pub(super) questions: Vec<usize>,
+    /// What is missing is at the lowest or the highest value: a metric of 0s and 1s stays one.
+    pub(super) values: MetricValues,
+}
+
+impl Extremes {
+    /// `None` if nothing is missing: the pair has the shared cases only, each with its value.
+    pub(super) fn of(shared: &SharedCases<'_>, first: usize, second: usize) -> Option<Self> {
+        let mut extremes = Self {
+            lows: Vec::new(),
+            highs: Vec::new(),
+            questions: Vec::new(),
+            values: MetricValues::Any,
+        };
+        let mut cases = Vec::new();
+        for case in &shared.by_id {
+            if let Some(difference) = possible_difference(shared, [first, second], *case) {
+                cases.push(*case);
+                extremes.lows.push(difference.low);
+                extremes.highs.push(difference.high);
+                extremes.questions.push(shared.question_of[*case]);
+            }
+        }
+        let is_whole = extremes.lows.len() <= shared.cases.len() && extremes.lows == extremes.highs;
+        extremes.values = shared.values_of(&[first, second], &cases);
+        (!is_whole).then_some(extremes)
+    }
+
+    /// The test of these differences alone.
+    fn test(&self, shared: &SharedCases<'_>, differences: &[f64]) -> Option<PairedTest> {
+        let questions = Some(&*self.questions);
+        let family = paired_family(&[differences], questions, self.values, shared.bootstrap())?;
+        Some(family.pairs[0])
+    }
+}
+
+/// The differences that a pair could have in a case; `None` if one of the two was not asked, or the two were not to be compared.
+fn possible_difference(
+    shared: &SharedCases<'_>,
+    [first, second]: [usize; 2],
+    case: usize,
+) -> Option<Interval> {
+    if shared.table.games.is_some() {
+        return shared.lead_range((first, second), case).or_else(|| {
+            // An answer that is not there loses, or a system could pass by not answering.
+            let is_missing = |rank: usize| shared.observation(rank, case) == Observation::Missing;
+            let any = Interval::new(-1.0, 1.0);
+            (is_missing(first) || is_missing(second)).then_some(any)
+        });
+    }
+    let own = values_values(shared, first, case)?;
+    let other = values_values(shared, second, case)?;
+    Some(Interval::new(own.low - other.high, own.high - other.low))
+}
+
+/// The values that a system could have in a case; `None` if it was not asked.
+fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
+    let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
+    match shared.observation(rank, case) {
+        Observation::Missing => {
+            let range = shared.table.metric.range();
+            Some(range.or(shared.net_range(rank, case)).unwrap_or(unbounded))
+        }
+        other => other.range(),
+    }
+}
+
+/// Sensitivity of a pair to missing data: its verdict with all missing values against its first system and then in favor of it.
+/// Its p alone is adjusted by as much as over the shared cases.
+fn add_sensitivity(shared: &SharedCases<'_>, pair: &mut PairComparison) {
+    let Some(extremes) = Extremes::of(shared, pair.first, pair.second) else {
+        return;
+    };
+    let alpha = shared.bootstrap().alpha();
+    let adjustment = match (pair.p, pair.pointwise_p) {
+        // Testing all pairs again in every combination of extremes is not possible; the adjustment
+        // for several pairs is carried over as a factor.
+        (Some(p), Some(alone)) => p / alone,
+        _ => 1.0,
+    };
+    let observed = side(pair.difference, pair.p.is_some_and(|p| p < alpha));
+    for differences in [&extremes.lows, &extremes.highs] {
+        let test = extremes.test(shared, differences);
+        let verdict = test.map(|test| side(test.difference, adjustment * test.p < alpha));
+        pair.sensitive |= verdict != Some(observed);
+    }
+    if let (Some(low), Some(high)) = (mean(&extremes.lows), mean(&extremes.highs)) {
+        pair.bounds = Some(Interval { low, high });
+    }
+}
+
+/// From the low end of the pair's interval with all missing values against its first system, to the high end with all in favor
+/// of it; infinite where there is no interval. `None` if nothing is missing. The intervals of the pair alone are widened by as
+/// much as over the shared cases.
+pub(super) fn between_extremes(
+    shared: &SharedCases<'_>,
+    pair: &PairComparison,
+) -> Option<Interval> {
+    let extremes = Extremes::of(shared, pair.first, pair.second)?;
+    let widening = match (pair.interval, pair.pointwise) {
+        (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
+        _ => 1.0,
+    };
+    let mut between = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
+    if let Some(test) = extremes.test(shared, &extremes.lows)
+        && let Some(interval) = test.interval
+    {
+        between.low = test.difference - widening * (test.difference - interval.low);
+    }
+    if let Some(test) = extremes.test(shared, &extremes.highs)
+        && let Some(interval) = test.interval
+    {
+        between.high = test.difference + widening * (interval.high - test.difference);
+    }
+    Some(between)
+}
+
+/// The better of two, 1 or -1; 0 if they do not differ significantly.
+fn side(difference: f64, differs: bool) -> i8 {
+    if !differs || difference.abs() <= SAME {
+        0
+    } else {
+        difference.signum() as i8
+    }
+}
+
+/// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases
+/// of a question are averaged. `interval` is that of the unadjusted difference.
+///
+/// `None` for counts and for the length itself, below 20 questions with known words, and where the system with the shorter
+/// answers on average is longer in less than a tenth of the questions: equal length would be an extrapolation.
+fn length_effect(
+    shared: &SharedCases<'_>,
+    (first, second): (usize, usize),
+    interval: Option<Interval>,
+) -> Option<LengthEffect> {
+    let metric = &shared.table.metric;
+    let all_words = shared
+        .all
+        .words
+        .as_ref()
+        .filter(|_| metric.higher_is_better && metric.name != "length")?;
+    let [own_words, other_words] = [first, second].map(|rank| &all_words[shared.order[rank]]);
+    let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    for (at, case) in shared.cases.iter().enumerate() {
+        if let Some((own, other)) = own_words[*case].zip(other_words[*case]) {
+            let [words, values] = by_question.entry(shared.questions[at]).or_default();
+            words.push(own - other);
+            values.push(shared.values[first][at] - shared.values[second][at]);
+        }
+    }
+    let means = by_question
+        .values()
+        .filter_map(|[words, values]| mean(words).zip(mean(values)));
+    // By question and not by case: least squares take their points as independent.
+    let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
+    let mean_words = mean(&words)?;
+    let shorter_is_longer = words.iter().filter(|own| **own * mean_words < 0.0).count();
+    // Where one system is always the longer one, the line would be extended to a length that no
+    // pair of answers has.
+    if words.len() < MIN_QUESTIONS || shorter_is_longer * 10 < words.len() {
+        return None;
+    }
+    let line = least_squares(&words, &values, shared.options.level)?;
+    let adjusted = line.intercept_interval;
+    let changes = interval.filter(|interval| sign(*interval) != sign(adjusted));
+    let only_grew = |interval: Interval| {
+        let moved = (line.intercept - mean(&values).unwrap_or(line.intercept)).abs();
+        sign(adjusted) == 0
+            && moved <= interval.half_width() / 4.0
+            && adjusted.half_width() > interval.half_width()
+    };
+    let less_precise = changes.is_some_and(only_grew);
+    Some(LengthEffect {
+        adjusted: line.intercept,
+        interval: adjusted,
+        words: mean_words,
+        changes_conclusion: changes.is_some() && !less_precise,
+        less_precise,
+    })
+}
+
+/// The side of 0 on which an interval lies: -1 or 1, and 0 if it includes 0.
+fn sign(interval: Interval) -> i8 {
+    i8::from(interval.low > 0.0) - i8::from(interval.high < 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare_tests::{assert_close, compared, labels, quick, table};
+    use super::*;
+
+    #[test]
+    fn the_gaps_of_a_third_system_do_not_change_a_verdict_unnoticed() {
+        // a is better by 0.4 in two cases and worse by 0.5 in ten; c has the two only
+        let a: Vec<f64> = (0..12)
+            .map(|case| if case < 2 { 0.9 } else { 0.2 })
+            .collect();
+        let b: Vec<f64> = (0..12)
+            .map(|case| if case < 2 { 0.5 } else { 0.7 })
+            .collect();
+        let mut observed = table(&[("a", &a), ("b", &b), ("c", &[0.1; 12])]);
+        observed.metrics[0].values[2][2..].fill(Observation::NotApplicable);
+        let metric = compared(&observed, &quick());
+        assert_eq!(
+            (labels(&metric), metric.cases.len()),
+            (vec!["a", "b", "c"], 2)
+        );
+        let pair = &metric.pairs[0];
+        assert_close(pair.difference, 0.4, 1e-12, "over the shared cases");
+        // (2 x 0.4 - 10 x 0.5) / 12 over the twelve that both have: b is better there
+        let bounds = pair.bounds.unwrap();
+        assert_close(bounds.low, -0.35, 1e-12, "low");
+        assert_close(bounds.high, -0.35, 1e-12, "high");
+        assert!(pair.sensitive);
+        // with c the two have no more cases than all share
+        assert!(
+            metric.pairs[1..]
+                .iter()
+                .all(|pair| pair.bounds.is_none() && !pair.sensitive)
+        );
+        observed.metrics[0].values[2].fill(Observation::Value(0.1));
+        assert!(
+            compared(&observed, &quick())
+                .pairs
+                .iter()
+                .all(|pair| pair.bounds.is_none() && !pair.sensitive)
+        );
+    }
+
+    #[test]
+    fn cases_equal_but_for_rounding_are_ties() {
+        let pair = compared(
+            &table(&[("a", &[0.1 + 0.2, 0.5]), ("b", &[0.3, 0.4])]),
+            &quick(),
+        )
+        .pairs
+        .remove(0);
+        assert_eq!((pair.wins, pair.ties, pair.losses), (1, 1, 0));
+    }
+
+    #[test]
+    fn two_that_do_not_differ_either_way_have_no_verdict_to_change() {
+        let mut observed = table(&[("a", &[0.5, 0.4, 0.6, 0.5]), ("b", &[0.4, 0.5, 0.5, 0.55])]);
+        observed.metrics[0].values[0][3] = Observation::Unscored(Interval {
+            low: 0.0,
+            high: 1.0,
+        });
+        let pair = compared(&observed, &quick()).pairs.remove(0);
+        // the sign of the difference may change, which is not evidence with four cases
+        let bounds = pair.bounds.unwrap();
+        assert!(
+            bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive,
+            "{pair:?}"
+        );
+    }
+
+    #[test]
+    fn a_verdict_can_be_sensitive_to_missing_answers_alone() {
+        let mut observed = table(&[("high", &[0.825; 10]), ("low", &[0.755; 10])]);
+        observed.metrics[0].values[0][6..].fill(Observation::Missing);
+        let pair = compared(&observed, &quick()).pairs.remove(0);
+        // Six wins of six: 2 / 64. With 0 for the four missing ones the sum is 6 x 0.07 - 4 x 0.755 = -2.6, and every
+        // assignment where these four have one sign is as far from 0: 2 x 64 / 1024 = 0.125.
+        assert_eq!(
+            (pair.p, pair.differs, pair.sensitive),
+            (Some(2.0 / 64.0), true, true)
+        );
+        // (6 x 0.07 - 4 x 0.755) / 10 and (6 x 0.07 + 4 x 0.245) / 10
+        let bounds = pair.bounds.unwrap();
+        assert_close(bounds.low, -0.26, 1e-12, "low");
+        assert_close(bounds.high, 0.14, 1e-12, "high");
+    }
+}

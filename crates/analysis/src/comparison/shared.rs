@@ -1,0 +1,298 @@
+//! One metric prepared for comparison: systems in order, and their shared cases.
+
+use std::collections::BTreeSet;
+
+use super::set_table::SetTable;
+use super::{
+    ComparisonDepth, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
+    ObservedSystem,
+};
+use crate::questions::Questions;
+use scholareval_stats::{BootstrapOptions, Interval, MetricValues, SystemWinRate, mean};
+
+/// Tolerance for sums in another order.
+pub(super) const SAME: f64 = 1e-12;
+
+/// Systems are identified by rank (0 is the best), cases by their index in the observations.
+pub(super) struct SharedCases<'a> {
+    pub(super) all: &'a Observations,
+    pub(super) table: &'a MetricTable,
+    pub(super) options: &'a ComparisonOptions,
+    /// Indices of the systems in the observations, best first; those without a value last.
+    pub(super) order: Vec<usize>,
+    /// Number of systems with a value.
+    pub(super) participants: usize,
+    /// All cases, by id, so that file order changes no number.
+    pub(super) by_id: Vec<usize>,
+    /// The question of every case, as a number.
+    pub(super) question_of: Vec<usize>,
+    /// The shared cases, by id; of judged pairs all with a verdict.
+    pub(super) cases: Vec<usize>,
+    /// Their questions.
+    pub(super) questions: Vec<usize>,
+    /// Values of the participants over the shared cases.
+    pub(super) values: Vec<Vec<f64>>,
+    /// Of judged pairs, the win rate of each system of the observations that has one.
+    pub(super) win_rates: Vec<Option<SystemWinRate>>,
+}
+
+/// The lists as slices.
+pub(super) fn slices(lists: &[Vec<f64>]) -> Vec<&[f64]> {
+    lists.iter().map(Vec::as_slice).collect()
+}
+
+impl Observations {
+    /// The first headline metric, with the lowest and the highest mean of a system over the shared cases.
+    pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
+        let table = &self.metrics[*self.headline().first()?];
+        let options = ComparisonOptions::seeded(0);
+        let shared = SharedCases::of(self, table, &options);
+        let means: Vec<f64> = (0..shared.participants)
+            .filter_map(|rank| shared.mean(rank))
+            .collect();
+        let low = means.iter().copied().reduce(f64::min)?;
+        let high = means.into_iter().fold(low, f64::max);
+        Some((&table.metric, Interval::new(low, high)))
+    }
+}
+
+impl MetricTable {
+    /// The number of the whole set that is the metric's column, if there is one.
+    pub(super) fn column_set(&self) -> Option<&SetTable> {
+        self.sets.iter().find(|set| set.metric == self.metric)
+    }
+
+    /// The values of a system over these cases, without those that have none.
+    fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
+        cases
+            .iter()
+            .filter_map(|case| self.values[system][*case].value())
+            .collect()
+    }
+}
+
+impl<'a> SharedCases<'a> {
+    pub(super) fn of(
+        all: &'a Observations,
+        table: &'a MetricTable,
+        options: &'a ComparisonOptions,
+    ) -> Self {
+        let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
+        // Draws of a seeded bootstrap are by position: in the order of files, the same data in
+        // another order would give other intervals.
+        by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
+        let numbers = Questions::of_texts(
+            all.cases
+                .iter()
+                .map(|case| (&case.case_id, &*case.question)),
+        );
+        let question_of: Vec<usize> = all
+            .cases
+            .iter()
+            .map(|case| numbers.number(&case.case_id))
+            .collect();
+        let mut shared = Self {
+            all,
+            table,
+            options,
+            order: Vec::new(),
+            participants: 0,
+            by_id,
+            question_of,
+            cases: Vec::new(),
+            questions: Vec::new(),
+            values: Vec::new(),
+            win_rates: Vec::new(),
+        };
+        let verdicts = shared.verdicts();
+        let systems = 0..all.systems.len();
+        shared.win_rates = systems
+            .map(|system| SystemWinRate::of(system, &verdicts))
+            .collect();
+        shared.order_systems();
+        shared
+    }
+
+    /// Puts the best system first, and finds the shared cases with their values.
+    fn order_systems(&mut self) {
+        let (all, table) = (self.all, self.table);
+        // A system without any value would leave no shared case for the others.
+        let has_value =
+            |system: usize| table.values[system].iter().any(|own| own.value().is_some());
+        let (participants, mut without): (Vec<usize>, Vec<usize>) =
+            (0..all.systems.len()).partition(|system| has_value(*system));
+        let set = table.column_set();
+        self.cases = self.by_id.clone();
+        self.cases.retain(|case| {
+            let has_value = |system: &usize| table.values[*system][*case].value().is_some();
+            match set {
+                Some(set) => set.has_shared_part(&participants, *case),
+                // Of judged pairs every verdict counts, whatever others of its case are missing.
+                None if table.games.is_some() => participants.iter().any(has_value),
+                None => participants.iter().all(has_value),
+            }
+        });
+        // Without a shared case, order by the means over each system's own cases.
+        let counted = if self.cases.is_empty() {
+            &self.by_id
+        } else {
+            &self.cases
+        };
+        let sharing: &[usize] = if self.cases.is_empty() {
+            &[]
+        } else {
+            &participants
+        };
+        let values_over = |system: usize, cases: &[usize]| match set {
+            Some(set) => set.values_over(system, sharing, cases),
+            None => table.values_over(system, cases),
+        };
+        let means: Vec<f64> = (0..all.systems.len())
+            .map(|system| match &self.win_rates[system] {
+                Some(own) => own.win_rate,
+                None => mean(&values_over(system, counted)).unwrap_or(f64::NEG_INFINITY),
+            })
+            .collect();
+        let mut order = participants.clone();
+        order.sort_by(|a, b| {
+            means[*b]
+                .total_cmp(&means[*a])
+                .then_with(|| all.systems[*a].label.cmp(&all.systems[*b].label))
+        });
+        without.sort_by_key(|system| &all.systems[*system].label);
+        let cases = self.cases.iter();
+        self.questions = cases.map(|case| self.question_of[*case]).collect();
+        for system in &order {
+            self.values.push(match &self.win_rates[*system] {
+                Some(own) => own.values(&self.questions),
+                None => values_over(*system, &self.cases),
+            });
+        }
+        self.participants = order.len();
+        order.extend(without);
+        self.order = order;
+    }
+
+    /// The mean of a system over the shared cases.
+    pub(super) fn mean(&self, rank: usize) -> Option<f64> {
+        let own = self.win_rate(rank).map(|own| own.win_rate);
+        own.or_else(|| mean(self.values.get(rank)?))
+    }
+
+    /// The system at this rank.
+    pub(super) fn system(&self, rank: usize) -> &'a ObservedSystem {
+        &self.all.systems[self.order[rank]]
+    }
+
+    pub(super) fn bootstrap(&self) -> BootstrapOptions {
+        BootstrapOptions::seeded(self.options.seed)
+            .level(self.options.level)
+            .resamples(self.options.resamples)
+    }
+
+    pub(super) fn label(&self, rank: usize) -> &str {
+        self.system(rank).label.as_str()
+    }
+
+    /// The tested pairs, the better system first: all, those with the baseline, or none.
+    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+        if self.options.depth == ComparisonDepth::Means {
+            return Vec::new();
+        }
+        let mut pairs = Vec::new();
+        for first in 0..self.participants {
+            for second in first + 1..self.participants {
+                if self.is_baseline(first) || self.is_baseline(second) {
+                    pairs.push((first, second));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Whether the pairs of this system are tested: those of the baseline, or all without one.
+    fn is_baseline(&self, rank: usize) -> bool {
+        match &self.options.baseline {
+            Some(baseline) => baseline == self.label(rank),
+            None => true,
+        }
+    }
+
+    /// Values of the first system less those of the second, by pair.
+    pub(super) fn differences(&self, pairs: &[(usize, usize)]) -> Vec<Vec<f64>> {
+        let mut differences = Vec::new();
+        for (first, second) in pairs {
+            let values = self.values[*first].iter().zip(&self.values[*second]);
+            differences.push(values.map(|(a, b)| a - b).collect());
+        }
+        differences
+    }
+
+    /// What the values of these systems can be in these cases. Net shares lie between the means of the lowest and of the highest
+    /// values; without a range for every value, and where one is outside of it (as in compat mode), any numbers.
+    pub(super) fn values_of(&self, ranks: &[usize], cases: &[usize]) -> MetricValues {
+        if self.table.metric.is_binary() {
+            return MetricValues::ZeroOr(1.0);
+        }
+        let mut sum = 0.0;
+        for case in cases {
+            let mut widest: f64 = 0.0;
+            for rank in ranks {
+                let range = self.table.metric.range();
+                let Some(range) = range.or_else(|| self.net_range(*rank, *case)) else {
+                    return MetricValues::Any;
+                };
+                let value = self.observation(*rank, *case).value();
+                if value.is_some_and(|value| !range.holds(value)) {
+                    return MetricValues::Any;
+                }
+                widest = widest.max(range.high - range.low);
+            }
+            sum += widest;
+        }
+        match sum / cases.len() as f64 {
+            width if width > 0.0 => MetricValues::Within(width),
+            _ => MetricValues::Any,
+        }
+    }
+
+    /// What the values of all systems can be in the shared cases.
+    pub(super) fn metric_values(&self) -> MetricValues {
+        let all: Vec<usize> = (0..self.participants).collect();
+        self.values_of(&all, &self.cases)
+    }
+
+    pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {
+        self.table.values[self.order[rank]][case]
+    }
+
+    /// What a net share can be in a case: by the answer of this system, or without one by those of the others. `None` for other
+    /// units.
+    pub(super) fn net_range(&self, rank: usize, case: usize) -> Option<Interval> {
+        let ranges = &self.table.net_ranges;
+        if let Some(own) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
+            return Some(own);
+        }
+        let all = ranges.iter().filter_map(|row| row[case]);
+        all.reduce(|one, other| Interval::new(one.low.min(other.low), one.high.max(other.high)))
+    }
+
+    /// The number of cases that the metric applies to.
+    pub(super) fn cases_in_all(&self) -> usize {
+        let mut cases = 0;
+        for case in &self.by_id {
+            let applies = self
+                .table
+                .values
+                .iter()
+                .any(|row| row[*case] != Observation::NotApplicable);
+            cases += usize::from(applies);
+        }
+        // An aspect that was graded counts a case of which another one was not asked.
+        cases.max(self.cases.len())
+    }
+
+    pub(super) fn distinct_questions(&self) -> usize {
+        self.questions.iter().collect::<BTreeSet<_>>().len()
+    }
+}

@@ -1,0 +1,143 @@
+//! Agreement of two raters: correlations, kappas, comparisons, orders of systems.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::comparisons::Compared;
+use super::result::{Measures, PartMeasures, RaterPair};
+use super::scales::{mixed_items, no_categories, not_one_scale};
+use super::systems::{by_ratings, by_wins};
+use super::units::{Context, RatedByBoth, RaterView};
+use crate::ratings::{Estimate, Ratings, distinct};
+use scholareval_core::domain::SystemName;
+use scholareval_stats::{Coefficient, Correlation};
+
+/// All measures of two raters.
+pub(super) fn rater_pair(
+    first: &RaterView,
+    second: &RaterView,
+    context: &Context<'_>,
+) -> RaterPair {
+    let shared = RatedByBoth::new(first, second, context);
+    let compared = shared.compared();
+    let (thresholds, tie_threshold) = shared.thresholds(&compared);
+    let all: Vec<&Compared<'_>> = compared.iter().collect();
+    RaterPair {
+        first: Arc::clone(&first.rater.name),
+        second: Arc::clone(&second.rater.name),
+        overall: shared.measures(&all, thresholds),
+        items: shared.items(),
+        systems: shared.systems(&compared, thresholds),
+        by_tie_threshold: tie_threshold
+            .as_ref()
+            .map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
+        tie_threshold,
+        ranking: if shared.mixed_items().is_some() {
+            None
+        } else {
+            by_ratings(&shared)
+        },
+        wins: by_wins(&compared, thresholds, context),
+    }
+}
+
+impl<'a> RatedByBoth<'a> {
+    /// Correlations and kappas of the shared units, and agreement on these pairs.
+    fn measures(&self, compared: &[&Compared<'_>], thresholds: [f64; 2]) -> Measures {
+        let mixed = self.mixed_items();
+        let (n, confidence) = (self.x.len(), self.context.options.confidence);
+        let correlation = |kind: Correlation| {
+            Estimate::unless(mixed.as_ref(), || {
+                let interval =
+                    || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
+                let reason = self.no_correlation(&self.x, &self.y);
+                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n)
+            })
+        };
+        let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
+        let scales = || not_one_scale(&[self.first, self.second], &self.units, self.context);
+        let no_kappa = mixed
+            .clone()
+            .or_else(scales)
+            .or_else(|| no_categories(&ratings));
+        let kappa = |kind: Coefficient| {
+            Estimate::unless(no_kappa.as_ref(), || {
+                ratings.estimate(kind, confidence).with_units(n)
+            })
+        };
+        Measures {
+            n,
+            questions: distinct(&self.questions),
+            pearson: correlation(Correlation::Pearson),
+            spearman: correlation(Correlation::Spearman),
+            kendall_tau_b: correlation(Correlation::KendallTauB),
+            within_question_tau_b: self.within_questions(compared),
+            kappa: kappa(Coefficient::Kappa),
+            quadratic_kappa: kappa(Coefficient::QuadraticKappa),
+            comparisons: self.comparisons(compared, thresholds),
+        }
+    }
+
+    /// Measures of each item, if there are items; each with its own tie threshold.
+    fn items(&self) -> Vec<PartMeasures> {
+        let names: BTreeSet<&Arc<str>> = self
+            .units
+            .iter()
+            .filter_map(|unit| unit.item.as_ref())
+            .collect();
+        let mut parts = Vec::new();
+        for item in names {
+            let own = self.only(|unit| unit.item.as_ref() == Some(item));
+            let compared = own.compared();
+            let (thresholds, _) = own.thresholds(&compared);
+            let all: Vec<&Compared<'_>> = compared.iter().collect();
+            parts.push(PartMeasures {
+                name: item.to_string(),
+                measures: own.measures(&all, thresholds),
+            });
+        }
+        parts
+    }
+
+    /// Measures of each system, if there are several.
+    fn systems(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
+        let rated = self.units.iter().map(|unit| &unit.system);
+        let names: BTreeSet<&SystemName> = rated
+            .chain(compared.iter().flat_map(|pair| pair.systems))
+            .collect();
+        let mut parts = Vec::new();
+        if names.len() < 2 {
+            return parts;
+        }
+        for system in names {
+            let of_system = compared
+                .iter()
+                .filter(|pair| pair.systems.contains(&system));
+            let compared: Vec<&Compared<'_>> = of_system.collect();
+            let own = self.only(|unit| unit.system == *system);
+            parts.push(PartMeasures {
+                name: system.to_string(),
+                measures: own.measures(&compared, thresholds),
+            });
+        }
+        parts
+    }
+
+    /// Why two lists have no correlation.
+    fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
+        if x.len() < 2 {
+            return "fewer than two units rated by both".to_owned();
+        }
+        for (values, view) in [(x, self.first), (y, self.second)] {
+            if values.windows(2).all(|two| two[0] == two[1]) {
+                return format!("{} gave all the same value", view.rater.name);
+            }
+        }
+        "not defined for these values".to_owned()
+    }
+
+    /// Why the items of a rater cannot be measured together.
+    fn mixed_items(&self) -> Option<String> {
+        mixed_items(&[self.first, self.second], &self.units)
+    }
+}

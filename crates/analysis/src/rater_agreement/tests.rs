@@ -1,0 +1,704 @@
+use proptest::prelude::*;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::*;
+use scholareval_core::domain::{Note, Preference, Preferred, Rater, RaterKind, Rating, Unit};
+
+const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
+
+fn options() -> AgreementOptions {
+    AgreementOptions {
+        resamples: 200,
+        ..AgreementOptions::seeded(7)
+    }
+}
+
+/// A rater of whole answers: a row a case, a column a system.
+fn rater(name: &str, kind: RaterKind, rows: &[&[Option<f64>]]) -> Rater {
+    let mut rater = Rater::new(name, kind);
+    for (case, row) in rows.iter().enumerate() {
+        for (system, value) in SYSTEMS.iter().zip(*row) {
+            let rating = |value| Rating {
+                system: (*system).into(),
+                case_id: format!("c{case}").into(),
+                item: None,
+                value,
+            };
+            rater.ratings.extend(value.map(rating));
+        }
+    }
+    rater
+}
+
+fn human(name: &str, rows: &[&[f64]]) -> Rater {
+    of(name, RaterKind::Human, rows)
+}
+
+fn judge(name: &str, rows: &[&[f64]]) -> Rater {
+    of(name, RaterKind::Judge, rows)
+}
+
+fn of(name: &str, kind: RaterKind, rows: &[&[f64]]) -> Rater {
+    let rows: Vec<Vec<Option<f64>>> = rows
+        .iter()
+        .map(|row| row.iter().copied().map(Some).collect())
+        .collect();
+    rater(
+        name,
+        kind,
+        &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+    )
+}
+
+fn agree(raters: &[Rater], options: &AgreementOptions) -> RaterAgreement {
+    rater_agreement(
+        &Labeled {
+            raters: raters.to_vec(),
+            questions: HashMap::new(),
+            ..Labeled::default()
+        },
+        options,
+    )
+}
+
+fn close(estimate: &Estimate, expected: f64) {
+    assert!(
+        estimate
+            .estimate
+            .is_some_and(|value| (value - expected).abs() < 1e-12),
+        "{estimate:?} is not {expected}"
+    );
+}
+
+#[test]
+fn agreement_on_pairs_is_counted_by_hand() {
+    // c0: a>b for both. c1: tie, a>b. c2: a>b, b>a. c3: tie, tie.
+    let first = human("x", &[&[2.0, 1.0], &[1.0, 1.0], &[3.0, 1.0], &[2.0, 2.0]]);
+    let second = human("y", &[&[3.0, 1.0], &[2.0, 1.0], &[1.0, 2.0], &[1.0, 1.0]]);
+    let found = agree(&[first, second], &options());
+    let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!(
+        (pairs.n, pairs.first_ties, pairs.second_ties, pairs.decided),
+        (4, 2, 1, 2)
+    );
+    close(&pairs.strict, 2.0 / 4.0); // c0, c3
+    close(&pairs.half_credit, 2.5 / 4.0); // and half of c1
+    close(&pairs.decided_agreement, 1.0 / 2.0); // c0 of c0, c2
+    // outcomes 1 0 1 0 and 1 1 -1 0, and each pair the other way round: 4/8 agree. The first has 2 4 2 of -1 0 1, the second
+    // 3 2 3: by chance (2 * 3 + 4 * 2 + 2 * 3) / 64 = 5/16. (1/2 - 5/16) / (11/16) = 3/11
+    close(&pairs.kappa, 3.0 / 11.0);
+    assert!(found.pairs[0].tie_threshold.is_none());
+}
+
+#[test]
+fn the_threshold_gives_a_judge_as_many_ties_as_the_person_has() {
+    // The person ties two of four pairs; the judge's differences are 0.5, 0.125, -0.375, 0.25: up to 0.25 are two ties.
+    let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0], &[2.0, 2.0]]);
+    let model = judge(
+        "m",
+        &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625], &[0.5, 0.25]],
+    );
+    let found = agree(&[person.clone(), model.clone()], &options());
+    let threshold = found.pairs[0].tie_threshold.as_ref().unwrap();
+    assert_eq!(
+        (&*threshold.rater, threshold.value, threshold.chosen),
+        ("m", 0.25, true)
+    );
+    // outcomes of the judge: 1, 0, -1, 0; of the person the same
+    close(
+        &found.pairs[0].overall.comparisons.as_ref().unwrap().strict,
+        1.0,
+    );
+    let given = agree(
+        &[person, model],
+        &AgreementOptions {
+            tie_threshold: Some(0.0),
+            ..options()
+        },
+    );
+    // judge 1, 1, -1, 1: two of four
+    close(
+        &given.pairs[0].overall.comparisons.as_ref().unwrap().strict,
+        0.5,
+    );
+    assert_eq!(
+        given.pairs[0]
+            .tie_threshold
+            .as_ref()
+            .map(|threshold| threshold.chosen),
+        Some(false)
+    );
+}
+
+#[test]
+fn a_threshold_comes_as_near_to_the_wanted_ties_as_equal_differences_allow() {
+    use super::comparisons::threshold_for;
+    // sorted 0 0.1 0.1 0.1 0.4: thresholds 0, 0.1, 0.4 give 1, 4 and 5 ties
+    let differences = vec![0.1, 0.4, 0.1, 0.0, 0.1];
+    assert_eq!(
+        [0, 1, 2, 3, 4, 5].map(|wanted| threshold_for(wanted, differences.clone())),
+        [0.0, 0.0, 0.0, 0.1, 0.1, 0.4]
+    );
+    assert_eq!(threshold_for(3, Vec::new()), 0.0);
+}
+
+#[test]
+fn a_missing_rating_is_missing_and_no_zero() {
+    let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    let rows = [some(&[1.0, 2.0]), vec![Some(3.0), None], some(&[4.0, 5.0])];
+    let holes = rater(
+        "h",
+        RaterKind::Human,
+        &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+    );
+    let whole = human("w", &[&[1.0, 2.0], &[3.0, 1.0], &[4.0, 5.0]]);
+    let found = agree(&[holes, whole], &options());
+    let overall = &found.pairs[0].overall;
+    // 1 2 3 4 5 by both: the second 1 has no partner
+    assert_eq!((overall.n, overall.questions), (5, 3));
+    close(&overall.pearson, 1.0);
+    close(&overall.kappa, 1.0);
+    assert_eq!(overall.comparisons.as_ref().unwrap().n, 2);
+    let group = &found.groups[0];
+    assert_eq!((group.n, group.complete), (5, 5));
+    close(&group.icc_2_1, 1.0);
+}
+
+#[test]
+fn what_is_constant_is_undefined_and_says_who() {
+    let flat = human("flat", &[&[2.0, 2.0], &[2.0, 2.0]]);
+    let other = human("other", &[&[1.0, 2.0], &[2.0, 3.0]]);
+    let found = agree(&[flat.clone(), other], &options());
+    let overall = &found.pairs[0].overall;
+    assert_eq!(overall.pearson.estimate, None);
+    assert_eq!(
+        overall.pearson.undefined.as_deref(),
+        Some("flat gave all the same value")
+    );
+    // two who always say the same one value: no kappa, no alpha, no ICC either
+    let both = agree(
+        &[
+            flat.clone(),
+            Rater {
+                name: "twin".into(),
+                ..flat
+            },
+        ],
+        &options(),
+    );
+    assert_eq!(
+        both.pairs[0].overall.kappa.undefined.as_deref(),
+        Some("all ratings are one value")
+    );
+    assert_eq!(
+        both.groups[0].alpha_ordinal.undefined.as_deref(),
+        Some("all ratings are one value")
+    );
+    assert!(both.groups[0].icc_2_1.undefined.is_some());
+    let json = serde_json::to_string(&both).unwrap();
+    assert!(!json.contains("NaN"), "{json}");
+}
+
+#[test]
+fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
+    let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625]]);
+    // one value throughout, and one value within each case: all pairs are ties
+    for rows in [
+        [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]],
+        [[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]],
+    ] {
+        let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
+        let found = agree(&[model.clone(), human("flat", &rows)], &options());
+        let pair = &found.pairs[0];
+        let pairs = pair.overall.comparisons.as_ref().unwrap();
+        // no threshold can be learnt of it: the judge keeps its preferences
+        assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (3, 0, 3));
+        assert!(pair.tie_threshold.is_none());
+        for estimate in [
+            &pairs.strict,
+            &pairs.half_credit,
+            &pairs.decided_agreement,
+            &pairs.kappa,
+        ] {
+            assert_eq!(estimate.undefined.as_deref(), Some("no preference by flat"));
+            assert_eq!((estimate.estimate, estimate.low), (None, None));
+        }
+    }
+    // a threshold given that is above every difference of the judge
+    let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0]]);
+    let wide = AgreementOptions {
+        tie_threshold: Some(9.0),
+        ..options()
+    };
+    let found = agree(&[model, person.clone()], &wide);
+    let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!(
+        pairs.strict.undefined.as_deref(),
+        Some("no preference by m")
+    );
+    let flat = human("flat", &[&[3.0, 3.0], &[3.0, 3.0], &[3.0, 3.0]]);
+    let twins = agree(
+        &[
+            flat.clone(),
+            Rater {
+                name: "twin".into(),
+                ..flat
+            },
+        ],
+        &options(),
+    );
+    let pairs = twins.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!(
+        pairs.strict.undefined.as_deref(),
+        Some("no preference by flat and twin")
+    );
+}
+
+#[test]
+fn several_people_are_also_taken_as_their_mean() {
+    let people = [
+        human("x", &[&[1.0, 2.0], &[3.0, 4.0]]),
+        human("y", &[&[3.0, 2.0], &[5.0, 4.0]]),
+    ];
+    let model = judge("m", &[&[2.0, 2.0], &[4.0, 4.5]]);
+    let found = agree(&[people[0].clone(), people[1].clone(), model], &options());
+    let names: Vec<(&str, &str)> = found
+        .pairs
+        .iter()
+        .map(|pair| (&*pair.first, &*pair.second))
+        .collect();
+    assert_eq!(names, [("m", "humans"), ("m", "x"), ("m", "y"), ("x", "y")]);
+    // means 2 2 4 4 against 2 2 4 4.5: the sum of products 4.5, squares 4 and 5.1875 around 3 and 3.125
+    close(
+        &found.pairs[0].overall.pearson,
+        4.5 / (4.0_f64 * 5.1875).sqrt(),
+    );
+    let groups: Vec<&str> = found
+        .groups
+        .iter()
+        .map(|group| group.name.as_str())
+        .collect();
+    assert_eq!(groups, ["all raters", "people"]);
+}
+
+#[test]
+fn systems_are_ranked_by_both_over_what_both_rated() {
+    let person = human("p", &[&[5.0, 1.0, 3.0], &[4.0, 2.0, 3.0]]);
+    let model = judge("m", &[&[4.0, 1.0, 5.0], &[4.0, 2.0, 5.0]]);
+    let found = agree(&[model, person], &options());
+    let pair = &found.pairs[0];
+    let ranking = pair.ranking.as_ref().unwrap();
+    let rows: Vec<(&str, usize, usize)> = ranking
+        .systems
+        .iter()
+        .map(|row| (row.system.as_str(), row.first_rank, row.second_rank))
+        .collect();
+    // person: a 4.5, c 3, b 1.5; judge: c 5, a 4, b 1.5
+    assert_eq!(rows, [("a", 2, 1), ("c", 1, 2), ("b", 3, 3)]);
+    assert!(
+        ranking
+            .kendall_tau_b
+            .undefined
+            .as_ref()
+            .unwrap()
+            .contains("at least 4 systems"),
+        "{ranking:?}"
+    );
+    // with a fourth system that both have last, five of six pairs agree: (5 - 1) / 6
+    let person = human("p", &[&[5.0, 1.0, 3.0, 0.0], &[4.0, 2.0, 3.0, 0.0]]);
+    let model = judge("m", &[&[4.0, 1.0, 5.0, 0.0], &[4.0, 2.0, 5.0, 0.0]]);
+    let found = agree(&[model, person], &options());
+    close(
+        &found.pairs[0].ranking.as_ref().unwrap().kendall_tau_b,
+        4.0 / 6.0,
+    );
+}
+
+/// Two people, `cases` cases of two systems; the person `y` is one off on every third.
+fn two_people(cases: u32) -> [Rater; 2] {
+    let row = |at: u32, off: f64| [f64::from(at % 5) + off, f64::from(at * 3 % 4)];
+    let of = |name: &str, off: &dyn Fn(u32) -> f64| {
+        let rows: Vec<[f64; 2]> = (0..cases).map(|at| row(at, off(at))).collect();
+        human(
+            name,
+            &rows.iter().map(<[f64; 2]>::as_slice).collect::<Vec<_>>(),
+        )
+    };
+    [
+        of("x", &|_| 0.0),
+        of("y", &|at| if at % 3 == 0 { 1.0 } else { 0.0 }),
+    ]
+}
+
+#[test]
+fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
+    let few = |found: &RaterAgreement| {
+        found
+            .notes
+            .iter()
+            .any(|note| note.text.contains("at least 10 units"))
+    };
+    // 4 cases of two systems: 8 answers, 4 pairs
+    let found = agree(&two_people(4), &options());
+    let overall = &found.pairs[0].overall;
+    let pairs = overall.comparisons.as_ref().unwrap();
+    for estimate in [
+        &overall.pearson,
+        &overall.kendall_tau_b,
+        &overall.kappa,
+        &pairs.strict,
+        &pairs.kappa,
+    ] {
+        assert!(estimate.estimate.is_some(), "{estimate:?}");
+        assert_eq!((estimate.low, estimate.high), (None, None));
+    }
+    assert!(found.groups[0].alpha_ordinal.low.is_none() && found.groups[0].icc_2_1.low.is_none());
+    assert!(few(&found), "{:?}", found.notes);
+    // 5 cases: 10 answers are enough, 5 pairs are not
+    let found = agree(&two_people(5), &options());
+    let overall = &found.pairs[0].overall;
+    assert!(overall.pearson.low.is_some() && found.groups[0].icc_2_1.low.is_some());
+    assert_eq!(overall.comparisons.as_ref().unwrap().strict.low, None);
+    assert!(few(&found), "{:?}", found.notes);
+    // 20 cases are enough for everything; two systems are few, but it is questions that are drawn
+    let found = agree(&two_people(20), &options());
+    assert!(
+        found.pairs[0]
+            .overall
+            .comparisons
+            .as_ref()
+            .unwrap()
+            .strict
+            .low
+            .is_some()
+    );
+    assert!(!few(&found), "{:?}", found.notes);
+}
+
+fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
+    let mut rater = Rater::new(name, RaterKind::Human);
+    for (case, (a, b, preferred)) in outcomes.iter().enumerate() {
+        let case_id = format!("c{case}").into();
+        rater.preferences.extend(Preference::new(
+            case_id,
+            (*a).into(),
+            (*b).into(),
+            *preferred,
+        ));
+    }
+    rater
+}
+
+#[test]
+fn preferences_are_compared_with_a_judges_ratings() {
+    use Preferred::{First, Second, Tie};
+    let person = preferring(
+        "p",
+        &[
+            ("a", "b", First),
+            ("b", "a", First),
+            ("a", "c", Tie),
+            ("b", "c", Second),
+        ],
+    );
+    // differences by the judge, in the order of names: c0 a-b 0.5, c1 a-b 0.5, c2 a-c 0, c3 b-c -0.25
+    let model = judge(
+        "m",
+        &[
+            &[0.75, 0.25, 0.0],
+            &[0.75, 0.25, 0.0],
+            &[0.5, 0.0, 0.5],
+            &[0.0, 0.25, 0.5],
+        ],
+    );
+    let found = agree(&[person, model], &options());
+    let pair = &found.pairs[0];
+    let pairs = pair.overall.comparisons.as_ref().unwrap();
+    // c1 is opposite; the one tie of the person asks for one of the judge: threshold 0
+    assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (4, 1, 1));
+    close(&pairs.strict, 3.0 / 4.0);
+    assert_eq!(pair.overall.n, 0);
+    let wins = pair.wins.as_ref().unwrap();
+    let rates: Vec<(&str, usize, f64, f64)> = wins
+        .systems
+        .iter()
+        .map(|row| (row.system.as_str(), row.n, row.first_mean, row.second_mean))
+        .collect();
+    // by the person c 1.5 of 2, a 1.5 of 3, b 1 of 3; by the judge c 1.5 of 2, a 2.5 of 3, b 0
+    assert_eq!(
+        rates,
+        [
+            ("c", 2, 0.75, 0.75),
+            ("a", 3, 2.5 / 3.0, 0.5),
+            ("b", 3, 0.0, 1.0 / 3.0)
+        ]
+    );
+    assert!(
+        wins.kendall_tau_b.undefined.is_some(),
+        "three systems: {wins:?}"
+    );
+}
+
+#[test]
+fn two_peoples_preferences_have_alpha_and_kappa() {
+    use Preferred::{First, Second};
+    let x = preferring(
+        "x",
+        &[("a", "b", First), ("a", "b", Second), ("a", "b", First)],
+    );
+    let y = preferring(
+        "y",
+        &[("a", "b", First), ("a", "b", Second), ("a", "b", Second)],
+    );
+    let found = agree(&[x, y], &options());
+    // 4 of 6 agree, as each pair counts both ways, half of all outcomes are 1: (2/3 - 1/2) / (1/2) = 1/3
+    close(
+        &found.pairs[0].overall.comparisons.as_ref().unwrap().kappa,
+        1.0 / 3.0,
+    );
+    let group = found
+        .groups
+        .iter()
+        .find(|group| group.of == "preferences")
+        .unwrap();
+    // twelve outcomes, six of each: D_o = 1/12 * 4, D_e = 1/132 * 72: 1 - (1/3) / (6/11) = 7/18
+    close(&group.alpha_nominal, 7.0 / 18.0);
+    assert_eq!((group.n, group.complete, group.questions), (3, 3, 3));
+}
+
+#[test]
+fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
+    let person = human("p", &[&[1.0, 5.0], &[3.0, 4.0]]);
+    let mut model = judge("m", &[&[0.0, 1.0], &[0.5, 0.75]]);
+    model.units.insert(None, Unit::Share);
+    let found = agree(&[person, model], &options());
+    let overall = &found.pairs[0].overall;
+    // 0 1 0.5 0.75 is (1 5 3 4) - 1 over 4: a perfect line
+    close(&overall.pearson, 1.0);
+    let why = "not on one scale: p is outside of 0..1, the scale of m";
+    assert_eq!(overall.kappa.undefined.as_deref(), Some(why));
+    assert!(
+        found.groups[0]
+            .icc_2_1
+            .undefined
+            .as_deref()
+            .is_some_and(|reason| reason.starts_with("not on one scale"))
+    );
+}
+
+#[test]
+fn raters_who_used_different_parts_of_a_scale_are_on_one() {
+    // Of the grades from 1 to 5 one used 1 and 2 only; and of 0 to 2, a scale that nobody knows, 0 and 1.
+    for (least, unit) in [(1.0, Some(Unit::Grade)), (0.0, None)] {
+        let person = human("p", &[&[least, least + 1.0], &[least + 2.0, least + 1.0]]);
+        let mut model = judge("m", &[&[least, least + 1.0], &[least + 1.0, least + 1.0]]);
+        model.units.extend(unit.map(|unit| (None, unit)));
+        let found = agree(&[person, model], &options());
+        // 3 of 4 agree; by chance 1/4 * 1/4 + 1/2 * 3/4 = 7/16: (3/4 - 7/16) / (9/16).
+        close(&found.pairs[0].overall.kappa, 5.0 / 9.0);
+        let mut notes = found.notes.iter();
+        let note = notes.find(|note| note.text.starts_with("The scale of these ratings"));
+        assert_eq!(note.is_some(), unit.is_none(), "{:?}", found.notes);
+        assert!(note.is_none_or(|note| *note == Note::warning(&*note.text)));
+    }
+}
+
+#[test]
+fn items_on_several_scales_are_not_thrown_together() {
+    let mut raters = [
+        Rater::new("x", RaterKind::Human),
+        Rater::new("y", RaterKind::Human),
+    ];
+    for (at, rater) in raters.iter_mut().enumerate() {
+        for case in 0..4_u32 {
+            for (item, value) in [
+                ("grade", f64::from(1 + case)),
+                ("share", f64::from(case) / 4.0),
+            ] {
+                let value = if at == 1 && item == "share" {
+                    1.0 - value
+                } else {
+                    value
+                };
+                let case_id = format!("c{case}").into();
+                rater.ratings.push(Rating {
+                    system: "a".into(),
+                    case_id,
+                    item: Some(item.into()),
+                    value,
+                });
+            }
+        }
+    }
+    let found = agree(
+        &raters,
+        &AgreementOptions {
+            level: AgreementLevel::Item,
+            ..options()
+        },
+    );
+    let pair = &found.pairs[0];
+    assert_eq!(
+        pair.overall.pearson.undefined.as_deref(),
+        Some("items on several scales: see each item, or choose one with --metric")
+    );
+    close(&pair.items[0].measures.spearman, 1.0);
+    close(&pair.items[1].measures.spearman, -1.0);
+    let one = AgreementOptions {
+        level: AgreementLevel::Item,
+        metric: Some("grade".to_owned()),
+        ..options()
+    };
+    close(&agree(&raters, &one).pairs[0].overall.pearson, 1.0);
+}
+
+#[test]
+fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
+    // The judge is always 1 too mild; four labels, eight verdicts.
+    let verdicts = [2.0, 4.0, 3.0, 5.0, 4.0, 5.0, 5.0, 4.0];
+    let rows: Vec<[f64; 1]> = verdicts.iter().map(|value| [*value]).collect();
+    let model = judge(
+        "m",
+        &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>(),
+    );
+    let person = human("p", &[&[1.0], &[3.0], &[2.0], &[4.0]]);
+    let found = agree(&[model.clone(), person.clone()], &options());
+    let mean = &found.powered[0];
+    assert_eq!((mean.labeled, mean.unlabeled), (4, 4));
+    close(&mean.labels_only, 2.5);
+    // lambda = cov / ((1 + 4/4) var) with cov = 5/4 and var the n - 1 variance of all eight verdicts: sum of squares 8 around 4
+    let lambda = 1.25 / (2.0 * (8.0 / 7.0));
+    assert!((mean.lambda.unwrap() - lambda).abs() < 1e-12);
+    // lambda * 4.5 + mean(y - lambda f) = 2.5 + lambda * (4.5 - 3.5)
+    close(&mean.powered, 2.5 + lambda);
+    let all = agree(
+        &[
+            model,
+            human(
+                "p",
+                &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>(),
+            ),
+        ],
+        &options(),
+    );
+    assert_eq!(
+        all.powered[0].powered.undefined.as_deref(),
+        Some("every answer that was judged has a label")
+    );
+    assert_eq!(
+        all.powered_notes[0].text,
+        "No prediction-powered mean of a: every answer that was judged has a label."
+    );
+}
+
+#[test]
+fn many_raters_leave_out_judges_by_two_and_say_so() {
+    let rows: [&[f64]; 2] = [&[1.0, 2.0], &[2.0, 3.0]];
+    let people = (0..5).map(|at| human(&format!("p{at}"), &rows));
+    let raters: Vec<Rater> = people
+        .chain((0..2).map(|at| judge(&format!("j{at}"), &rows)))
+        .collect();
+    let found = agree(&raters, &options());
+    // two judges with five people and their mean, and ten pairs of people
+    assert_eq!(found.pairs.len(), 2 * 6 + 10);
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.text.contains("two judges are not compared")),
+        "{:?}",
+        found.notes
+    );
+    assert_eq!(agree(&raters[4..], &options()).pairs.len(), 3);
+}
+
+#[test]
+fn cases_of_one_question_are_one_piece_of_evidence() {
+    let rows: Vec<[f64; 2]> = (0..8)
+        .map(|case| [f64::from(case * case % 5), f64::from(case * 3 % 7)])
+        .collect();
+    let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
+    let turned: Vec<&[f64]> = rows.iter().rev().copied().collect();
+    let questions = (0..8)
+        .map(|case| {
+            (
+                format!("c{case}").into(),
+                Arc::from(format!("q{}", case / 2)),
+            )
+        })
+        .collect();
+    let raters = vec![human("x", &rows), human("y", &turned)];
+    let found = rater_agreement(
+        &Labeled {
+            raters,
+            questions,
+            ..Labeled::default()
+        },
+        &options(),
+    );
+    assert_eq!(
+        (found.pairs[0].overall.n, found.pairs[0].overall.questions),
+        (16, 4)
+    );
+    assert_eq!(found.groups[0].questions, 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_number_is_within_its_bounds_and_the_order_of_raters_does_not_matter(
+        x in prop::collection::vec(prop::collection::vec(1..4_u8, 3), 2..7),
+        y in prop::collection::vec(prop::collection::vec(1..4_u8, 3), 2..7),
+    ) {
+        let floats = |rows: &[Vec<u8>]| -> Vec<Vec<f64>> {
+            rows.iter().map(|row| row.iter().copied().map(f64::from).collect()).collect()
+        };
+        let (x, y) = (floats(&x), floats(&y));
+        let slices = |rows: &[Vec<f64>]| -> Rater {
+            human("", &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        };
+        let (x, y) = (Rater { name: "x".into(), ..slices(&x) }, Rater { name: "y".into(), ..slices(&y) });
+        let few = AgreementOptions { resamples: 20, ..AgreementOptions::seeded(1) };
+        let (one, other) = (agree(&[x.clone(), y.clone()], &few), agree(&[y, x], &few));
+        let (one, other) = (&one.pairs[0].overall, &other.pairs[0].overall);
+        let numbers = |of: &Measures| {
+            let pairs = of.comparisons.as_ref().unwrap();
+            let all = [&of.pearson, &of.spearman, &of.kendall_tau_b, &of.kappa, &of.quadratic_kappa, &pairs.kappa,
+                       &pairs.strict, &pairs.half_credit, &pairs.decided_agreement];
+            all.map(|estimate| estimate.estimate)
+        };
+        for (a, b) in numbers(one).into_iter().zip(numbers(other)) {
+            prop_assert_eq!(a.is_some(), b.is_some());
+            if let (Some(a), Some(b)) = (a, b) {
+                prop_assert!((a - b).abs() < 1e-12 && (-1.0..=1.0 + 1e-12).contains(&a), "{} {}", a, b);
+            }
+        }
+        let pairs = one.comparisons.as_ref().unwrap();
+        prop_assert!(pairs.strict.estimate <= pairs.half_credit.estimate);
+    }
+}
+
+#[test]
+fn a_rater_of_few_answers_is_not_in_the_mean_and_each_number_says_what_it_rests_on() {
+    let rows: Vec<Vec<f64>> = (0..14).map(|at| vec![f64::from(at % 5), 1.0]).collect();
+    let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let few: Vec<&[f64]> = rows[..2].to_vec();
+    let raters = [judge("j", &rows), human("ann", &rows), human("ben", &few)];
+    let summary = agree(&raters, &options()).summary;
+    // ann and ben share 2 cases of 2 answers; of ann and ben the judge shares 28 and 4 answers: 2 * 4 < 28.
+    assert_eq!((summary[0].pairs, summary[0].kendall_tau_b.n), (1, Some(4)));
+    let judge = &summary[1];
+    assert_eq!((judge.pairs, judge.left_out), (1, 1));
+    assert_eq!(judge.kendall_tau_b.n, Some(28));
+    // Each case has one pair of answers.
+    assert_eq!(judge.half_credit.n, Some(14));
+    let notes = agree(&raters, &options()).notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.text.contains("1 pair of raters with fewer than half")),
+        "{notes:?}"
+    );
+}

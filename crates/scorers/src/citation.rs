@@ -1,0 +1,577 @@
+//! Citation audit: counts, coverage and dangling markers of an answer, without a judge.
+//!
+//! Source of precision, recall and F1: `compute_citation_coverage` of ScholarQABench's `citation_correctness_eval.py`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use scholareval_core::domain::IndexBase;
+use scholareval_core::domain::{
+    ComponentKind, Mode, Prediction, Role, Score, Unit, markers, without_markers,
+};
+use scholareval_core::text::citation_markers::{citation_ids, number_markers};
+use scholareval_core::text::claims::{TextClaim, text_claims};
+use scholareval_core::text::punkt::sentences;
+use scholareval_core::text::words::word_count;
+use scholareval_stats::Prf;
+
+use super::overlap::measured;
+use super::predicted::prediction_of;
+use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+
+/// Cited against gold sources.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GoldCoverage {
+    /// Distinct sources cited.
+    pub cited: usize,
+    /// Shares of the cited sources that are gold, and of the gold sources that are cited.
+    pub scores: Prf,
+}
+
+/// Result of the audit of one answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CitationAudit {
+    /// Markers in square brackets.
+    pub markers: usize,
+    /// Distinct cited numbers, in order.
+    pub distinct: BTreeSet<u64>,
+    /// Distinct numbers without a source; empty if the prediction has no sources at all.
+    pub dangling: BTreeSet<u64>,
+    /// Numbers of sources that are not cited.
+    pub unused: Vec<usize>,
+    /// Repeated numbers within one marker (`[1, 1]`).
+    pub duplicates: usize,
+    /// Claims with at least one marker; in compat mode sentences.
+    pub cited_sentences: Vec<Range<usize>>,
+    /// Claims without a marker; in compat mode sentences.
+    pub uncited_sentences: Vec<Range<usize>>,
+    /// Words, markers excluded.
+    pub words: usize,
+    /// Coverage of the gold sources; `None` without gold sources.
+    pub coverage: Option<GoldCoverage>,
+}
+
+/// Audits the output of a prediction.
+///
+/// ```
+/// use scholareval_core::domain::{Mode, Prediction, Source};
+/// use scholareval_scorers::citation::{IndexBase, audit};
+/// let prediction = Prediction {
+///     output: Some("Lipids help [0]. Proteins do not [0, 7].".into()),
+///     sources: vec![Source::default(), Source::default()],
+///     ..Prediction::default()
+/// };
+/// let found = audit(&prediction, IndexBase::Zero, Mode::Default);
+/// assert_eq!((found.markers, found.distinct.len(), found.words), (2, 2, 5));
+/// assert_eq!((found.dangling.into_iter().collect::<Vec<_>>(), found.unused), (vec![7], vec![1]));
+/// ```
+pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAudit {
+    let text = prediction.output();
+    let markers = markers(text, mode);
+    let distinct: BTreeSet<u64> = markers
+        .iter()
+        .flat_map(|marker| marker.numbers.iter().copied())
+        .collect();
+    let cited_places: BTreeSet<usize> = distinct
+        .iter()
+        .filter_map(|number| base.place_of(*number))
+        .collect();
+    let mut duplicates = 0;
+    for marker in &markers {
+        let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
+        duplicates += marker.numbers.len() - own.len();
+    }
+    let (cited_sentences, uncited_sentences) = sentences_by_citation(text, mode);
+    CitationAudit {
+        markers: markers.len(),
+        dangling: dangling(&distinct, prediction.sources.len(), base),
+        unused: (0..prediction.sources.len())
+            .filter(|place| !cited_places.contains(place))
+            .map(|place| base.number_of(place))
+            .collect(),
+        duplicates,
+        distinct,
+        cited_sentences,
+        uncited_sentences,
+        // Markers are not counted: an answer would be longer for citing more.
+        words: word_count(&without_markers(text, mode)),
+        coverage: coverage(prediction, mode),
+    }
+}
+
+/// The sentences with and without a marker.
+fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    if mode == Mode::Compat {
+        let sentences = sentences(text).into_iter();
+        return sentences.partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+    }
+    let claims = text_claims(text).into_iter();
+    let (cited, uncited): (Vec<TextClaim>, Vec<TextClaim>) =
+        claims.partition(|claim| !claim.numbers.is_empty());
+    let ranges = [cited, uncited].map(|own| own.into_iter().map(|claim| claim.range).collect());
+    ranges.into()
+}
+
+/// The cited numbers without a source. An answer without any sources has none: its input does not list them.
+fn dangling(distinct: &BTreeSet<u64>, source_count: usize, base: IndexBase) -> BTreeSet<u64> {
+    let mut dangling = BTreeSet::new();
+    if source_count == 0 {
+        return dangling;
+    }
+    for number in distinct {
+        let place = base.place_of(*number);
+        if place.is_none_or(|place| place >= source_count) {
+            dangling.insert(*number);
+        }
+    }
+    dangling
+}
+
+/// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
+/// numbers do not count), else the markers of the gold answer. `None` without either.
+pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
+    let cited = cited_ids(prediction.output(), mode);
+    let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
+        Some(ids) => match &prediction.id_mapping {
+            Some(mapping) => (
+                cited.iter().filter_map(|id| mapped(id, mapping)).collect(),
+                ids.iter().cloned().collect(),
+            ),
+            None => (
+                cited.iter().map(|id| bare(id)).collect(),
+                ids.iter().map(|id| bare(id)).collect(),
+            ),
+        },
+        None => (cited, cited_ids(prediction.gold.answer.as_deref()?, mode)),
+    };
+    let both = cited.intersection(&gold).count() as f64;
+    Some(GoldCoverage {
+        cited: cited.len(),
+        scores: Prf::of(both, cited.len() as f64, gold.len() as f64),
+    })
+}
+
+/// The distinct numbers of the markers of a text, each as a marker of its own.
+pub(super) fn cited_ids(text: &str, mode: Mode) -> BTreeSet<String> {
+    if mode == Mode::Compat {
+        return citation_ids(text).into_iter().collect();
+    }
+    let markers = markers(text, mode).into_iter();
+    let numbers = markers.flat_map(|marker| marker.numbers);
+    numbers.map(|number| format!("[{number}]")).collect()
+}
+
+/// The number of a marker.
+fn bare(id: &str) -> String {
+    id.trim_matches(['[', ']']).to_owned()
+}
+
+fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
+    mapping
+        .get(id.trim_matches(['[', ']']))
+        .or_else(|| mapping.get(id))
+        .cloned()
+}
+
+/// The components, in this order. Components without the sources or gold answers they need are omitted.
+pub const COMPONENTS: &[(&str, ComponentKind)] = &[
+    ("words", ComponentKind::Count),
+    ("markers", ComponentKind::Count),
+    ("sources", ComponentKind::Count),
+    ("dangling", ComponentKind::Count),
+    ("unused", ComponentKind::Count),
+    ("duplicates", ComponentKind::Count),
+    ("cited_sentences", ComponentKind::Share),
+    ("valid", ComponentKind::Share),
+    ("gold_cited", ComponentKind::Count),
+    ("gold_precision", ComponentKind::Share),
+    ("gold_recall", ComponentKind::Share),
+    ("gold_f1", ComponentKind::Share),
+];
+
+/// The scorer that audits citations.
+pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
+    name: "citation_audit",
+    help: "Citations as far as they can be checked without a judge",
+    roles: ScorerRoles::None,
+    needs: InputNeed::SourcesOrGold,
+    unit: Unit::Share,
+    score_name: None,
+    headline: &["gold_f1", "valid"],
+    binary: &[],
+    means_named: &[],
+    optional: &[],
+    directions: &[],
+    reference: ScorerReference::QaBench,
+    make: |setup| {
+        let mut predictions = setup
+            .items
+            .iter()
+            .filter_map(|item| item.answer.prediction.as_deref());
+        let with_gold = setup.mode == Mode::Compat || predictions.any(names_gold_sources);
+        Arc::new(CitationAuditScorer {
+            index_base: setup.index_base,
+            with_gold,
+            mode: setup.mode,
+        })
+    },
+    restore: |recorded| {
+        Ok(Arc::new(CitationAuditScorer {
+            mode: recorded.mode,
+            ..recorded.scorer()?
+        }))
+    },
+};
+
+/// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitationAuditScorer {
+    /// Which number means the first source.
+    pub index_base: IndexBase,
+    /// Whether any input names gold sources (see [`names_gold_sources`]). If none does, precision, recall and F1 do not
+    /// apply: a gold answer such as `yes` cites nothing, which must not count as 0.
+    pub with_gold: bool,
+    /// Scoring rules.
+    #[serde(skip)]
+    pub mode: Mode,
+}
+
+impl Default for CitationAuditScorer {
+    fn default() -> Self {
+        Self {
+            index_base: IndexBase::Zero,
+            with_gold: true,
+            mode: Mode::Default,
+        }
+    }
+}
+
+/// Whether the prediction names gold sources, in `gold_ctxs` or by a marker in the gold answer.
+pub fn names_gold_sources(prediction: &Prediction) -> bool {
+    let gold = &prediction.gold;
+    gold.gold_ctxs.is_some()
+        || gold
+            .answer
+            .as_deref()
+            .is_some_and(|answer| !markers(answer, Mode::Default).is_empty())
+}
+
+impl Scorer for CitationAuditScorer {
+    fn name(&self) -> &str {
+        CITATION_AUDIT.name
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        Vec::new()
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
+        let prediction = prediction_of(subject.answer);
+        let found = audit(&prediction, self.index_base, self.mode);
+        let coverage = found.coverage.filter(|_| self.with_gold);
+        let has_sources = !prediction.sources.is_empty();
+        let cited = found.cited_sentences.len();
+        let distinct = found.distinct.len();
+        let valid = distinct - found.dangling.len();
+        let values = [
+            Some(found.words as f64),
+            Some(found.markers as f64),
+            Some(distinct as f64),
+            has_sources.then_some(found.dangling.len() as f64),
+            has_sources.then_some(found.unused.len() as f64),
+            Some(found.duplicates as f64),
+            share(cited, cited + found.uncited_sentences.len()),
+            share(valid, distinct).filter(|_| has_sources),
+            coverage.map(|coverage| coverage.cited as f64),
+            coverage.map(|coverage| coverage.scores.precision),
+            coverage.map(|coverage| coverage.scores.recall),
+            coverage.map(|coverage| coverage.scores.f1),
+        ];
+        let value = coverage.map(|coverage| coverage.scores.f1);
+        Step::Done(Score {
+            scorer: CITATION_AUDIT.name.into(),
+            value,
+            components: measured(COMPONENTS, &values),
+            ..Score::default()
+        })
+    }
+}
+
+/// part / all; `None` if there is nothing to take a share of.
+fn share(part: usize, all: usize) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    use scholareval_core::domain::{Answer, CaseId, Gold, Source, TestCase};
+
+    fn prediction(output: &str, sources: usize) -> Prediction {
+        Prediction {
+            output: Some(output.into()),
+            sources: vec![Source::default(); sources],
+            ..Default::default()
+        }
+    }
+
+    fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> GoldCoverage {
+        let id_mapping = mapping
+            .iter()
+            .map(|(number, id)| ((*number).to_owned(), (*id).to_owned()))
+            .collect();
+        let id_mapping = (!mapping.is_empty()).then_some(id_mapping);
+        coverage(
+            &Prediction {
+                gold,
+                id_mapping,
+                ..prediction(output, 0)
+            },
+            Mode::Default,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_index_base_decides_what_dangles_and_what_is_unused() {
+        let answer = prediction("One [1]. Two [2, 2] [0].", 2);
+        let zero = audit(&answer, IndexBase::Zero, Mode::Default);
+        assert_eq!(
+            (zero.dangling.clone(), zero.unused.clone()),
+            (BTreeSet::from([2]), vec![])
+        );
+        let one = audit(&answer, IndexBase::One, Mode::Default);
+        assert_eq!(
+            (one.dangling.clone(), one.unused.clone()),
+            (BTreeSet::from([0]), vec![])
+        );
+        assert_eq!(
+            (zero.markers, zero.distinct.len(), zero.duplicates),
+            (3, 3, 1)
+        );
+        assert_eq!(
+            audit(&prediction("Two [2].", 2), IndexBase::One, Mode::Default).unused,
+            [1]
+        );
+    }
+
+    #[test]
+    fn without_sources_nothing_dangles() {
+        assert!(
+            audit(&prediction("One [1].", 0), IndexBase::Zero, Mode::Default)
+                .dangling
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn sentences_with_and_without_markers_are_separated() {
+        let found = audit(
+            &prediction("It works [0]. It scales. Done [1].", 2),
+            IndexBase::Zero,
+            Mode::Default,
+        );
+        assert_eq!(
+            (
+                found.cited_sentences.len(),
+                found.uncited_sentences.len(),
+                found.words
+            ),
+            (2, 1, 5)
+        );
+    }
+
+    #[test]
+    fn every_form_of_markers_counts_and_items_are_sentences_by_default() {
+        let text = "It works.[0-1] It scales.\n- Fast [1; 4]\n- Small【1，1】";
+        let found = |mode| audit(&prediction(text, 3), IndexBase::Zero, mode);
+        let ours = found(Mode::Default);
+        // It works, Fast and Small cite, It scales does not; 0, 1 and 4, which is dangling; 1 twice in one marker.
+        let sentences = (ours.cited_sentences.len(), ours.uncited_sentences.len());
+        assert_eq!((ours.markers, sentences, ours.duplicates), (3, (3, 1), 1));
+        assert_eq!(
+            (ours.distinct, ours.dangling),
+            (BTreeSet::from([0, 1, 4]), BTreeSet::from([4]))
+        );
+        // It works. It scales. - Fast - Small
+        assert_eq!((ours.words, ours.unused), (8, vec![2]));
+        let theirs = found(Mode::Compat);
+        assert_eq!(
+            (theirs.markers, theirs.cited_sentences.len(), theirs.words),
+            (0, 0, 10)
+        );
+    }
+
+    #[test]
+    fn cited_sources_are_compared_with_mapped_gold_ids() {
+        // cited 0, 1, 9; 9 maps to nothing: {a, b}; gold {b, c}: P 1/2, R 1/2, F1 1/2
+        let gold = Gold {
+            gold_ctxs: Some(vec!["b".into(), "c".into()]),
+            ..Gold::default()
+        };
+        let found = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
+        assert_eq!(
+            (
+                found.cited,
+                found.scores.precision,
+                found.scores.recall,
+                found.scores.f1
+            ),
+            (2, 0.5, 0.5, 0.5)
+        );
+    }
+
+    #[test]
+    fn without_gold_ids_the_markers_of_the_answer_are_gold() {
+        // cited {2, 5}, gold {6, 2, 5}: P 1, R 2/3, F1 2 * 2/3 / (5/3) = 0.8
+        let gold = Gold {
+            answer: Some("gold [6, 2] gold [5, 5]".into()),
+            ..Gold::default()
+        };
+        let found = against("text [2] text [5]", gold, &[]);
+        assert_eq!(
+            (found.scores.precision, found.scores.recall),
+            (1.0, 2.0 / 3.0)
+        );
+        assert!((found.scores.f1 - 0.8).abs() < 1e-12);
+        assert_eq!(coverage(&prediction("x [1]", 0), Mode::Default), None);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_shares_order_does_not_matter_and_a_text_covers_itself(
+            cited in prop::collection::vec(0..9_u8, 0..9), gold in prop::collection::vec(0..9_u8, 0..9)
+        ) {
+            let text = |numbers: &[u8]| numbers.iter().map(|n| format!("t [{n}]. ")).collect::<String>();
+            let of = |output: String, answer: String| against(&output, Gold { answer: Some(answer), ..Gold::default() }, &[]);
+            let found = of(text(&cited), text(&gold));
+            for share in [found.scores.precision, found.scores.recall, found.scores.f1] {
+                prop_assert!((0.0..=1.0).contains(&share));
+            }
+            let turned: Vec<u8> = cited.iter().rev().copied().collect();
+            prop_assert_eq!(of(text(&turned), text(&gold)), found);
+            let own = of(text(&cited), text(&cited)).scores.f1;
+            prop_assert_eq!(own, if cited.is_empty() { 0.0 } else { 1.0 });
+        }
+
+        #[test]
+        fn no_text_makes_the_audit_panic(output in "([\\[\\],. 0-9]|\\PC){0,60}", sources in 0..4_usize) {
+            let found = audit(&prediction(&output, sources), IndexBase::One, Mode::Default);
+            prop_assert!(found.dangling.len() <= found.distinct.len());
+        }
+    }
+
+    fn components(answer: &Answer) -> Vec<(String, f64)> {
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+        let Step::Done(score) =
+            CitationAuditScorer::default().step(&Subject::new(&case, answer), &Verdicts::new())
+        else {
+            panic!("asked")
+        };
+        score
+            .components
+            .into_iter()
+            .filter_map(|c| Some((c.name.to_string(), c.value?)))
+            .collect()
+    }
+
+    fn names(found: &[(String, f64)]) -> Vec<&str> {
+        found.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn without_sources_and_gold_only_the_text_gives_components() {
+        let mut answer = Answer::new(
+            "mine".into(),
+            CaseId::from("1"),
+            "One [0]. Two.\nReferences:\n[5] x",
+        );
+        answer.own_bytes = Some("One [0]. Two.".len());
+        let found = components(&answer);
+        assert_eq!(
+            names(&found),
+            [
+                "words",
+                "markers",
+                "sources",
+                "duplicates",
+                "cited_sentences"
+            ]
+        );
+        // 2 words, 1 marker, 1 source, 0 duplicates, 1 of 2 sentences: the appended references do not count
+        assert_eq!(
+            found.iter().map(|(_, value)| *value).collect::<Vec<_>>(),
+            [2.0, 1.0, 1.0, 0.0, 0.5]
+        );
+    }
+
+    #[test]
+    fn sources_of_the_prediction_decide_what_dangles() {
+        let prediction = Prediction {
+            output: Some("One [0, 3].".into()),
+            sources: vec![Source::default(); 2],
+            ..Prediction::default()
+        };
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "ignored");
+        answer.prediction = Some(Arc::new(prediction));
+        let found = components(&answer);
+        assert_eq!(
+            found
+                .iter()
+                .find(|(name, _)| name == "dangling")
+                .map(|(_, value)| *value),
+            Some(1.0)
+        );
+        assert_eq!(
+            found
+                .iter()
+                .find(|(name, _)| name == "valid")
+                .map(|(_, value)| *value),
+            Some(0.5)
+        );
+    }
+
+    #[test]
+    fn gold_answers_that_cite_nothing_name_no_sources() {
+        let of = |answer: &str, gold_ctxs: Option<Vec<String>>| {
+            let gold = Gold {
+                answer: Some(answer.to_owned()),
+                gold_ctxs,
+                ..Gold::default()
+            };
+            Prediction {
+                output: Some("Yes [0].".into()),
+                gold,
+                ..Prediction::default()
+            }
+        };
+        assert!(!names_gold_sources(&of("yes", None)) && names_gold_sources(&of("yes [1]", None)));
+        assert!(names_gold_sources(&of("yes", Some(vec![]))));
+        let id = CaseId::from("1");
+        let answer = Answer {
+            prediction: Some(Arc::new(of("yes", None))),
+            ..Answer::new("s".into(), id, "Yes [0].")
+        };
+        let scorer = CitationAuditScorer {
+            with_gold: false,
+            ..CitationAuditScorer::default()
+        };
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+        let step = scorer.step(&Subject::new(&case, &answer), &Verdicts::new());
+        let Step::Done(score) = step else {
+            panic!("asked")
+        };
+        assert!(score.component("precision").is_none() && score.component("markers").is_some());
+    }
+}
