@@ -3,7 +3,7 @@
     python3 benches/reference_text.py VENV INPUT.json OUTPUT.json
 
 Makes a virtual environment at VENV with pip if there is none, and runs itself in it. The Punkt model is written there
-from src/text/punkt/english.tsv (the same values as NLTK's punkt_tab/english).
+from crates/core/src/text/punkt/english.tsv (the same values as NLTK's punkt_tab/english).
 """
 
 import json

@@ -128,9 +128,11 @@
 //!
 //! # Rooms
 //!
-//! Imports run down only: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the loop),
-//! above [`record`] (the run directory), above [`analysis`], above [`judge`], [`scorer`], [`prompt`], [`dataset`], [`facts`] (SciFact and FEVER), [`sources`] (saved pages) and [`works`] (files of cited works), above [`question`], above [`domain`], [`stats`], [`text`] and
-//! `files`. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
+//! Here is the pipeline: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the
+//! loop), above [`record`] (the run directory). What it stands on are crates of their own, open here under one name: [`analysis`]
+//! above [`scorer`], [`judge`] with [`prompt`], [`dataset`], [`facts`] (SciFact and FEVER), [`sources`] (saved pages) and [`works`]
+//! (files of cited works), above [`question`], [`domain`], [`error`], and [`stats`], which stands alone. Formulas stand in
+//! `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
 //! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for this project's own program,
 //! tests and benches.
 

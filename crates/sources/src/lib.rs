@@ -4,6 +4,19 @@
 //! pages: an address and the bytes that came. `text` makes text of them, `state` decides by rules, before any judge is
 //! asked, whether this is the page or a wall, an error or nothing, and `store` keeps it by its content in one SQLite file.
 //!
+//! ```no_run
+//! use scholareval_sources::{PageStore, index};
+//!
+//! # fn main() -> scholareval_core::Result<()> {
+//! index(&["crawl.warc.gz".into()], "pages.sqlite".as_ref())?;
+//! let store = PageStore::open("pages.sqlite".as_ref())?;
+//! for page in store.snapshots("https://example.org/sky")? {
+//!     println!("{:?} {:?}", page.state, store.text(&page)?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Everything in a source is hostile: sizes are limited before bytes are held, no address or title becomes a file name, and
 //! nothing is ever fetched.
 

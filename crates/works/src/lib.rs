@@ -6,6 +6,19 @@
 //! that share an identifier, an equal title or rare words, and decides a [`WorkState`]: always about what these files
 //! hold, never that a work was invented.
 //!
+//! ```no_run
+//! use scholareval_works::{Works, load_library};
+//!
+//! # fn main() -> scholareval_core::Result<()> {
+//! let library = load_library("library.bib".as_ref())?;
+//! let mut works = Works::open(&["crossref.jsonl.gz".into()])?;
+//! for checked in works.check(&library.references, &|_read, _all| {})? {
+//!     println!("{:?}", checked.state);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Titles and names are hostile text: they are compared and shown, and become neither file names nor markup here.
 
 mod agreement;
