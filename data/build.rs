@@ -34,5 +34,10 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Whether a file is part of the package and not of what it holds.
 fn is_of_package(name: &str) -> bool {
-    name.starts_with("Cargo.") || name.starts_with('.') || name.ends_with(".rs") || name == "target"
+    name.starts_with("Cargo.")
+        || name.starts_with("LICENSE-")
+        || name == "NOTICE"
+        || name.starts_with('.')
+        || name.ends_with(".rs")
+        || name == "target"
 }
