@@ -49,9 +49,11 @@ fn items_of(file: &Path, tests: &Path, compat: bool, agreement: bool) -> Scorabl
     let mode = if compat { Mode::Compat } else { Mode::Default };
     let tests = load_test_cases(tests, mode).unwrap();
     let systems = load_answers(&[file.to_path_buf()], mode).unwrap();
-    let mut pairing = PairOptions::default();
-    pairing.compat = compat;
-    pairing.agreement = agreement;
+    let pairing = PairOptions {
+        compat,
+        agreement,
+        ..PairOptions::default()
+    };
     scorable(
         Some(&tests),
         &systems,

@@ -234,9 +234,11 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
             is_close(own, value, name);
         }
         // Under --compat the clipped mean is the mean. The reference resamples without a seed.
-        let mut compat = AggregateOptions::default();
-        compat.mode = Mode::Compat;
-        compat.clip = true;
+        let compat = AggregateOptions {
+            mode: Mode::Compat,
+            clip: true,
+            ..AggregateOptions::default()
+        };
         let score = summarize(&answers, &[], compat).scorers[0].rows[0].metrics["score"];
         is_close(score.estimate, &group["score"], "compat");
         let (own, expected) = (

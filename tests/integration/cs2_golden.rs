@@ -347,8 +347,10 @@ fn means_over_answers_leave_out_what_the_reference_drops() {
             .filter_map(|id| Some(scored(&golden, cases[id], Mode::Compat)?.0))
             .collect();
         let all: Vec<&ScoredAnswer> = answers.iter().collect();
-        let mut options = AggregateOptions::default();
-        options.mode = Mode::Compat;
+        let options = AggregateOptions {
+            mode: Mode::Compat,
+            ..AggregateOptions::default()
+        };
         let summary = summarize(&all, &[], options);
         let metrics = &summary.scorers[0].rows[0].metrics;
         for (name, expect) in group["metrics"].as_object().into_iter().flatten() {

@@ -64,8 +64,10 @@ fn the_released_answers_pair_to_100_cases_a_system_and_110_with_agreement() {
         // 220 + 2 * 484 = 1188.
         (true, 110, 484, 1188),
     ] {
-        let mut options = PairOptions::default();
-        options.agreement = agreement;
+        let options = PairOptions {
+            agreement,
+            ..PairOptions::default()
+        };
         let pairing = paired(&shared, &options);
         assert_eq!(pairing.kept_cases.len(), cases);
         assert_eq!(
@@ -112,8 +114,10 @@ fn the_released_answers_pair_to_100_cases_a_system_and_110_with_agreement() {
 fn compat_pairs_the_released_answers_as_default_does() {
     let Some(shared) = shared() else { return };
     // Every system answered every case, so that the first annotation is also the first answered.
-    let mut options = PairOptions::default();
-    options.compat = true;
+    let options = PairOptions {
+        compat: true,
+        ..PairOptions::default()
+    };
     let compat = paired(&shared, &options);
     assert_eq!(compat, paired(&shared, &PairOptions::default()));
 }

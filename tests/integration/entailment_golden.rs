@@ -381,8 +381,10 @@ fn the_f1_of_the_expert_answers_comes_from_their_mean_precision_and_recall() {
         ScoredAnswer::new("expert".into(), Arc::new(case), score(&scorer, item).0)
     };
     let answers: Vec<ScoredAnswer> = golden.human.iter().enumerate().map(answer).collect();
-    let mut options = AggregateOptions::default();
-    options.mode = Mode::Compat;
+    let options = AggregateOptions {
+        mode: Mode::Compat,
+        ..AggregateOptions::default()
+    };
     let summary = summarize(&answers, &[], options).scorers.remove(0);
     let estimate = |name: &str| summary.rows[0].metrics[name].estimate.unwrap();
     let (p, r) = (

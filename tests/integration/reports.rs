@@ -316,8 +316,10 @@ fn a_summary_goes_through_every_renderer() {
         })
         .to_vec();
     let missing = [(SystemName::from("b"), CaseId::from("c2"))];
-    let mut options = AggregateOptions::default();
-    options.seed = 7;
+    let options = AggregateOptions {
+        seed: 7,
+        ..AggregateOptions::default()
+    };
     let summary = summarize(&scored, &missing, options);
     let context = ReportContext {
         run: "runs/x".to_owned(),

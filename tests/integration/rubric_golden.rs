@@ -630,9 +630,11 @@ fn pairing_keeps_the_test_cases_the_reference_makes() {
             }
             _ => panic!("responses for {says}: teach this test which those are"),
         }
-        let mut options = PairOptions::default();
-        options.compat = true;
-        options.agreement = !skips;
+        let options = PairOptions {
+            compat: true,
+            agreement: !skips,
+            ..PairOptions::default()
+        };
         let pairing = pair(&tests, &[gpt], &options).unwrap();
         let ids: Vec<&str> = pairing
             .items

@@ -231,7 +231,7 @@ pub fn is_zip(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// A damaged or incomplete archive; one whose members are far larger than itself; a member that is damaged, longer than
-/// [`MEMBER_BYTES`], packed in another way than with deflate or zstd, or not UTF-8; any error of `each`.
+/// 512 MiB, packed in another way than with deflate or zstd, or not UTF-8; any error of `each`.
 pub fn for_each_member(
     bytes: &[u8],
     path: &Path,

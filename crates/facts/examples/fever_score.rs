@@ -1,4 +1,5 @@
 //! The FEVER score of predictions: `cargo run -p scholareval-facts --example fever_score -- predictions.jsonl`
+#![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;
 

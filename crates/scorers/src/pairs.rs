@@ -2,7 +2,7 @@
 //!
 //! The subject is a pair in the order in which the judge sees it; the other order is a subject of its own. The score is the value
 //! of the answer shown first: 1 if it is better, 0 if the other one is, 1/2 for a tie, and by criteria the mean over them by
-//! their weights. What systems make of these values is in [`analysis::comparison`](scholareval_analysis::comparison).
+//! their weights. What systems make of these values is in `scholareval_analysis::comparison`.
 
 use std::sync::Arc;
 

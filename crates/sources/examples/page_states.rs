@@ -1,5 +1,6 @@
 //! Puts saved pages into a store and says what each address was when it was saved:
 //! `cargo run -p scholareval-sources --example page_states -- examples/pages/pages.jsonl https://example.org/sky`
+#![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;
 

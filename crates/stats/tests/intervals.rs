@@ -3,6 +3,8 @@
 //! The rows of `tests/golden/intervals.json` are always checked, those of `golden/intervals.json` where the shared data are at
 //! hand.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::path::{Path, PathBuf};
 
 use scholareval_stats::{

@@ -2,6 +2,8 @@
 //!
 //! `tests/golden/make_golden.py` made the numbers; closed formulas agree to 1e-10.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use scholareval_stats::{
     BootstrapOptions, Coefficient, Correlation, Estimand, Interval, Judged, JudgedAnswer,
     MeasurementLevel, MetricValues, bca_clustered_interval, cliffs_delta, cohens_dz, least_squares,

@@ -1,5 +1,6 @@
 //! Looks the references of a library up in files of works:
 //! `cargo run -p scholareval-works --example check_library -- examples/works/library.bib examples/works/works.jsonl`
+#![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;
 

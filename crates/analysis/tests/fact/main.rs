@@ -1,5 +1,12 @@
 //! Runs of FACT, scored and summed up, against the numbers of its scripts (`golden/fact.json` of the shared data).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
+
 mod counts;
 mod pipeline;
 

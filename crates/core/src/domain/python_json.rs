@@ -1,7 +1,7 @@
 //! Parses JSON as Python's `json.loads` does.
 //!
 //! Replies are parsed as in the reference, in both modes: RFC 8259 plus `NaN`, `Infinity` and `-Infinity`, numbers of
-//! any size, lone surrogates in escapes, and the last of equal keys, where default mode has [no value](parse_distinct) if
+//! any size, lone surrogates in escapes, and the last of equal keys, where default mode has no value if
 //! they differ. `serde_json` parses; a number beyond its range is a string that begins with NUL, which [`number`] reads.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub enum PythonJsonFault {
     /// `json.JSONDecodeError`.
     #[error("{0}")]
     Decode(String),
-    /// Another exception: an integer of more than [`MAX_INT_DIGITS`] digits, or nesting beyond `serde_json`'s limit of
+    /// Another exception: an integer of more than `MAX_INT_DIGITS` digits, or nesting beyond `serde_json`'s limit of
     /// 127 (CPython's is about 990).
     #[error("a number with too many digits, or JSON nested too deep")]
     Limit,
