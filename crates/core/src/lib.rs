@@ -3,13 +3,10 @@
 //! ([`files`]), and errors ([`error`]).
 //!
 //! ```
-//! use scholareval_core::domain::{Answer, CaseId};
+//! use scholareval_core::domain::Answer;
 //!
-//! # fn main() -> scholareval_core::Result<()> {
-//! let answer = Answer::new("mine".into(), "q1".parse::<CaseId>().unwrap_or_default(), "Ice melts [1].");
+//! let answer = Answer::new("mine".into(), "q1".into(), "Ice melts [1].");
 //! assert_eq!(answer.system.as_str(), "mine");
-//! # Ok(())
-//! # }
 //! ```
 
 pub mod domain;

@@ -44,7 +44,7 @@ pub(crate) const LEXICAL_ID: &str = "lexical-1";
 /// Options without a method are fields of the public options.
 ///
 /// ```
-/// use scholareval::JudgeBuilder;
+/// use scholareval_judge::JudgeBuilder;
 ///
 /// let hosted = JudgeBuilder::openai("openai/gpt-oss-120b")
 ///     .base_url("https://openrouter.ai/api/v1")

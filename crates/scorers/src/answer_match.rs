@@ -86,7 +86,8 @@ fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str, mode: Mode) -> bo
 /// STR-EM: the share of the short-answer sets with at least one answer in the output, 0..=1; `None` without sets.
 ///
 /// ```
-/// # use scholareval::{domain::Mode, scorer::answer_match::str_em};
+/// # use scholareval_core::domain::Mode;
+/// # use scholareval_scorers::answer_match::str_em;
 /// // "cat" is there, "dog" is not: 1 of 2.
 /// let sets = [vec!["CAT!", "dog"], vec!["dog"]];
 /// assert_eq!(str_em(&sets, "The cat sat", Mode::Default), Some(0.5));
