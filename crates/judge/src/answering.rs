@@ -395,7 +395,7 @@ mod tests {
         let two = Answering::new(Cache::open(&path).unwrap(), "m").unwrap();
         live(&one, 1, Some("old")).await;
         live(&two, 2, Some("new")).await;
-        // The one has an answer of its own: that of the other process is by another model and does not count for it.
+        // The first has its answer already: that of the other process is by another model and does not count for it.
         assert_eq!(content(&one, 2), None);
         live(&one, 2, Some("old")).await;
         assert_eq!(content(&two, 2).unwrap(), "2 by new");

@@ -73,7 +73,7 @@ impl JudgeKind {
             .saturating_add(LIST_TOKENS)
     }
 
-    /// The reply limit in tokens of a kind of question where no other is given: its own, 10 where the reply is nothing but
+    /// The reply limit in tokens of a kind of question where no other is given: that of the kind, 10 where the reply is nothing but
     /// a label; `None` (no limit) for lists that restate the answer (see [`JudgeKind::list_limit`]).
     pub fn default_max_tokens(self, info: &KindInfo) -> Option<u64> {
         if self == Self::Label && info.reply == ReplyKind::Label {

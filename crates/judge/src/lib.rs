@@ -2,7 +2,7 @@
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. [`JudgeBuilder`] makes one of options. Judges wrap judges:
 //! `Cached(Budgeted(ContextLimited(Retrying(Scouted(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no permit
-//! and no token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits
+//! and no token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys new permits
 //! and may go to another replica, what the server refuses is learned by one call.
 
 #[doc(hidden)]

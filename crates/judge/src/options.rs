@@ -117,7 +117,7 @@ pub fn defaults<T: Args>() -> T {
     let parsed = command
         .try_get_matches_from(["defaults"])
         .and_then(|matches| T::from_arg_matches(&matches));
-    // Only a default that its own parser rejects could fail; every test that builds options would show it.
+    // Only a default that the parser of its option rejects could fail; every test that builds options would show it.
     parsed.unwrap_or_else(|error| error.exit())
 }
 

@@ -67,7 +67,7 @@ pub fn recall(
     Ok(refusal.map(Outcome::Unscored))
 }
 
-/// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,
+/// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its record this way,
 /// with or without its cache.
 pub(crate) struct Recalling<J> {
     source: Arc<dyn ReplySource>,

@@ -105,10 +105,10 @@ impl Entry {
         if self.insert_at(self.key.as_bytes(), connection)? {
             return Ok(true);
         }
-        let own = self.reply.answering_model();
+        let model = self.reply.answering_model();
         match find_at(connection, self.key.as_bytes(), &self.key)? {
-            Some(Ok(first)) if first.reply.answering_model() != own => {
-                self.insert_at(&row_of_model(&self.key, own), connection)
+            Some(Ok(first)) if first.reply.answering_model() != model => {
+                self.insert_at(&row_of_model(&self.key, model), connection)
             }
             _ => Ok(false),
         }
@@ -127,11 +127,11 @@ impl Entry {
         &self,
         connection: &Connection,
     ) -> rusqlite::Result<Option<Result<Self, Damaged>>> {
-        let own = self.reply.answering_model();
+        let model = self.reply.answering_model();
         let first = find_at(connection, self.key.as_bytes(), &self.key)?;
         match first {
-            Some(Ok(first)) if first.reply.answering_model() != own => {
-                find_at(connection, &row_of_model(&self.key, own), &self.key)
+            Some(Ok(first)) if first.reply.answering_model() != model => {
+                find_at(connection, &row_of_model(&self.key, model), &self.key)
             }
             first => Ok(first),
         }

@@ -36,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Pages of 4 KB in a log that is left. The next process reads all of it before its first call, which SQLite's own 1,000
+/// Pages of 4 KB in a log that is left. The next process reads all of it before its first call, which SQLite's default of 1,000
 /// pages make several milliseconds.
 const LONGEST_LOG: u32 = 300;
 

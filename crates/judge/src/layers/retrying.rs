@@ -19,7 +19,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest backoff. (The server's `Retry-After` may be longer.)
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes its own permits.
+/// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes new permits.
 ///
 /// The wait is uniform from 0 to the ceiling ("full jitter"), so that calls that failed together do not return
 /// together, and never shorter than the server's `Retry-After`. A failure of the last attempt or a rejected call

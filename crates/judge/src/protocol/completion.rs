@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn tokens_beyond_what_a_call_can_have_saturate_and_are_noted() {
         assert_eq!(counted("250", "100", Some(100)), (250, 100, false));
-        // a gateway's own text before the prompt
+        // text of a gateway before the prompt
         assert_eq!(counted("5000", "7", None), (5000, 7, false));
         assert_eq!(counted("250", "101", Some(100)), (250, 100, true));
         for nonsense in ["1e300", "18446744073709551615"] {

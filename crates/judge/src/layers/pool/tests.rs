@@ -256,7 +256,7 @@ async fn the_next_attempt_of_a_failed_call_goes_to_another_replica_and_other_cal
         judge.ask(&call(&case, 0)).await.unwrap(),
         judge.ask(&call(&case, 1)).await.unwrap()
     );
-    // two calls, each first at its own replica and then at the other
+    // two calls, each at the first replica of its answer and then at the other
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (2, 2));
     assert_eq!(Meters::read(&meters.retries), 2);
 }
