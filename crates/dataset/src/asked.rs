@@ -142,7 +142,12 @@ impl AskedQuestions {
     pub fn cover(&self, mut system: SystemAnswers) -> Result<Covered> {
         let mut is_answered = vec![false; self.items.len()];
         let mut odd = Vec::new();
-        let has_questions = || system.answers.iter().all(|own| !own.question().is_empty());
+        let has_questions = || {
+            system
+                .answers
+                .iter()
+                .all(|answer| !answer.question().is_empty())
+        };
         if system.by_question || (!self.are_test_cases && has_questions()) {
             odd = self.take_predictions(&mut system, &mut is_answered);
         } else if self.are_test_cases {
@@ -223,8 +228,8 @@ impl AskedQuestions {
                 Some(Some(place)) => {
                     is_answered[place] = true;
                     if let Some(prediction) = &mut answer.prediction {
-                        let own = &mut Arc::make_mut(prediction).gold;
-                        take_gold(own, &self.items[place].gold);
+                        let gold = &mut Arc::make_mut(prediction).gold;
+                        take_gold(gold, &self.items[place].gold);
                     }
                     kept.push(answer);
                     continue;
@@ -291,12 +296,12 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
 
 /// The benchmark's gold answers replace those in the system's file, which the system's author could have edited. The
 /// prediction's ids of gold sources remain if the data has none.
-fn take_gold(own: &mut Gold, data: &Gold) {
+fn take_gold(gold: &mut Gold, data: &Gold) {
     if *data == Gold::default() {
         return;
     }
-    let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
-    *own = Gold {
+    let gold_ctxs = data.gold_ctxs.clone().or_else(|| gold.gold_ctxs.take());
+    *gold = Gold {
         gold_ctxs,
         ..data.clone()
     };

@@ -48,7 +48,7 @@ fn names<'a>(
         "case_id" => (&["case_id"], &["id", "question_id"]),
         _ => (&["input", "query"], &["question", "prompt"]),
     };
-    let own = given
+    let names_given = given
         .iter()
         .filter(|(name, _)| name == part)
         .map(|(_, field)| field.as_str());
@@ -56,7 +56,7 @@ fn names<'a>(
     (
         // A given field comes first. In a file without it the documented one counts, since one command
         // reads several systems' files.
-        own.chain(documented.iter().copied()).collect(),
+        names_given.chain(documented.iter().copied()).collect(),
         if is_given || is_prediction {
             &[]
         } else {
@@ -147,7 +147,7 @@ impl FieldReading {
             .partition(|(_, field)| known.contains_key(field));
         let mut given = with_harness_fields(&present, elements, id_field);
         let fields = fields_of(elements, &given);
-        // A file of test cases in the place of answers gets its own message, which is better than
+        // A file of test cases in the place of answers gets a separate message, which is better than
         // one about missing fields.
         if elements.is_empty() || fields.contains_key("metric_config") {
             return Ok(Self::default());
@@ -465,7 +465,7 @@ impl Finder<'_> {
         })
     }
 
-    /// The field of this part: one of its own names, else the only one that can mean it.
+    /// The field of this part: one of the names of the part, else the only one that can mean it.
     ///
     /// # Errors
     /// When several fields could hold it.

@@ -134,7 +134,7 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     // tables and records.
     files.sort();
     let has =
-        |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
+        |file: &PathBuf, extension: &str| file.extension().is_some_and(|other| other == extension);
     let Some(kind) = EXTENSIONS
         .into_iter()
         .find(|kind| files.iter().any(|file| has(file, kind)))

@@ -237,9 +237,9 @@ impl TryFrom<Value> for Number {
 /// # Errors
 /// Invalid JSON, with its line. A broken line among valid JSONL lines fails only when it is parsed.
 pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
-    // A truncated value ends on its own line.
+    // A truncated value ends on the line where it begins.
     let text = text.trim_end();
-    // Raw values: each is parsed later into its type, with its own line in the message, and without
+    // Raw values: each is parsed later into its type, with the line of the value in the message, and without
     // a tree of the whole file in memory.
     let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
@@ -379,7 +379,7 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             continue;
         }
         // The parser is lenient about lengths so that this message, which names the line, is given
-        // in place of its own.
+        // in place of the parser's.
         if record.len() != names.len() {
             let what = format!(
                 "expected {} cells as in the header, found {}",

@@ -434,7 +434,7 @@ mod tests {
         let golds = systems[0]
             .answers
             .iter()
-            .map(|own| own.prediction.as_ref().unwrap().gold.answer.as_deref());
+            .map(|answer| answer.prediction.as_ref().unwrap().gold.answer.as_deref());
         assert_eq!(golds.collect::<Vec<_>>(), [None, Some("a")]);
         assert_eq!(
             notes,

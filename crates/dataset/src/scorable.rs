@@ -219,9 +219,9 @@ fn first_questions(systems: &[SystemAnswers]) -> (Vec<Arc<TestCase>>, Vec<InputF
         let mut others: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
         let asked = system.answers.iter();
         for answer in asked.filter(|answer| !answer.question().is_empty()) {
-            let own = (answer.question(), system.path.as_path());
-            let (question, path) = *first.entry(&answer.case_id).or_insert(own);
-            if question != own.0 {
+            let question_here = (answer.question(), system.path.as_path());
+            let (question, path) = *first.entry(&answer.case_id).or_insert(question_here);
+            if question != question_here.0 {
                 others
                     .entry(path)
                     .or_default()
@@ -321,7 +321,7 @@ fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
     Err(fault.hint(hint).into())
 }
 
-/// Every answer once: with the first of the `paired` items that is about it, else with a case of its own. With test cases,
+/// Every answer once: with the first of the `paired` items that is about it, else with a separate case. With test cases,
 /// `cases` and `limit` apply here too.
 fn plain_items(
     systems: &[SystemAnswers],
@@ -334,17 +334,17 @@ fn plain_items(
     let mut names = Names::new(tests, systems);
     let mut items = Vec::new();
     for system in systems {
-        let own = paired
+        let of_system = paired
             .iter()
             .filter(|item| item.answer.system == system.system);
         if tests.is_some() && !system.by_question {
-            items.extend(own.cloned());
+            items.extend(of_system.cloned());
             continue;
         }
         // By address: the pairs share the prediction of their answer, while its id and question may
         // occur twice.
         let mut paired: HashMap<*const Prediction, &Item> = HashMap::new();
-        for item in own {
+        for item in of_system {
             if let Some(prediction) = &item.answer.prediction {
                 paired.entry(Arc::as_ptr(prediction)).or_insert(item);
             }
@@ -408,7 +408,7 @@ struct Names {
     taken: HashSet<String>,
     /// Questions that a system answers more than once, by ids.
     repeated: HashSet<(SystemName, String)>,
-    /// By question and its occurrence in the file; of a repeated question by the answer's own id, if it has one.
+    /// By question and its occurrence in the file; of a repeated question by the id of the answer, if it has one.
     ids: HashMap<(String, String), CaseId>,
     cases: HashMap<CaseId, Arc<TestCase>>,
 }
@@ -445,7 +445,7 @@ impl Names {
     /// prediction's position, from 1.
     fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
         // Systems are compared case by case, so an equal question must have one id in all files,
-        // whatever their own ids are.
+        // whatever ids the files have.
         let question = (answer.system.clone(), answer.question().to_owned());
         let occurrence = if self.repeated.contains(&question) {
             answer.case_id.to_string()
@@ -529,13 +529,13 @@ fn unanswered(system: &SystemAnswers, items: &[Item]) -> Option<InputFault> {
         .map(|item| &item.case.case_id)
         .filter(|id| seen.insert(*id))
         .collect();
-    let own = items
+    let of_system = items
         .iter()
         .filter(|item| item.answer.system == system.system);
-    let own: HashSet<&CaseId> = own.map(|item| &item.case.case_id).collect();
+    let present: HashSet<&CaseId> = of_system.map(|item| &item.case.case_id).collect();
     let missing: Vec<&str> = cases
         .iter()
-        .filter(|id| !own.contains(*id))
+        .filter(|id| !present.contains(*id))
         .map(|id| id.as_str())
         .collect();
     let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));

@@ -178,7 +178,7 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     );
 }
 
-/// System, case, text and how much of it is the system's own.
+/// System, case, text and how much of it is by the system.
 type Judged = (String, String, String, Option<usize>);
 
 /// Items of a file scored directly, and of what `convert` makes of it.
@@ -300,7 +300,7 @@ fn cases_and_limit_choose_without_test_cases_too() {
             ..PairOptions::default()
         },
     );
-    // alone, b has its own id
+    // alone, b has another id
     assert_eq!(
         message(made),
         "unknown case \"2\" among the predictions; did you mean 1?"
@@ -389,8 +389,8 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
 
 #[test]
 fn reference_answers_and_golds_come_from_one_file() {
-    let own = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
-    let a = file("a", &[own, said("Q", "q")]);
+    let with_gold = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
+    let a = file("a", &[with_gold, said("Q", "q")]);
     let answers = references(&[
         json!({"input": "Q", "output": "best Q"}),
         json!({"input": "P", "output": "best P"}),
@@ -574,7 +574,7 @@ fn the_question_of_an_id_is_the_first_that_any_file_has() {
     assert!(message(scorable(None, &files, None, &strict)).contains(two));
 }
 
-/// Three cases of one question, each with criteria of its own.
+/// Three cases of one question, each with other criteria.
 fn equal_questions() -> TestCases {
     let case = |id: &str| {
         let criterion = CaseCriterion {
