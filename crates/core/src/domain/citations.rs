@@ -56,7 +56,7 @@ pub fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<
     found
 }
 
-/// Resolves numbers. Without sources no number is dangling; if the file has its own map from numbers to sources, only
+/// Resolves numbers. Without sources no number is dangling; if the file has a map from numbers to sources, only
 /// the numbers missing from it are.
 fn resolved(
     range: Range<usize>,
@@ -79,7 +79,7 @@ fn resolved(
             .and_then(|place| usize::try_from(place).ok())
             .filter(|place| *place < count);
         match (&prediction.id_mapping, place) {
-            // The file's own map names sources by its ids: which of `ctxs` they are is not known.
+            // The map of the file names sources by the ids of the file: which of `ctxs` they are is not known.
             (Some(mapping), _) if mapping.contains_key(&number.to_string()) => {}
             (None, Some(place)) => citation.sources.push(place),
             // Without a list of sources every number would be flagged, and the flag would mean

@@ -151,7 +151,7 @@ impl ComponentKind {
         !matches!(self, Self::Aspect | Self::Share | Self::Count)
     }
 
-    /// Whether each case has components of its own of this kind.
+    /// Whether components of this kind differ from case to case.
     pub fn is_of_case(self) -> bool {
         self.is_annotated() || self == Self::Criterion
     }
@@ -339,7 +339,7 @@ pub struct Score {
 /// A score as a line of `scores.jsonl` holds it.
 ///
 /// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users name
-/// their own scorers.
+/// scorers.
 #[derive(Deserialize)]
 struct RecordedScore {
     scorer: String,

@@ -236,7 +236,9 @@ fn merge_texts(samples: &[Sample], rule: GradeMerge) -> Judgment {
         return Err(UnscoredReason::new(UnscoredKind::Exception, what));
     }
     // A run in default mode may have stopped before the texts decide; without the rest there is no vote by text.
-    let reasons = samples.iter().filter_map(|own| own.judgment.as_ref().err());
+    let reasons = samples
+        .iter()
+        .filter_map(|sample| sample.judgment.as_ref().err());
     for reason in reasons {
         if reason.kind == UnscoredKind::NeedsOtherCalls {
             return Err(reason.clone());

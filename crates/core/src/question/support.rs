@@ -177,8 +177,10 @@ impl Question for PageSupport {
         _rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let readable = samples
+            .iter()
+            .filter_map(|sample| sample.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
         values_needed(&labels_of(&verdicts), left)
     }
 
@@ -266,7 +268,7 @@ fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unre
     Ok(supports)
 }
 
-/// A reply to our own prompts as the list that the reference asks for.
+/// A reply to our prompts as the list that the reference asks for.
 fn in_form_of_reference(reply: &str, list: &[Value], count: usize) -> String {
     let object = reading::outermost_object(reply, Mode::Compat).unwrap_or_default();
     let mut verdicts: Vec<Value> = Vec::new();
@@ -287,7 +289,7 @@ fn labels_of(verdicts: &[&Verdict]) -> Vec<PageVerdict> {
     let mut labels: Vec<PageVerdict> = Vec::new();
     for verdict in verdicts {
         if let Verdict::Support(of_one) = verdict {
-            labels.extend(of_one.first().map(|own| own.verdict));
+            labels.extend(of_one.first().map(|statement| statement.verdict));
         }
     }
     labels
@@ -302,13 +304,13 @@ fn of_statement(judgment: &Judgment, place: usize) -> Judgment {
     let Verdict::Support(all) = &reading.verdict else {
         return judgment.clone();
     };
-    let own = all.get(place).ok_or_else(UnscoredReason::other_kind)?;
-    if own.verdict == PageVerdict::Unreadable {
+    let of_place = all.get(place).ok_or_else(UnscoredReason::other_kind)?;
+    if of_place.verdict == PageVerdict::Unreadable {
         let what = format!("no single verdict on statement {}", place + 1);
         return Err(UnscoredReason::new(UnscoredKind::Unreadable, what));
     }
-    let feedback = own.feedback.clone();
-    Ok(Reading::new(Verdict::Support([own.clone()].into())).with_feedback(feedback))
+    let feedback = of_place.feedback.clone();
+    Ok(Reading::new(Verdict::Support([of_place.clone()].into())).with_feedback(feedback))
 }
 
 #[cfg(test)]
@@ -335,7 +337,9 @@ mod tests {
         let reading = reading.map_err(|unreadable| unreadable.what)?;
         let mut verdicts = Vec::new();
         for judgment in question.split(&Ok(reading)) {
-            let label = judgment.ok().map(|own| labels_of(&[&own.verdict])[0]);
+            let label = judgment
+                .ok()
+                .map(|reading| labels_of(&[&reading.verdict])[0]);
             verdicts.push(label);
         }
         Ok(verdicts)

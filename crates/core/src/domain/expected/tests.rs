@@ -11,13 +11,13 @@ fn token(text: &str, top: &[(&str, f64)]) -> TokenLogprob {
         .iter()
         .map(|(text, p)| ((*text).to_owned(), p.ln()))
         .collect();
-    let own = top
+    let logprob = top
         .iter()
         .find(|(listed, _)| listed == text)
         .map_or(-0.01, |(_, logprob)| *logprob);
     TokenLogprob {
         token: text.to_owned(),
-        logprob: own,
+        logprob: logprob,
         top,
     }
 }

@@ -23,7 +23,7 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 /// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
 /// reply counts. What stands under the keys that were asked for is the verdict; under other keys, lists that contradict
 /// each other are none. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
-/// ` ```json ` is removed, the level is the exact value, any number is its own credit where levels are numbers), lines as
+/// ` ```json ` is removed, the level is the exact value, any number is the credit where levels are numbers), lines as
 /// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
 /// criterion without a readable first score is left out, a missing second one is 0, and a reply without any readable first
 /// score in one of the dimensions is asked again.
@@ -107,7 +107,7 @@ fn lists_of_verdicts<'a>(
         }
         return vec![asked];
     }
-    // Where the object itself has a level, other lists in it are the judge's own.
+    // Where the object itself has a level, other lists in it are additions of the judge.
     if has_level {
         return vec![itself];
     }
@@ -183,7 +183,7 @@ fn verdicts_in(
 }
 
 /// The keys under which these entries have the numbers of their criteria: the one that was asked for, and others only
-/// where no entry has it. A judge may use them for numbers of its own.
+/// where no entry has it. A judge may use them for other numbers.
 fn number_keys<'a>(entries: &[Value], asked: &'a str) -> Vec<&'a str> {
     if entries.iter().any(|entry| entry.get(asked).is_some()) {
         vec![asked]

@@ -1,4 +1,4 @@
-//! How replies name the better of two answers: in our own form, or in those that imported prompts ask for.
+//! How replies name the better of two answers: in our form, or in those that imported prompts ask for.
 //!
 //! The **last** allowed verdict of a reply counts, since judges restate the choice before they decide. A single letter may as
 //! well name the loser behind the winner (`[[A]] because [[B]] is worse`): of two different ones none counts. Where single
@@ -246,8 +246,8 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
     let text = text.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = reply.logprobs.as_deref().unwrap_or_default();
     // Tokens of reasoning may come before it, and one of the end behind it.
-    let own = tokens.iter().rfind(|token| bare(&token.token) == text);
-    let alternatives = own.or(tokens.first()).map_or(Vec::new(), listed);
+    let verdict_token = tokens.iter().rfind(|token| bare(&token.token) == text);
+    let alternatives = verdict_token.or(tokens.first()).map_or(Vec::new(), listed);
     let first = probability(&alternatives, "m");
     let both = first + probability(&alternatives, "M");
     if both > 0.0 {
@@ -262,7 +262,7 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
 
 /// The probability of all alternatives that are this text.
 fn probability(alternatives: &[(String, f64)], text: &str) -> f64 {
-    let same = alternatives.iter().filter(|(own, _)| own == text);
+    let same = alternatives.iter().filter(|(other, _)| other == text);
     same.map(|(_, probability)| probability).sum()
 }
 

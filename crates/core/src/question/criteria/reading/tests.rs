@@ -397,7 +397,11 @@ fn race_needs_a_readable_score_in_every_dimension() {
     let criteria = [criterion("depth"), criterion("depth"), criterion("style")];
     let of = |text: &str| {
         let read = verdicts(&JudgeReply::of_text(text), &race, &criteria, Mode::Compat);
-        read.map(|all| all.iter().map(|own| own.credit).collect::<Vec<_>>())
+        read.map(|all| {
+            all.iter()
+                .map(|criterion| criterion.credit)
+                .collect::<Vec<_>>()
+        })
     };
     let partial =
         r#"{"verdicts": [{"criterion": 2, "one": 5, "two": 5}, {"criterion": 3, "one": "x"}]}"#;
