@@ -108,22 +108,22 @@ mod tests {
 
     #[test]
     fn what_has_no_error_has_no_interval() {
-        let own = [0, 1, 2];
-        assert_eq!(of(&[1.0; 3], &own, 0.95), None);
-        assert_eq!(of(&[0.0; 3], &own, 0.95), None);
+        let singles = [0, 1, 2];
+        assert_eq!(of(&[1.0; 3], &singles, 0.95), None);
+        assert_eq!(of(&[0.0; 3], &singles, 0.95), None);
         assert_eq!(of(&[1.0, 0.0, 1.0], &[4, 4, 4], 0.95), None);
-        assert_eq!(of(&[0.5; 3], &own, 0.95), None);
-        assert_eq!(of(&[1.0, 0.0, 1.0], &own, 1.0), None);
-        assert_eq!(of(&[1.0, 0.0, 1.0], &own, f64::NAN), None);
+        assert_eq!(of(&[0.5; 3], &singles, 0.95), None);
+        assert_eq!(of(&[1.0, 0.0, 1.0], &singles, 1.0), None);
+        assert_eq!(of(&[1.0, 0.0, 1.0], &singles, f64::NAN), None);
         // Undefined without the second unit.
         let needs_second = |kept: &[usize]| kept.contains(&1).then_some(0.2);
-        assert_eq!(coefficient_interval(&own, needs_second, 0.95), None);
+        assert_eq!(coefficient_interval(&singles, needs_second, 0.95), None);
         assert_eq!(coefficient_interval(&[], |_| Some(0.2), 0.95), None);
     }
 
     #[test]
     fn of_intervals_of_kappa_at_95_percent_over_10_questions_92_to_98_hold_it() {
-        // Fair coins; in 36% of the questions the second rater repeats the first, else has a coin of its own: kappa 0.36. The
+        // Fair coins; in 36% of the questions the second rater repeats the first, else throws another coin: kappa 0.36. The
         // five units of a question have this in common.
         let mut rng = ChaCha8Rng::seed_from_u64(14);
         let clusters: Vec<usize> = (0..50).map(|unit| unit / 5).collect();

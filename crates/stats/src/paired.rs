@@ -8,7 +8,7 @@
 //! | within a range | sign flips | Wilson's interval |
 //! | any | sign flips | bootstrap-t |
 //!
-//! Bootstrap-t: questions are resampled, and each resample's difference is studentized by its own standard error. Over several
+//! Bootstrap-t: questions are resampled, and each resample's difference is studentized by the standard error of that resample. Over several
 //! pairs the largest |t| of each resample gives critical value, adjusted p and simultaneous intervals (single-step max-t: P. H.
 //! Westfall and S. S. Young, "Resampling-based multiple testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). Equal
 //! tails would find a difference of rare counts three times as often as they should.
@@ -69,8 +69,8 @@ fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFa
     let resampled = sample.resampled_t(options);
     let count = sample.means.len();
     let alone = |pair: usize| {
-        let own = resampled.iter().map(|all| all[pair].abs());
-        ResampledT::new(own.collect(), options)
+        let statistics_of_pair = resampled.iter().map(|all| all[pair].abs());
+        ResampledT::new(statistics_of_pair.collect(), options)
     };
     // One critical value for all pairs, taken from the largest |t|, holds the level of the family and yet is less strict than
     // Bonferroni's, as pairs that share a system move together.
@@ -136,7 +136,10 @@ impl ResampledT {
         } else {
             (difference / error).abs()
         };
-        let half = self.critical.filter(|_| error > 0.0).map(|own| own * error);
+        let half = self
+            .critical
+            .filter(|_| error > 0.0)
+            .map(|critical| critical * error);
         let interval = half.map(|half| {
             Interval::new(
                 end_of_interval(difference, half),
@@ -152,7 +155,7 @@ impl ResampledT {
         let as_extreme = total
             - self
                 .sorted
-                .partition_point(|own| *own < t * (1.0 - ROUNDING));
+                .partition_point(|extreme| *extreme < t * (1.0 - ROUNDING));
         (as_extreme + 1) as f64 / (total + 1) as f64
     }
 }
@@ -222,9 +225,9 @@ const SAME: f64 = 1e-9;
 /// with 19 questions they take 4 MB.
 fn largest_statistics(sums: &[Vec<f64>]) -> Vec<f64> {
     let mut largest: Vec<f64> = Vec::new();
-    for own in sums.iter().map(|sums| statistics(sums)) {
-        largest.resize(own.len(), 0.0);
-        for (most, value) in largest.iter_mut().zip(own) {
+    for statistics_of_pair in sums.iter().map(|sums| statistics(sums)) {
+        largest.resize(statistics_of_pair.len(), 0.0);
+        for (most, value) in largest.iter_mut().zip(statistics_of_pair) {
             *most = most.max(value);
         }
     }
@@ -301,9 +304,9 @@ impl SignFlips<'_> {
     }
 
     fn test(&self, pair: usize) -> PairedTest {
-        let own = statistics(&self.sums[pair]);
-        let observed = own[0];
-        let as_extreme = own
+        let of_pair = statistics(&self.sums[pair]);
+        let observed = of_pair[0];
+        let as_extreme = of_pair
             .iter()
             .filter(|value| **value >= observed - SAME)
             .count();
@@ -312,7 +315,7 @@ impl SignFlips<'_> {
             alone
         } else {
             let limit = self.critical() + SAME;
-            own.iter().filter(|value| **value > limit).count()
+            of_pair.iter().filter(|value| **value > limit).count()
         };
         let [interval, pointwise] = self.intervals(pair, [rejected, alone]);
         PairedTest {

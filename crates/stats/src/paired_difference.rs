@@ -6,7 +6,7 @@
 //! intervals cover too little and their tests find too little.
 //!
 //! Where fewer than 6 questions differ, half a pseudo-question at either end of -w..w enters center and error: one win of
-//! 20 has an error of its own size, and too small a one for 2 wins in 100.
+//! 20 has an error as large as itself, and too small a one for 2 wins in 100.
 //!
 //! Equal differences have no error. Of n questions that all have one, at most a share u = 1 - (alpha / 2)^(1 / n) of all questions
 //! may have another, and each moves the mean by at most its distance to -w or w (C. J. Clopper and E. S. Pearson, Biometrika 26,

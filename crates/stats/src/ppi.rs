@@ -118,7 +118,9 @@ pub fn prediction_powered_mean(
         let mut resampled = resample(
             sums.rows.len(),
             |drawn| match sums.fit(drawn, lambda) {
-                Some(own) => studentized(own.shift - fit.shift, own.error, error),
+                Some(resampled_fit) => {
+                    studentized(resampled_fit.shift - fit.shift, resampled_fit.error, error)
+                }
                 // A resample without a standard error is as far from the mean as any.
                 None => f64::INFINITY,
             },
@@ -159,7 +161,7 @@ impl Sums {
     /// Those of one answer, less the mean of the labels and that of the judge's values.
     fn of(answer: &JudgedAnswer, human: f64, judge: f64) -> Self {
         let f = answer.judge - judge;
-        let mut own = Self {
+        let mut row = Self {
             all: 1.0,
             judged: f,
             squares: f * f,
@@ -167,13 +169,13 @@ impl Sums {
         };
         if let Some(y) = answer.human {
             let weighted = answer.weight * (y - human);
-            own.labeled = 1.0;
-            own.weight = answer.weight;
-            own.human = weighted;
-            own.judge = answer.weight * f;
-            own.product = weighted * f;
+            row.labeled = 1.0;
+            row.weight = answer.weight;
+            row.human = weighted;
+            row.judge = answer.weight * f;
+            row.product = weighted * f;
         }
-        own
+        row
     }
 
     fn add(&mut self, times: f64, other: &Self) {
@@ -281,8 +283,8 @@ impl QuestionSums {
         let mut squares = 0.0;
         for (row, times) in self.drawn(drawn) {
             let labeled = row.human - human * row.weight - b * (row.judge - judge * row.weight);
-            let own = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
-            squares += times * own * own / (1.0 - row.weight / sums.weight);
+            let deviation = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
+            squares += times * deviation * deviation / (1.0 - row.weight / sums.weight);
         }
         squares.is_finite().then(|| Fit {
             shift: human + b * (judged - judge),

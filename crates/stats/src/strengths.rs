@@ -2,7 +2,7 @@
 //!
 //! R. A. Bradley and M. E. Terry (Biometrika 39, 1952): logit P(the first wins) = s_first - s_second + g, with the strengths s
 //! adding to 0 and g the worth of the first place; a tie is half a win. R. R. Davidson (JASA 65, 1970) gives ties a probability
-//! of their own, in proportion to nu sqrt(pi_first pi_second) with pi = exp(s).
+//! in proportion to nu sqrt(pi_first pi_second) with pi = exp(s).
 //!
 //! Standard errors are over questions: H^-1 (Q / (Q - 1) sum over questions of g_q g_q') H^-1, with H the information and g_q the
 //! score of a question's verdicts. Where strengths do not exist there is no prior: the reason is returned.
@@ -23,7 +23,7 @@ pub enum Ties {
     /// Half a win of each.
     #[default]
     Half,
-    /// An outcome of its own (Davidson); values other than 0, 1/2 and 1 are not possible.
+    /// A third outcome (Davidson); values other than 0, 1/2 and 1 are not possible.
     Davidson,
 }
 
@@ -89,12 +89,12 @@ impl Strengths {
             .values()
             .map(|score| information.solve(score))
             .collect();
-        let influences: Vec<Vec<f64>> = moved.iter().map(|own| model.centered(own)).collect();
-        let of_system = |system: usize| influences.iter().map(move |own| own[system]);
+        let influences: Vec<Vec<f64>> = moved.iter().map(|change| model.centered(change)).collect();
+        let of_system = |system: usize| influences.iter().map(move |influence| influence[system]);
         let errors = (0..systems).map(|system| clustered_error(of_system(system)));
         let position = with_position.then(|| {
             let place = model.position();
-            let error = clustered_error(moved.iter().map(|own| own[place]));
+            let error = clustered_error(moved.iter().map(|change| change[place]));
             (parameters[place], error)
         });
         Ok(Self {
@@ -117,8 +117,8 @@ impl Strengths {
         let difference = self.values[first] - self.values[second];
         let questions = self.questions() as f64;
         let mut values = Vec::with_capacity(self.questions());
-        for own in &self.influences {
-            values.push(difference + questions * (own[first] - own[second]));
+        for influence in &self.influences {
+            values.push(difference + questions * (influence[first] - influence[second]));
         }
         values
     }
@@ -253,13 +253,18 @@ impl Model {
             }
             let information = Cholesky::of(&information)?;
             let step = information.solve(&score);
-            let largest = step.iter().fold(0.0_f64, |most, own| most.max(own.abs()));
+            let largest = step
+                .iter()
+                .fold(0.0_f64, |most, change| most.max(change.abs()));
             // Longer steps overshoot where the likelihood is flat.
             let length = if largest > 2.0 { 2.0 / largest } else { 1.0 };
-            for (own, step) in parameters.iter_mut().zip(&step) {
-                *own += length * step;
+            for (parameter, step) in parameters.iter_mut().zip(&step) {
+                *parameter += length * step;
             }
-            if parameters.iter().any(|own| own.abs() > UNBOUNDED) {
+            if parameters
+                .iter()
+                .any(|parameter| parameter.abs() > UNBOUNDED)
+            {
                 return None;
             }
             if largest < 1e-13 {
@@ -338,8 +343,8 @@ impl Reach {
         }
         let beyond = self.reaches[to].clone();
         for row in self.reaches.iter_mut().filter(|row| row[from]) {
-            for (own, reached) in row.iter_mut().zip(&beyond) {
-                *own |= reached;
+            for (is_reached, reached) in row.iter_mut().zip(&beyond) {
+                *is_reached |= reached;
             }
         }
     }
@@ -358,8 +363,12 @@ impl Reach {
                 groups.push(vec![system]);
             }
         }
-        let reached =
-            |group: &Vec<usize>| self.reaches[group[0]].iter().filter(|own| **own).count();
+        let reached = |group: &Vec<usize>| {
+            self.reaches[group[0]]
+                .iter()
+                .filter(|is_reached| **is_reached)
+                .count()
+        };
         groups.sort_by_key(|group| std::cmp::Reverse(reached(group)));
         groups
     }

@@ -29,7 +29,7 @@ fn questions(row: &Value) -> Vec<usize> {
 }
 
 fn ends(interval: Option<Interval>) -> [f64; 2] {
-    interval.map_or([f64::NAN; 2], |own| [own.low, own.high])
+    interval.map_or([f64::NAN; 2], |interval| [interval.low, interval.high])
 }
 
 fn mean(row: &Value) -> Vec<f64> {
@@ -90,8 +90,8 @@ fn agreement(row: &Value) -> Vec<f64> {
         "interval" => MeasurementLevel::Interval,
         other => panic!("what is {other}?"),
     });
-    let own: Vec<usize> = (0..units.len()).collect();
-    let [low, high] = ends(alpha.interval(&raters, &own, 0.95));
+    let singles: Vec<usize> = (0..units.len()).collect();
+    let [low, high] = ends(alpha.interval(&raters, &singles, 0.95));
     vec![alpha.of(&raters).unwrap(), low, high]
 }
 
