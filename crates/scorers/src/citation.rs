@@ -82,8 +82,8 @@ pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAu
         .collect();
     let mut duplicates = 0;
     for marker in &markers {
-        let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
-        duplicates += marker.numbers.len() - own.len();
+        let numbers_of_marker: BTreeSet<u64> = marker.numbers.iter().copied().collect();
+        duplicates += marker.numbers.len() - numbers_of_marker.len();
     }
     let (cited_sentences, uncited_sentences) = sentences_by_citation(text, mode);
     CitationAudit {
@@ -112,7 +112,12 @@ fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Rang
     let claims = text_claims(text).into_iter();
     let (cited, uncited): (Vec<TextClaim>, Vec<TextClaim>) =
         claims.partition(|claim| !claim.numbers.is_empty());
-    let ranges = [cited, uncited].map(|own| own.into_iter().map(|claim| claim.range).collect());
+    let ranges = [cited, uncited].map(|claims_of_list| {
+        claims_of_list
+            .into_iter()
+            .map(|claim| claim.range)
+            .collect()
+    });
     ranges.into()
 }
 
@@ -155,7 +160,7 @@ pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
     })
 }
 
-/// The distinct numbers of the markers of a text, each as a marker of its own.
+/// The distinct numbers of the markers of a text, each as a separate marker.
 pub(super) fn cited_ids(text: &str, mode: Mode) -> BTreeSet<String> {
     if mode == Mode::Compat {
         return citation_ids(text).into_iter().collect();
@@ -461,8 +466,8 @@ mod tests {
             }
             let turned: Vec<u8> = cited.iter().rev().copied().collect();
             prop_assert_eq!(of(text(&turned), text(&gold)), found);
-            let own = of(text(&cited), text(&cited)).scores.f1;
-            prop_assert_eq!(own, if cited.is_empty() { 0.0 } else { 1.0 });
+            let f1_of_equal = of(text(&cited), text(&cited)).scores.f1;
+            prop_assert_eq!(f1_of_equal, if cited.is_empty() { 0.0 } else { 1.0 });
         }
 
         #[test]

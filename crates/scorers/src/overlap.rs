@@ -233,7 +233,7 @@ mod tests {
         };
         components(&scorer, output, gold)
             .into_iter()
-            .find(|(own, _)| own == name)?
+            .find(|(other, _)| other == name)?
             .1
     }
 
@@ -415,8 +415,8 @@ mod tests {
             for (name, value) in components(&OverlapScorer::default(), &output, answer(&gold)) {
                 prop_assert!(name == "words" || value.is_some_and(|value| (0.0..=1.0).contains(&value)));
             }
-            let own = |name| value(name, &output, answer(&cut_markers(&output)), Mode::Default);
-            prop_assert_eq!((own("exact_match"), own("token_f1")), (Some(1.0), Some(1.0)));
+            let value_of_equal = |name| value(name, &output, answer(&cut_markers(&output)), Mode::Default);
+            prop_assert_eq!((value_of_equal("exact_match"), value_of_equal("token_f1")), (Some(1.0), Some(1.0)));
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! Which of two answers to a question is better, as a whole or by each criterion of its rubric.
 //!
-//! The subject is a pair in the order in which the judge sees it; the other order is a subject of its own. The score is the value
+//! The subject is a pair in the order in which the judge sees it; the other order is another subject. The score is the value
 //! of the answer shown first: 1 if it is better, 0 if the other one is, 1/2 for a tie, and by criteria the mean over them by
 //! their weights. What systems make of these values is in [`analysis::comparison`](scholareval_analysis::comparison).
 
@@ -354,7 +354,9 @@ mod tests {
         };
         assert_eq!(score.value, Some(1.0));
         assert_eq!(
-            score.component(MUCH_BETTER).and_then(|own| own.value),
+            score
+                .component(MUCH_BETTER)
+                .and_then(|component| component.value),
             Some(1.0)
         );
     }

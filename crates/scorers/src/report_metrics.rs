@@ -38,17 +38,17 @@ pub fn ingredient_shares(ingredients: &[CaseCriterion], mode: Mode) -> Option<Ve
 
 /// The reference keeps weights in a dictionary by id.
 fn weight_in_reference(place: usize, ingredients: &[CaseCriterion]) -> f64 {
-    let own = &ingredients[place];
-    if own.shared_id.is_none() {
-        return own.weight;
+    let ingredient = &ingredients[place];
+    if ingredient.shared_id.is_none() {
+        return ingredient.weight;
     }
     let mut before = ingredients[..place].iter();
-    if before.any(|other| other.shared_id == own.shared_id) {
+    if before.any(|other| other.shared_id == ingredient.shared_id) {
         return 0.0;
     }
     let mut all = ingredients.iter();
-    let last = all.rfind(|other| other.shared_id == own.shared_id);
-    last.map_or(own.weight, |last| last.weight)
+    let last = all.rfind(|other| other.shared_id == ingredient.shared_id);
+    last.map_or(ingredient.weight, |last| last.weight)
 }
 
 /// Sum of share x credit (0, 0.5 or 1) over the ingredients.

@@ -68,8 +68,8 @@ impl AskedPage {
     /// could give two verdicts.
     fn add(&mut self, statements: impl IntoIterator<Item = Arc<str>>) {
         for statement in statements {
-            let own = compared(&statement);
-            if self.statements.iter().all(|known| compared(known) != own) {
+            let new = compared(&statement);
+            if self.statements.iter().all(|known| compared(known) != new) {
                 self.statements.push(statement);
             }
         }

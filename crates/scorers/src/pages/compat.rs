@@ -211,8 +211,8 @@ fn judgment<'a>(
     place: usize,
     verdicts: &'a Verdicts,
 ) -> Option<&'a Judgment> {
-    let own = verdicts.get(item(number, place).as_str());
-    own.or_else(|| verdicts.get(call_item(number, page).as_str()))
+    let judgment = verdicts.get(item(number, place).as_str());
+    judgment.or_else(|| verdicts.get(call_item(number, page).as_str()))
 }
 
 /// The score, once everything was asked.
@@ -225,7 +225,12 @@ fn score(
     for (number, fetched) in (1..).zip(pages) {
         let mut statements = Vec::new();
         let content = fetched.content.as_deref().unwrap_or_default();
-        let texts: Vec<&str> = fetched.page.statements.iter().map(|own| &**own).collect();
+        let texts: Vec<&str> = fetched
+            .page
+            .statements
+            .iter()
+            .map(|statement| &**statement)
+            .collect();
         let mut passages = nearest_passages(content, &texts);
         for (place, text) in texts.into_iter().enumerate() {
             let verdict = match &fetched.content {
