@@ -56,7 +56,7 @@ pub(super) fn of_document<'a, V>(
 ) -> Option<&'a V> {
     let mut all = values.iter();
     let found =
-        all.find(|(own, _)| *own == doc_id || by_number && own.python_int() == doc_id.python_int());
+        all.find(|(id, _)| *id == doc_id || by_number && id.python_int() == doc_id.python_int());
     found.map(|(_, value)| value)
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for EvidenceLabel {
 pub struct Evidence {
     /// The relation of the abstract to the claim.
     pub label: EvidenceLabel,
-    /// Sets of sentences (0-based positions), each of which verifies the claim on its own.
+    /// Sets of sentences (0-based positions), each of which verifies the claim alone.
     pub rationales: Vec<Vec<u32>>,
 }
 

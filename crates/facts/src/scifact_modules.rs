@@ -1,4 +1,4 @@
-//! Scores SciFact's three modules from their own files: retrieved abstracts, selected sentences, predicted labels.
+//! Scores SciFact's three modules from one file each: retrieved abstracts, selected sentences, predicted labels.
 
 use std::collections::BTreeMap;
 
@@ -252,12 +252,12 @@ fn label_counts(
     let mut counts = [0.0; 11];
     for (doc_id, predicted) in &line.0 {
         let gold = of_document(&claim.evidence, doc_id, mode == Mode::Compat);
-        let own = gold.map(|gold| gold.label);
+        let label = gold.map(|gold| gold.label);
         if keep(doc_id) {
-            counts[3 * (own.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
+            counts[3 * (label.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
                 + *predicted as usize] += 1.0;
         }
-        if let Some(gold) = claim_label(claim).or(own).filter(|_| has_gold_input) {
+        if let Some(gold) = claim_label(claim).or(label).filter(|_| has_gold_input) {
             counts[9] += f64::from(u8::from(*predicted == gold));
             counts[10] += 1.0;
         }
@@ -301,7 +301,7 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
 
 /// From summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one
 /// that does not occur; accuracy with gold inputs, the share of labels equal to the claim's gold label (if its
-/// abstracts differ, the abstract's own). Each 0..=1; 0 if nothing is labeled.
+/// abstracts differ, that of the abstract). Each 0..=1; 0 if nothing is labeled.
 pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
     let by_label = scores_by_label(counts);
     let decided = by_label
