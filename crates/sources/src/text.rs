@@ -93,7 +93,7 @@ struct TextReader {
     attribute: LinkAttribute,
 }
 
-/// A tag that may name the page's own address.
+/// A tag that may name the address of the page.
 #[derive(Debug, Default)]
 struct LinkTag {
     is_link: bool,

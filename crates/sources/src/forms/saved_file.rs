@@ -208,8 +208,12 @@ mod tests {
         let jina =
             found("Title: A page\n\nURL Source: https://example.org/c\n\nMarkdown Content:\ntext");
         assert_eq!(address("x.md", None, &jina), "https://example.org/c");
-        let own = found("<html><head><link rel=\"canonical\" href=\"https://example.org/d\">");
-        assert_eq!(address("x.html", None, &own), "https://example.org/d");
+        let with_canonical =
+            found("<html><head><link rel=\"canonical\" href=\"https://example.org/d\">");
+        assert_eq!(
+            address("x.html", None, &with_canonical),
+            "https://example.org/d"
+        );
         assert_eq!(
             address("2101.00001v2.pdf", None, &FoundFile::default()),
             "https://arxiv.org/pdf/2101.00001v2"
@@ -219,13 +223,14 @@ mod tests {
 
     #[test]
     fn the_place_in_a_mirror_is_the_address_unless_wget_appended_to_it() {
-        let own = found("<html><head><link rel=canonical href=https://example.org/news>");
+        let with_canonical =
+            found("<html><head><link rel=canonical href=https://example.org/news>");
         assert_eq!(
-            address("x", Some("https://example.org/news.html"), &own),
+            address("x", Some("https://example.org/news.html"), &with_canonical),
             "https://example.org/news"
         );
         assert_eq!(
-            address("x", Some("https://example.org/other.html"), &own),
+            address("x", Some("https://example.org/other.html"), &with_canonical),
             "https://example.org/other.html"
         );
     }
