@@ -474,8 +474,8 @@ impl JudgeOptions {
                 "the field {name} belongs to the program; {instead}"
             ));
         }
-        let asked = &Messages::new(Some(String::new()), "");
-        for (name, _) in self.kind().protocol().texts(asked) {
+        let example = &Messages::new(Some(String::new()), "");
+        for (name, _) in self.kind().protocol().texts(example) {
             if fields.contains_key(name) {
                 return extra_body_fault(format!(
                     "the field {name} belongs to the program; a prompt set (--prompts DIR) changes what is asked"

@@ -30,9 +30,9 @@ pub trait ReplySource: Send + Sync {
 impl ReplySource for Vec<Arc<dyn ReplySource>> {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
         for source in self {
-            let found = source.find(request)?;
-            if found.is_some() {
-                return Ok(found);
+            let reply = source.find(request)?;
+            if reply.is_some() {
+                return Ok(reply);
             }
         }
         Ok(None)

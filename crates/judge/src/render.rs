@@ -712,8 +712,8 @@ impl Renderer {
 /// The longest text that both begin with.
 fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
     let pairs = first.char_indices().zip(second.chars());
-    for ((at, one), other) in pairs {
-        if one != other {
+    for ((at, a), b) in pairs {
+        if a != b {
             return &first[..at];
         }
     }

@@ -213,8 +213,8 @@ pub(super) fn find(
         _ => return Ok(Found::Entry(first)),
     };
     for name in others {
-        if let Some(found) = find_at(connection, &row_of_model(key, Some(name)), key)? {
-            return Ok(found.into());
+        if let Some(entry) = find_at(connection, &row_of_model(key, Some(name)), key)? {
+            return Ok(entry.into());
         }
     }
     // A reply that names no model always counts.
@@ -228,13 +228,13 @@ fn find_at(
     row: &[u8; 32],
     key: &Fingerprint,
 ) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
-    let found = connection
+    let stored = connection
         .prepare_cached(SELECT_ONE)?
         .query_row([row], read)
         .optional()?;
-    match found {
+    match stored {
         Some(Ok(entry)) if entry.key != *key => Ok(Some(Err(Damaged))),
-        found => Ok(found),
+        stored => Ok(stored),
     }
 }
 

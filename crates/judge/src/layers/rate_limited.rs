@@ -195,10 +195,10 @@ impl<J> RateLimited<J> {
                 retry_after: Some(wait),
                 ..
             }) if *wait > LONGEST_PAUSE => {
-                let asked = wait.as_secs();
+                let seconds = wait.as_secs();
                 let most = LONGEST_PAUSE.as_secs();
                 return Err(fatal(format!(
-                    "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
+                    "the judge asks to wait {seconds} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
                 )));
             }

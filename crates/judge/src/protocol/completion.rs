@@ -248,17 +248,17 @@ fn names_answer(token: &str) -> bool {
 
 /// A token that cannot be read would shift all that follow: then there are none.
 fn listed(value: &Value) -> Option<Vec<TokenLogprob>> {
-    let one = |entry: &Value| {
+    let token_of = |entry: &Value| {
         Some((
             entry["token"].as_str()?.to_owned(),
             logprob(&entry["logprob"]),
         ))
     };
     let tokens = value["content"].as_array()?.iter().map(|entry| {
-        let (token, logprob) = one(entry)?;
+        let (token, logprob) = token_of(entry)?;
         let top = entry["top_logprobs"]
             .as_array()
-            .map(|top| top.iter().filter_map(one).collect());
+            .map(|top| top.iter().filter_map(token_of).collect());
         Some(TokenLogprob {
             token,
             logprob,

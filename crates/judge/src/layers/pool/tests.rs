@@ -159,8 +159,11 @@ async fn all_calls_about_an_answer_go_to_one_replica_and_all_replicas_get_answer
             pool.ask(&call(&format!("case {i}"), n)).await.unwrap();
         }
     }
-    let asked: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
-    let cases: Vec<BTreeSet<&String>> = asked.iter().map(|asked| asked.iter().collect()).collect();
+    let cases_of_judges: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
+    let cases: Vec<BTreeSet<&String>> = cases_of_judges
+        .iter()
+        .map(|cases_of_judges| cases_of_judges.iter().collect())
+        .collect();
     assert_eq!(
         cases.iter().map(BTreeSet::len).sum::<usize>(),
         400,
