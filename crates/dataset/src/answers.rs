@@ -1012,8 +1012,8 @@ mod tests {
         ) {
             let text = parts.concat() + &tail;
             match read(&text) {
-                Ok(found) if found.by_question => prop_assert!(parts.contains(&PREDICTION) && !found.answers.is_empty()),
-                Ok(found) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
+                Ok(answers) if answers.by_question => prop_assert!(parts.contains(&PREDICTION) && !answers.answers.is_empty()),
+                Ok(answers) => prop_assert!(answers.answers.is_empty() || parts.contains(&ANSWER)),
                 Err(Error::Input(faults)) => prop_assert!(!faults.is_empty()),
                 Err(other) => prop_assert!(false, "{other}"),
             }

@@ -448,8 +448,11 @@ impl<'a> CriteriaReader<'a> {
                 .iter()
                 .find_map(|(name, value)| within(name, value, is_listed)),
             Value::Array(list) => {
-                let mut objects = list.iter().enumerate().filter(|(_, one)| one.is_object());
-                objects.find_map(|(at, one)| within(&at.to_string(), one, true))
+                let mut objects = list
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, element)| element.is_object());
+                objects.find_map(|(at, element)| within(&at.to_string(), element, true))
             }
             _ => {
                 let is_weight =

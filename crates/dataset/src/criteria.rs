@@ -80,8 +80,8 @@ pub fn load_tests(
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
-        let found = case_faults(case, profile.report).into_iter();
-        faults.extend(found.map(|what| line.fault(what).of_case(id)));
+        let faults_of_case = case_faults(case, profile.report).into_iter();
+        faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
@@ -150,9 +150,9 @@ impl FirstCase {
 
     /// Names the fields that were found, and the profile that they are of.
     fn fault(&self, profile: &RubricProfile, path: &Path) -> InputFault {
-        let found = list(self.fields.keys().map(String::as_str), 8);
+        let fields = list(self.fields.keys().map(String::as_str), 8);
         let criteria = &profile.case.criteria;
-        let what = format!("no field {criteria} with the criteria of a case; found {found}");
+        let what = format!("no field {criteria} with the criteria of a case; found {fields}");
         let hint = match self.other_profile() {
             Some(other) => format!("these are fields of --rubric {}", other.name),
             None => format!("{ONE_CASE}, or name the rubric with --rubric"),
@@ -258,7 +258,10 @@ fn extend_overall_tag(cases: &mut [(JsonLine<'_>, TestCase)]) {
         return;
     }
     for (_, case) in cases {
-        let mut tagged = case.criteria.iter().filter(|one| has_overall_tag(one));
+        let mut tagged = case
+            .criteria
+            .iter()
+            .filter(|criterion| has_overall_tag(criterion));
         if tagged.any(|criterion| criterion.weight > 0.0) {
             continue;
         }
@@ -472,8 +475,8 @@ mod tests {
             error.contains("(case 7): criteria has 2 groups without weights; to pool them,"),
             "{error}"
         );
-        let one = r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y"]}}"#;
-        assert_eq!(groups(one, "criteria").unwrap(), [0.5, 0.5]);
+        let case_of_groups = r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y"]}}"#;
+        assert_eq!(groups(case_of_groups, "criteria").unwrap(), [0.5, 0.5]);
         let race = r#"{"id": 7, "prompt": "q", "article": "r", "criterions": {
             "a": [{"criterion": "x", "weight": 1}], "b": [{"criterion": "y", "weight": 1}]}}"#;
         let error = groups(race, "race").unwrap_err().to_string();

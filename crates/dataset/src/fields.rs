@@ -107,8 +107,8 @@ fn harness_fields(elements: &[JsonLine<'_>], id_field: &str) -> Vec<(&'static st
     let ids = ["case_id", id_field, "id", "question_id"].map(|name| ("case_id", name));
     let questions = ["question", "prompt", "input", "query"].map(|name| ("question", name));
     let mut parts = ids.into_iter().chain(questions);
-    let found = parts.find(|(_, name)| !document[*name].is_null());
-    fields.extend(found.map(|(part, name)| (part, format!("doc.{name}"))));
+    let field = parts.find(|(_, name)| !document[*name].is_null());
+    fields.extend(field.map(|(part, name)| (part, format!("doc.{name}"))));
     fields
 }
 
@@ -430,18 +430,18 @@ impl Finder<'_> {
         } else {
             None
         };
-        let mut found: Vec<(&'static str, String)> = Vec::new();
+        let mut renamed: Vec<(&'static str, String)> = Vec::new();
         match (text, id, question) {
             // From here on there are two forms only, answers and predictions; whatever the file
             // called its fields, later code knows no third one.
             (Some(text), Some(id), None) if !self.is_prediction => {
-                found.push(("answer_text", text));
-                found.push(("case_id", id));
+                renamed.push(("answer_text", text));
+                renamed.push(("case_id", id));
             }
             (Some(text), id, Some(question)) => {
-                found.push(("output", text));
-                found.push(("input", question));
-                found.extend(id.map(|id| ("id", id)));
+                renamed.push(("output", text));
+                renamed.push(("input", question));
+                renamed.extend(id.map(|id| ("id", id)));
             }
             (text, _, question) => {
                 let missing = MissingParts {
@@ -453,11 +453,11 @@ impl Finder<'_> {
             }
         }
         // Readers accept two names for these.
-        found.retain(|(expected, field)| {
+        renamed.retain(|(expected, field)| {
             field != expected && !matches!(field.as_str(), "query" | "case_id")
         });
         Ok(FieldReading {
-            renamed: found,
+            renamed,
             question: self.known_question(),
             guesses: self.guessed.join(","),
             without_id,
@@ -569,13 +569,13 @@ impl MissingParts<'_> {
             }
         }
         let fields = self.finder.fields;
-        let found = if fields.is_empty() {
+        let names = if fields.is_empty() {
             "none".to_owned()
         } else {
             list(fields.keys().map(String::as_str), SHOWN)
         };
         format!(
-            "no field for {}: the file has {found}; looked for {}",
+            "no field for {}: the file has {names}; looked for {}",
             labels.join(", nor for "),
             looked_for.join(", ")
         )

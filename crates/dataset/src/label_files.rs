@@ -144,8 +144,9 @@ fn contradiction(rater: &str, item: &str, [first, second]: [&Path; 2]) -> InputF
     fault.hint("files of labels must stay as they were downloaded")
 }
 
-fn is_same_page(one: &LabelFile, other: &LabelFile) -> bool {
-    (one.sheet, &one.rater, one.adjudicated) == (other.sheet, &other.rater, other.adjudicated)
+fn is_same_page(first: &LabelFile, second: &LabelFile) -> bool {
+    (first.sheet, &first.rater, first.adjudicated)
+        == (second.sheet, &second.rater, second.adjudicated)
 }
 
 /// The version of a file.

@@ -69,17 +69,20 @@ mod tests {
             ),
             (Perturbation::Uncited, "One. Two.", "One. Two."),
         ] {
-            let found = perturbed(&item, perturbation).unwrap().unwrap().answer;
-            assert_eq!((found.own_text(), &*found.answer_text), (changed, all));
+            let changed_answer = perturbed(&item, perturbation).unwrap().unwrap().answer;
             assert_eq!(
-                found
+                (changed_answer.own_text(), &*changed_answer.answer_text),
+                (changed, all)
+            );
+            assert_eq!(
+                changed_answer
                     .prediction
                     .as_ref()
                     .map(|prediction| prediction.output()),
                 Some(changed)
             );
             assert_eq!(
-                found.system.as_str(),
+                changed_answer.system.as_str(),
                 format!("a + {}", perturbation.name())
             );
         }
