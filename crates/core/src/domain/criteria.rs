@@ -421,8 +421,8 @@ pub fn comparable_level(level: &Value) -> String {
     }
 }
 
-fn lies_between(number: f64, one: f64, other: f64) -> bool {
-    (one.min(other)..=one.max(other)).contains(&number)
+fn lies_between(number: f64, first: f64, second: f64) -> bool {
+    (first.min(second)..=first.max(second)).contains(&number)
 }
 
 /// The height of the line through two points.

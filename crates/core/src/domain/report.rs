@@ -206,10 +206,10 @@ fn part<'a>(
         None => "",
     };
     let mut citations: Vec<Result<ShownCitation, String>> = Vec::new();
-    for (at, one) in list_of(fields, "citations", place)?.iter().enumerate() {
+    for (at, entry) in list_of(fields, "citations", place)?.iter().enumerate() {
         // Two kinds of fault: `?` for what makes the reference fail while reading, so that not even
         // the text is judged; the inner error for what fails when citations are judged.
-        citations.push(citation(one, text, &format!("{place}.citations[{at}]"))?);
+        citations.push(citation(entry, text, &format!("{place}.citations[{at}]"))?);
     }
     for key in ["text", "citations"] {
         if !fields.contains_key(key) {

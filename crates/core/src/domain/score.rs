@@ -673,14 +673,14 @@ mod tests {
                 0.0,
             )
         };
-        let (one, other) = (
+        let (first, second) = (
             of("shared", 0.5).with_reasons(),
             of("shared", 0.5).with_reasons(),
         );
-        let read: Score = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
+        let read: Score = serde_json::from_str(&serde_json::to_string(&first).unwrap()).unwrap();
         let is_same =
-            |other: &Score| Arc::ptr_eq(&one.components[0].measure, &other.components[0].measure);
-        assert!(is_same(&other) && is_same(&read));
+            |other: &Score| Arc::ptr_eq(&first.components[0].measure, &other.components[0].measure);
+        assert!(is_same(&second) && is_same(&read));
         assert!(
             !is_same(&of("shared", 0.25).with_reasons()),
             "its weight differs"

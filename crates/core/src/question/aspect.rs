@@ -260,9 +260,9 @@ fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
         return Err(format!("no {RESULT} in the reply"));
     };
     let Some((grade, rest)) = leading_grade(behind) else {
-        let found = quoted(behind.trim_end());
+        let start = quoted(behind.trim_end());
         return Err(format!(
-            "behind {RESULT} stands \"{found}\", not a grade 1 to 5"
+            "behind {RESULT} stands \"{start}\", not a grade 1 to 5"
         ));
     };
     Ok((grade, feedback(&text[..at]), rest))

@@ -148,11 +148,12 @@ fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
     if mode == Mode::Compat && !has_text {
         return Err("a claim has no text".to_owned());
     }
-    let found = single(claim, "is_fully_supported")?.ok_or("a claim has no is_fully_supported")?;
-    let is_fully_supported = truth(found).ok_or_else(|| {
+    let support =
+        single(claim, "is_fully_supported")?.ok_or("a claim has no is_fully_supported")?;
+    let is_fully_supported = truth(support).ok_or_else(|| {
         format!(
             "is_fully_supported is {}, not true or false",
-            quoted(&text_of(found))
+            quoted(&text_of(support))
         )
     })?;
     Ok(CitedClaim {

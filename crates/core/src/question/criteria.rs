@@ -83,7 +83,10 @@ impl Question for CriteriaLevels {
     }
 
     fn items(&self) -> Vec<Arc<str>> {
-        let names = self.criteria.iter().map(|one| one.name.as_str().into());
+        let names = self
+            .criteria
+            .iter()
+            .map(|criterion| criterion.name.as_str().into());
         names.collect()
     }
 

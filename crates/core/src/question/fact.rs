@@ -398,7 +398,7 @@ mod tests {
         match extraction(reply) {
             FactExtraction::Citations(all) => Some(
                 all.iter()
-                    .map(|one| one["fact"].as_str().unwrap().to_owned())
+                    .map(|citation| citation["fact"].as_str().unwrap().to_owned())
                     .collect(),
             ),
             _ => None,

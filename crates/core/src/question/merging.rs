@@ -59,7 +59,10 @@ pub fn merge_numbers(
     verdict: fn(f64) -> Verdict,
 ) -> Judgment {
     merge_readable(samples, |verdicts| {
-        let numbers: Vec<f64> = verdicts.iter().filter_map(|one| one.number()).collect();
+        let numbers: Vec<f64> = verdicts
+            .iter()
+            .filter_map(|readable| readable.number())
+            .collect();
         rule.of(&numbers).map(verdict)
     })
 }

@@ -91,7 +91,10 @@ impl Question for PageSupport {
     }
 
     fn items(&self) -> Vec<Arc<str>> {
-        let items = self.statements.iter().map(|one| Arc::clone(&one.item));
+        let items = self
+            .statements
+            .iter()
+            .map(|statement| Arc::clone(&statement.item));
         items.collect()
     }
 
@@ -143,7 +146,7 @@ impl Question for PageSupport {
         // A page without content is without content for every statement.
         let is_empty = verdicts
             .iter()
-            .all(|one| one.verdict == PageVerdict::NoContent);
+            .all(|verdict| verdict.verdict == PageVerdict::NoContent);
         for (verdict, times) in verdicts.iter_mut().zip(times) {
             if times != 1 || (verdict.verdict == PageVerdict::NoContent && !is_empty) {
                 *verdict = StatementSupport::of(PageVerdict::Unreadable);
@@ -211,7 +214,10 @@ impl Question for PageSupport {
 impl PageSupport {
     /// The statements with their numbers, from 1, a line each.
     fn numbered_statements(&self, insert: &Insert<'_>) -> String {
-        let texts = self.statements.iter().map(|one| Arc::clone(&one.text));
+        let texts = self
+            .statements
+            .iter()
+            .map(|statement| Arc::clone(&statement.text));
         numbered(&texts.collect::<Vec<_>>(), insert)
     }
 }
@@ -355,11 +361,11 @@ mod tests {
             ))
             .unwrap()
         };
-        let one = r#"{"number": 1, "verdict": "supported"}"#;
-        let two = r#"{"number": "2", "reason": "r", "verdict": "Unsupported "}"#;
-        assert_eq!(of(&format!("{two}, {one}")), [supported, unsupported]);
-        assert_eq!(of(one), [supported, None]);
-        assert_eq!(of(&format!("{one}, {one}")), [None, None]);
+        let first = r#"{"number": 1, "verdict": "supported"}"#;
+        let second = r#"{"number": "2", "reason": "r", "verdict": "Unsupported "}"#;
+        assert_eq!(of(&format!("{second}, {first}")), [supported, unsupported]);
+        assert_eq!(of(first), [supported, None]);
+        assert_eq!(of(&format!("{first}, {first}")), [None, None]);
         let other = r#"{"number": 1, "verdict": "partially supported"}"#;
         assert_eq!(of(other), [None, None]);
     }
@@ -418,17 +424,17 @@ mod tests {
         let supported = Some(PageVerdict::Supported);
         let unsupported = Some(PageVerdict::Unsupported);
         let none = Some(PageVerdict::NoContent);
-        let one = r#"{"idx": 1, "result": "supported"}"#;
-        let two = r#"{"idx": 2, "result": "not_supported"}"#;
-        let both = format!("<think>[</think>```json\n[{one}, {two}]```");
+        let first = r#"{"idx": 1, "result": "supported"}"#;
+        let second = r#"{"idx": 2, "result": "not_supported"}"#;
+        let both = format!("<think>[</think>```json\n[{first}, {second}]```");
         assert_eq!(read(&both), Ok(vec![supported, unsupported]));
         assert_eq!(
-            read(&format!("{{\"results\": [{one}]}}")),
+            read(&format!("{{\"results\": [{first}]}}")),
             Ok(vec![supported, None])
         );
         let unknown = r#"{"idx": 2, "result": "unknown"}"#;
         assert_eq!(
-            read(&format!("[{one}, {unknown}]")),
+            read(&format!("[{first}, {unknown}]")),
             Ok(vec![supported, None])
         );
         let first = r#"{"idx": 1, "result": "unknown"}"#;
@@ -438,8 +444,8 @@ mod tests {
     #[test]
     fn samples_of_a_statement_are_merged_by_vote() {
         let sample = |verdict| {
-            let one = StatementSupport::of(verdict);
-            Sample::from(Ok(Reading::new(Verdict::Support([one].into()))))
+            let support = StatementSupport::of(verdict);
+            Sample::from(Ok(Reading::new(Verdict::Support([support].into()))))
         };
         let labels = [
             PageVerdict::Unsupported,

@@ -65,7 +65,7 @@ impl PairForm {
             Mode::Default => after_thinking(&reply.content).map_err(Unreadable::new)?,
             Mode::Compat => &reply.content,
         };
-        let found = match self {
+        let preference = match self {
             Self::Winner => None,
             Self::Letters => letters(text, mode)?,
             Self::Ratings => last_bracketed(text, ratings),
@@ -74,7 +74,7 @@ impl PairForm {
             Self::Scores => scores(text, mode),
             Self::Tokens => by_tokens(reply, text.trim()),
         };
-        let preference = found.ok_or_else(|| Unreadable::new(self.expected()))?;
+        let preference = preference.ok_or_else(|| Unreadable::new(self.expected()))?;
         Ok(Reading::new(Verdict::Preference(preference)).with_feedback(explanation(text)))
     }
 

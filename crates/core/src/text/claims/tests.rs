@@ -298,13 +298,13 @@ proptest! {
     fn claims_stand_in_order_and_hold_the_markers_of_prose(
         text in "([.?!。,;:|`-]|[ \n\t]|- |[0-9]|\\[[0-9](-[0-9])?\\]|【[0-9]】|et al\\.|The|the|\\PC){0,60}"
     ) {
-        let found = text_claims(&text);
-        prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
-        for claim in &found {
+        let claims = text_claims(&text);
+        prop_assert!(claims.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
+        for claim in &claims {
             let text_of_claim = &text[claim.range.clone()];
             prop_assert!(!text_of_claim.is_empty() && text_of_claim.trim() == text_of_claim);
         }
-        let cited: usize = found.iter().map(|claim| claim.numbers.len()).sum();
+        let cited: usize = claims.iter().map(|claim| claim.numbers.len()).sum();
         let all: usize = citation_markers(&text).iter().map(|marker| marker.numbers.len()).sum();
         prop_assert!(cited <= all);
         if !text.contains(['|', '-', '*', ')', '\n']) {
