@@ -400,8 +400,8 @@ mod tests {
         let mut rare = [0.0; 20];
         rare[..3].fill(1.0);
         let method = |values, list: &[f64]| {
-            let found = paired_family(&[list], None, values, options()).unwrap();
-            (found.method, found.pairs[0].method)
+            let family = paired_family(&[list], None, values, options()).unwrap();
+            (family.method, family.pairs[0].method)
         };
         let [flips, wilson, bootstrap] = [
             PairedMethod::SignFlip,
@@ -422,8 +422,8 @@ mod tests {
     fn an_end_that_is_0_but_for_rounding_does_not_exclude_0() {
         // 0.1 + 0.2 - 0.3 is 5.6e-17. Of the 128 assignments 6 and their opposites are as far from 0 as the observed one or farther.
         let list = [0.1, 0.2, -0.3, 0.4, 0.5, 0.6, 0.7];
-        let found = paired_family(&[&list], None, MetricValues::Any, options()).unwrap();
-        let pair = found.pairs[0];
+        let family = paired_family(&[&list], None, MetricValues::Any, options()).unwrap();
+        let pair = family.pairs[0];
         let interval = pair.interval.unwrap();
         assert_eq!(pair.p < 0.05, interval.low > 0.0, "{pair:?}");
         assert!(interval.low == 0.0 || interval.low.abs() > 1e-9, "{pair:?}");
@@ -510,11 +510,12 @@ mod tests {
     #[test]
     fn two_pairs_share_their_assignments() {
         // A pair and its double have the same statistic under every assignment: nothing to adjust for.
-        let (one, double) = (
+        let (single, double) = (
             [1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0],
             [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0],
         );
-        let family = paired_family(&[&one, &double], None, MetricValues::Any, options()).unwrap();
+        let family =
+            paired_family(&[&single, &double], None, MetricValues::Any, options()).unwrap();
         assert_eq!(
             (family.pairs[0].p, family.pairs[1].p),
             (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p)
@@ -522,7 +523,7 @@ mod tests {
         // The sums differ from the largest, 13.5, by the flipped ones: 12.5 (observed) and 13.5 with their opposites.
         assert_eq!(family.pairs[0].p, 4.0 / 128.0);
         let other = [0.1, -0.3, 0.2, 0.4, -0.1, 0.2, -0.2];
-        let family = paired_family(&[&one, &other], None, MetricValues::Any, options()).unwrap();
+        let family = paired_family(&[&single, &other], None, MetricValues::Any, options()).unwrap();
         assert!(
             family.pairs[0].p > family.pairs[0].pointwise_p,
             "{family:?}"

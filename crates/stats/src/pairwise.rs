@@ -182,9 +182,12 @@ fn of_lead(interval: Interval) -> Interval {
     interval.map(|end| f64::midpoint(1.0, end))
 }
 
-fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
-    let is_between =
-        |verdict: &&PairVerdict| verdict.of_system(one).is_some_and(|(met, ..)| met == other);
+fn verdicts_between(system: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
+    let is_between = |verdict: &&PairVerdict| {
+        verdict
+            .of_system(system)
+            .is_some_and(|(met, ..)| met == other)
+    };
     verdicts.iter().filter(is_between).copied().collect()
 }
 
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn verdicts_of_one_order_have_no_position_effect() {
-        let found = WinRate::of(
+        let win_rate = WinRate::of(
             1,
             0,
             &[
@@ -356,13 +359,13 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!((found.win_rate, found.when_first), (0.25, None));
+        assert_eq!((win_rate.win_rate, win_rate.when_first), (0.25, None));
         assert_eq!(
-            (found.when_second, found.position_effect),
+            (win_rate.when_second, win_rate.position_effect),
             (Some(0.25), None)
         );
         // Influences (0 - 0.25) / 2 and (0.5 - 0.25) / 2: sqrt(2 * 2 / 64).
-        assert_eq!(found.standard_error, Some(0.25));
+        assert_eq!(win_rate.standard_error, Some(0.25));
         assert_eq!(WinRate::of(0, 2, &[PairVerdict::new(0, 0, 1, 1.0)]), None);
     }
 
@@ -381,9 +384,9 @@ mod tests {
         for (value, expected) in values.iter().zip([0.5, -1.0, 1.0]) {
             assert!((value - expected).abs() < 1e-12, "{values:?}");
         }
-        let found = WinRate::of(0, 1, &verdicts).unwrap();
+        let win_rate = WinRate::of(0, 1, &verdicts).unwrap();
         let error = super::super::sd(&values).unwrap() / 3.0_f64.sqrt();
-        assert!((error - 2.0 * found.standard_error.unwrap()).abs() < 1e-12);
+        assert!((error - 2.0 * win_rate.standard_error.unwrap()).abs() < 1e-12);
         assert_eq!(WinRate::pseudo_values(0, 2, &verdicts, &[0], true), None);
     }
 
@@ -422,10 +425,10 @@ mod tests {
                 verdicts.extend(value.map(verdict));
             }
         }
-        let found = SystemWinRate::of(0, &verdicts).unwrap();
+        let win_rate = SystemWinRate::of(0, &verdicts).unwrap();
         // Against 1: (2/3 + 2/3) / 2; against 2: (2/2 + 1/2) / 2.
         let expected = f64::midpoint(2.0 / 3.0, 0.75);
-        assert!((found.win_rate - expected).abs() < 1e-12, "{found:?}");
+        assert!((win_rate.win_rate - expected).abs() < 1e-12, "{win_rate:?}");
         // A verdict weighs 1/2 (opponents) x 1/2 (places) / verdicts: 1/12 against 1, 1/8 against 2. The mean of the first place is
         // (2/12 + 2/8) / (1/2) = 5/6, that of the second (2/12 + 1/8) / (1/2) = 7/12. So question 0 adds
         // 1/6/12 + 5/12/12 + 1/6/8 + (0 - 7/12)/8, and so on.
@@ -435,23 +438,26 @@ mod tests {
             (-5.0 / 6.0 + 5.0 / 12.0) / 12.0 + 1.0 / 6.0 / 8.0,
         ];
         let squares: f64 = moved.iter().map(|deviation| deviation * deviation).sum();
-        let error = found.standard_error().unwrap();
-        assert!((error - (1.5 * squares).sqrt()).abs() < 1e-12, "{found:?}");
+        let error = win_rate.standard_error().unwrap();
+        assert!(
+            (error - (1.5 * squares).sqrt()).abs() < 1e-12,
+            "{win_rate:?}"
+        );
         // Of one opponent it is what the pair has.
         let pair = WinRate::of(0, 2, &verdicts).unwrap();
         let of_last = SystemWinRate::of(2, &verdicts).unwrap();
         assert_eq!(of_last.win_rate, 1.0 - pair.win_rate);
         assert!((of_last.standard_error().unwrap() - pair.standard_error.unwrap()).abs() < 1e-12);
         // Two cases of question 0, one of each other.
-        let values = found.values(&[0, 0, 1, 2]);
+        let values = win_rate.values(&[0, 0, 1, 2]);
         let mean = super::super::mean(&values).unwrap();
-        assert!((mean - found.win_rate).abs() < 1e-12, "{values:?}");
+        assert!((mean - win_rate.win_rate).abs() < 1e-12, "{values:?}");
         assert_eq!(SystemWinRate::of(3, &verdicts), None);
     }
 
     #[test]
     fn a_single_question_has_no_error() {
-        let found = WinRate::of(
+        let win_rate = WinRate::of(
             0,
             1,
             &[
@@ -460,9 +466,9 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!((found.win_rate, found.standard_error), (0.5, None));
-        assert_eq!(found.interval(0.95), None);
-        assert_eq!(found.orders.towards_first, 1);
+        assert_eq!((win_rate.win_rate, win_rate.standard_error), (0.5, None));
+        assert_eq!(win_rate.interval(0.95), None);
+        assert_eq!(win_rate.orders.towards_first, 1);
     }
 
     #[test]

@@ -356,19 +356,19 @@ mod tests {
                 .map(|at| f64::from(at * 7 % 11) / 10.0 + shift)
                 .collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 5 % 13)).collect();
-            let found = prediction_powered_mean(
+            let mean = prediction_powered_mean(
                 &answers(&human, &judge[..30], &judge[30..]),
                 None,
                 Estimand::Difference,
                 few(),
             )
             .unwrap();
-            let interval = found.interval.unwrap();
-            assert!((interval.low + interval.high - 2.0 * found.estimate).abs() < 1e-12);
+            let interval = mean.interval.unwrap();
+            assert!((interval.low + interval.high - 2.0 * mean.estimate).abs() < 1e-12);
             assert_eq!(
-                found.p < 0.05,
+                mean.p < 0.05,
                 interval.low > 0.0 || interval.high < 0.0,
-                "{found:?}"
+                "{mean:?}"
             );
         }
     }
@@ -432,11 +432,11 @@ mod tests {
         let data = answers(&[5.0; 20], &[0.9; 20], &[0.9; 80]);
         assert_eq!(mean(&data, None).unwrap().interval, None);
         // The lower end of 20 of 20, 0.8130 (`bounded_mean`), of the way from 1 to 5.
-        let found = prediction_powered_mean(&data, None, range, few())
+        let interval = prediction_powered_mean(&data, None, range, few())
             .unwrap()
             .interval
             .unwrap();
-        assert!((found.low - 4.2521).abs() < 1e-4 && found.high == 5.0);
+        assert!((interval.low - 4.2521).abs() < 1e-4 && interval.high == 5.0);
     }
 
     #[test]
@@ -458,10 +458,10 @@ mod tests {
                 .collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 7 % 9)).collect();
             let data = answers(&human, &judge[..20], &judge[20..]);
-            let found = prediction_powered_mean(&data, None, range, few()).unwrap();
-            let interval = found.interval.unwrap();
+            let mean = prediction_powered_mean(&data, None, range, few()).unwrap();
+            let interval = mean.interval.unwrap();
             let excludes_0 = interval.low > 0.0 || interval.high < 0.0;
-            assert_eq!(found.p < 0.05, excludes_0, "{wins}: {found:?}");
+            assert_eq!(mean.p < 0.05, excludes_0, "{wins}: {mean:?}");
         }
     }
 

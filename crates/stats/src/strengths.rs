@@ -382,10 +382,10 @@ mod tests {
     fn two_systems_have_the_logit_of_their_win_rate() {
         // Three wins of four: ln 3, half of it to either side.
         let verdicts = [1.0, 1.0, 1.0, 0.0].map(|value| PairVerdict::new(0, 0, 1, value));
-        let found = Strengths::of(2, &verdicts, Ties::Half, false).unwrap();
-        assert!((found.values[0] - 3.0_f64.ln() / 2.0).abs() < 1e-12);
-        assert!((found.win_rate_against_the_others(0) - 0.75).abs() < 1e-12);
-        assert_eq!(found.errors, None);
+        let strengths = Strengths::of(2, &verdicts, Ties::Half, false).unwrap();
+        assert!((strengths.values[0] - 3.0_f64.ln() / 2.0).abs() < 1e-12);
+        assert!((strengths.win_rate_against_the_others(0) - 0.75).abs() < 1e-12);
+        assert_eq!(strengths.errors, None);
     }
 
     #[test]
@@ -395,8 +395,8 @@ mod tests {
             PairVerdict::new(0, 2, 3, 1.0),
         ];
         let groups = vec![vec![0, 1], vec![2, 3]];
-        let found = Strengths::of(4, &apart, Ties::Half, false);
-        assert_eq!(found, Err(NoStrengths::NotCompared(groups)));
+        let strengths = Strengths::of(4, &apart, Ties::Half, false);
+        assert_eq!(strengths, Err(NoStrengths::NotCompared(groups)));
         // 1 and 2 tie; 0 beats both.
         let best = [
             PairVerdict::new(0, 1, 2, 0.5),
@@ -404,8 +404,8 @@ mod tests {
             PairVerdict::new(0, 2, 0, 0.0),
         ];
         let groups = vec![vec![0], vec![1, 2]];
-        let found = Strengths::of(3, &best, Ties::Half, false);
-        assert_eq!(found, Err(NoStrengths::Separated(groups)));
+        let strengths = Strengths::of(3, &best, Ties::Half, false);
+        assert_eq!(strengths, Err(NoStrengths::Separated(groups)));
         let by_place = [
             PairVerdict::new(0, 0, 1, 1.0),
             PairVerdict::new(0, 1, 0, 1.0),
@@ -414,8 +414,8 @@ mod tests {
             Strengths::of(2, &by_place, Ties::Half, true),
             Err(NoStrengths::Position)
         );
-        let found = Strengths::of(2, &by_place, Ties::Half, false).unwrap();
-        assert_eq!(found.values, [0.0, 0.0]);
+        let strengths = Strengths::of(2, &by_place, Ties::Half, false).unwrap();
+        assert_eq!(strengths.values, [0.0, 0.0]);
     }
 
     #[test]
@@ -425,12 +425,12 @@ mod tests {
                 PairVerdict::new(at / 2, at % 2, 1 - at % 2, f64::from(u8::from(at % 3 == 0)))
             })
             .collect();
-        let found = Strengths::of(2, &verdicts, Ties::Half, true).unwrap();
-        let values = found.pseudo_values(0, 1);
-        let difference = found.values[0] - found.values[1];
+        let strengths = Strengths::of(2, &verdicts, Ties::Half, true).unwrap();
+        let values = strengths.pseudo_values(0, 1);
+        let difference = strengths.values[0] - strengths.values[1];
         assert!((super::super::mean(&values).unwrap() - difference).abs() < 1e-9);
         // The two strengths mirror each other: their difference has twice the error of one.
         let error = super::super::sd(&values).unwrap() / 6.0_f64.sqrt();
-        assert!((error - 2.0 * found.errors.unwrap()[0]).abs() < 1e-9);
+        assert!((error - 2.0 * strengths.errors.unwrap()[0]).abs() < 1e-9);
     }
 }

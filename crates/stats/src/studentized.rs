@@ -197,8 +197,8 @@ impl ClusteredSample {
         let cases = self.cases(drawn);
         let mut resamples: [Vec<f64>; TOGETHER] = Default::default();
         for (list, whole) in self.errors.iter().enumerate() {
-            let found = self.shift_and_error(list, drawn, cases);
-            for (statistics, (shift, error)) in resamples.iter_mut().zip(found) {
+            let statistics_of_list = self.shift_and_error(list, drawn, cases);
+            for (statistics, (shift, error)) in resamples.iter_mut().zip(statistics_of_list) {
                 statistics.push(studentized(shift, error, *whole));
             }
         }
@@ -464,14 +464,14 @@ mod tests {
     fn counts_of_few_questions_have_students_interval() {
         // Words 74, 78, 84, 90: mean 81.5, sd 7 (squares 56.25 + 12.25 + 6.25 + 72.25 = 147, / 3 = 49), error 3.5; t with 3
         // degrees of freedom is 3.1824.
-        let found = mean_interval(&[74.0, 78.0, 84.0, 90.0], None, None, options()).unwrap();
+        let interval = mean_interval(&[74.0, 78.0, 84.0, 90.0], None, None, options()).unwrap();
         assert!(
-            (found.low - (81.5 - 3.182_446 * 3.5)).abs() < 1e-4,
-            "{found:?}"
+            (interval.low - (81.5 - 3.182_446 * 3.5)).abs() < 1e-4,
+            "{interval:?}"
         );
         assert!(
-            (found.high - (81.5 + 3.182_446 * 3.5)).abs() < 1e-4,
-            "{found:?}"
+            (interval.high - (81.5 + 3.182_446 * 3.5)).abs() < 1e-4,
+            "{interval:?}"
         );
     }
 
@@ -486,8 +486,9 @@ mod tests {
             resamples: 199,
             ..BootstrapOptions::seeded(1)
         };
-        let found = (0..400).filter_map(|_| mean_interval(&sample(&mut rng), None, range, options));
-        found
+        let intervals =
+            (0..400).filter_map(|_| mean_interval(&sample(&mut rng), None, range, options));
+        intervals
             .filter(|interval| interval.low <= mean && mean <= interval.high)
             .count() as f64
             / 400.0

@@ -98,15 +98,18 @@ mod tests {
         // Ten units of each of two questions are worth two.
         let few: Vec<WeightedUnit> = (0..20).map(|at| unit(at % 2, 1.0, at % 4 != 0)).collect();
         let few = weighted_share(&few, 0.95).unwrap().interval.unwrap();
-        assert!(few.half_width() > 2.0 * of_one.half_width(), "{few:?} {of_one:?}");
+        assert!(
+            few.half_width() > 2.0 * of_one.half_width(),
+            "{few:?} {of_one:?}"
+        );
     }
 
     #[test]
     fn all_hits_are_no_proof_of_a_share_of_one() {
         let units: Vec<WeightedUnit> = (0..10).map(|at| unit(at, 1.0, true)).collect();
-        let found = weighted_share(&units, 0.95).unwrap();
-        let interval = found.interval.unwrap();
-        assert_eq!((found.share, interval.high), (1.0, 1.0));
+        let share = weighted_share(&units, 0.95).unwrap();
+        let interval = share.interval.unwrap();
+        assert_eq!((share.share, interval.high), (1.0, 1.0));
         assert!((0.6..0.8).contains(&interval.low), "{interval:?}");
         assert_eq!(weighted_share(&[], 0.95), None);
         assert_eq!(weighted_share(&units[..1], 0.95).unwrap().interval, None);
