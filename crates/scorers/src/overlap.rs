@@ -301,8 +301,8 @@ mod tests {
         ] {
             for (mode, expected) in [(Mode::Default, default), (Mode::Compat, compat)] {
                 let of = |name| value(name, output, answer("true"), mode).unwrap();
-                let found = [of("exact_match"), of("token_f1")];
-                assert_eq!(found, expected, "{output} {mode:?}");
+                let values = [of("exact_match"), of("token_f1")];
+                assert_eq!(values, expected, "{output} {mode:?}");
             }
         }
         for mode in [Mode::Default, Mode::Compat] {
@@ -350,8 +350,9 @@ mod tests {
             ("…", "…", [1, 1]),
             ("", "yes", [0, 0]),
         ] {
-            let found = [Mode::Default, Mode::Compat].map(|mode| notes(output, answer(gold), mode));
-            assert_eq!(found, expected, "{output}");
+            let counts =
+                [Mode::Default, Mode::Compat].map(|mode| notes(output, answer(gold), mode));
+            assert_eq!(counts, expected, "{output}");
         }
         assert_eq!(notes("北京", Gold::default(), Mode::Compat), 0, "no gold");
     }

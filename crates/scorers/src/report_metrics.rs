@@ -74,12 +74,12 @@ pub fn irrelevant_paragraphs(report: &str, irrelevant: &[String]) -> (usize, Vec
 /// Whether two texts are equal up to small differences.
 fn is_same(text: &str, paragraph: &str) -> bool {
     // The ratio cannot exceed that of the lengths, which is computed much faster.
-    let one = text.chars().count() as f64;
-    let other = paragraph.chars().count() as f64;
-    let most = if one + other == 0.0 {
+    let first = text.chars().count() as f64;
+    let second = paragraph.chars().count() as f64;
+    let most = if first + second == 0.0 {
         1.0
     } else {
-        2.0 * one.min(other) / (one + other)
+        2.0 * first.min(second) / (first + second)
     };
     most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
 }

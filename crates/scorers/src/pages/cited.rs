@@ -129,21 +129,21 @@ fn unread(url: &str, key: Option<String>) -> AskedPage {
 /// Looks the page up, and divides its text where a judge can read it.
 fn read(page: &mut AskedPage, scorer: &PageScorer) -> Result<()> {
     let pages: Option<&dyn SavedPages> = scorer.pages.as_deref();
-    let found = match pages {
+    let read = match pages {
         Some(pages) => pages.page(&page.url)?,
         None => None,
     };
-    let (Some(pages), Some(found)) = (pages, found) else {
+    let (Some(pages), Some(read)) = (pages, read) else {
         page.open = Some(OpenReason::PageMissing);
         return Ok(());
     };
-    page.open = OpenReason::of_state(found.state);
+    page.open = OpenReason::of_state(read.state);
     if page.open.is_none() {
-        match windows(&pages.text(&found)?, scorer.page_tokens) {
+        match windows(&pages.text(&read)?, scorer.page_tokens) {
             Some(windows) => page.windows = windows,
             None => page.open = Some(OpenReason::PageTooLong),
         }
     }
-    page.read = Some(found);
+    page.read = Some(read);
     Ok(())
 }

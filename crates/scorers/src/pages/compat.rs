@@ -143,18 +143,18 @@ pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<FactPage> {
 
 /// Looks the page up. The text of one that was not fetched is the message of the failure.
 fn fetch(page: FactPage, scorer: &PageScorer) -> Result<FetchedPage> {
-    let found = match &scorer.pages {
+    let read = match &scorer.pages {
         Some(pages) => pages.page(&page.url)?,
         None => None,
     };
-    let content = match (&scorer.pages, &found) {
-        (Some(pages), Some(found)) if found.text_hash.is_some() => Some(pages.text(found)?),
-        (_, Some(found)) => Some(fact::failed_content(&found.reason).into()),
+    let content = match (&scorer.pages, &read) {
+        (Some(pages), Some(read)) if read.text_hash.is_some() => Some(pages.text(read)?),
+        (_, Some(read)) => Some(fact::failed_content(&read.reason).into()),
         (_, None) => None,
     };
     Ok(FetchedPage {
         page,
-        read: found,
+        read,
         content,
     })
 }
