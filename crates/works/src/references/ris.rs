@@ -93,8 +93,8 @@ impl RisEntry {
         let mut tags = tags.iter();
         tags.find_map(|tag| {
             let mut fields = self.fields.iter();
-            let found = fields.find(|(name, value)| name == tag && !value.is_empty());
-            found.map(|(_, value)| value.as_str())
+            let field = fields.find(|(name, value)| name == tag && !value.is_empty());
+            field.map(|(_, value)| value.as_str())
         })
     }
 
