@@ -111,15 +111,15 @@ pub fn score_retrieval(
         )));
     }
     let by_claim = claims.by_claim();
-    let mut found = Vec::new();
+    let mut hits_of_lines = Vec::new();
     for line in &predictions.lines {
         let Some(claim) = by_claim.get(&line.id) else {
             let what = "there is no such claim in the gold";
             return Err(refused(predictions.fault(line, what)));
         };
-        found.push(hits(&claim.value, Some(&line.value), mode));
+        hits_of_lines.push(hits(&claim.value, Some(&line.value), mode));
     }
-    Ok(found)
+    Ok(hits_of_lines)
 }
 
 fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
@@ -132,17 +132,22 @@ fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
     let retrieved: BTreeMap<DocId, ()> = numbers.map(|id| (id.clone(), ())).collect();
     let by_number = mode == Mode::Compat;
     let relevant_ids = claim.evidence.keys();
-    let found = relevant_ids
+    let retrieved_relevant = relevant_ids
         .filter(|doc_id| of_document(&retrieved, doc_id, by_number).is_some())
         .count();
     let relevant = claim.evidence.len();
     // A claim without evidence is hit by any line, as in the reference.
-    [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
+    [
+        retrieved_relevant > 0 || relevant == 0,
+        retrieved_relevant == relevant,
+        true,
+    ]
+    .map(|hit| f64::from(u8::from(hit)))
 }
 
 /// Hit one and hit all of summed counts of [`score_retrieval`], 0..=1.
-pub fn retrieval_measures([one, all, claims]: &[f64; 3]) -> [f64; 2] {
-    [ratio(*one, *claims), ratio(*all, *claims)]
+pub fn retrieval_measures([hit_one, hit_all, claims]: &[f64; 3]) -> [f64; 2] {
+    [ratio(*hit_one, *claims), ratio(*hit_all, *claims)]
 }
 
 /// `[correct, retrieved, relevant]` sentences of each claim (`verisci/evaluate/rationale_selection.py`): a sentence is
