@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scholareval_core::domain::{CaseId, ScoredAnswer};
 
-/// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
-/// question.
+/// The question of every case of a run, as a number in the order of case ids. A case without a known question has a
+/// separate one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Questions<'a> {
     of_case: BTreeMap<&'a CaseId, usize>,

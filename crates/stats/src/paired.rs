@@ -8,7 +8,7 @@
 //! | within a range | sign flips | Wilson's interval |
 //! | any | sign flips | bootstrap-t |
 //!
-//! Bootstrap-t: questions are resampled, and each resample's difference is studentized by the standard error of that resample. Over several
+//! Bootstrap-t: questions are resampled, and the difference of each resample is studentized by its standard error. Over several
 //! pairs the largest |t| of each resample gives critical value, adjusted p and simultaneous intervals (single-step max-t: P. H.
 //! Westfall and S. S. Young, "Resampling-based multiple testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). Equal
 //! tails would find a difference of rare counts three times as often as they should.

@@ -23,7 +23,7 @@ pub enum Ties {
     /// Half a win of each.
     #[default]
     Half,
-    /// A third outcome (Davidson); values other than 0, 1/2 and 1 are not possible.
+    /// An outcome of its own (Davidson); values other than 0, 1/2 and 1 are not possible.
     Davidson,
 }
 

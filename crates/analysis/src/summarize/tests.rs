@@ -402,7 +402,7 @@ fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too()
         ),
     ];
     let mean = row(&answers, ZERO).metrics[ASPECT_MEAN];
-    // the means of each answer (5 + 1) / 2 and (1 + 4) / 2
+    // the mean of each answer (5 + 1) / 2 and (1 + 4) / 2
     assert_eq!(mean.estimate, Some(2.75));
     let of_values = mean_interval(
         &[3.0, 2.5],

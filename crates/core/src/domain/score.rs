@@ -338,8 +338,8 @@ pub struct Score {
 
 /// A score as a line of `scores.jsonl` holds it.
 ///
-/// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users name
-/// scorers.
+/// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users may name
+/// scorers as they like.
 #[derive(Deserialize)]
 struct RecordedScore {
     scorer: String,

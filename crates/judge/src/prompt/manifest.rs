@@ -102,8 +102,8 @@ impl PromptManifest {
     /// The tables of a family come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
         for family in PromptFamily::all() {
-            // A family with one table of the user's and others of ours would have a
-            // separate label and a mixed wording.
+            // A family with one table of the user's and others of ours would have a separate label
+            // and a mixed wording.
             let missing = family.kinds().find(|info| self.table(info).is_none());
             let is_begun = family.kinds().any(|info| self.table(info).is_some());
             if let Some(missing) = missing.filter(|_| is_begun) {

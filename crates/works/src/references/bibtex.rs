@@ -1,6 +1,6 @@
 //! BibTeX and BibLaTeX.
 //!
-//! Written for this program: the readers of other crates refuse a whole library for one entry with an open brace, an unknown abbreviation or a key that
+//! The readers of other crates refuse a whole library for one entry with an open brace, an unknown abbreviation or a key that
 //! occurs twice, which libraries of several thousand entries have. Here such an entry is a fault with its line, and reading
 //! continues at the next one. LaTeX in values stays until a title or name is taken from it.
 
