@@ -121,8 +121,9 @@ fn compared((question, cases): &QuestionAnswers<'_>, mode: Mode) -> QuestionAgre
 
 /// The scores of the systems with a score under both annotators.
 fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
-    let [first, second] = answers.map(|own| -> BTreeMap<&SystemName, f64> {
-        own.iter()
+    let [first, second] = answers.map(|answers_of_one| -> BTreeMap<&SystemName, f64> {
+        answers_of_one
+            .iter()
             .filter_map(|answer| Some((&answer.system, answer.score.ann_score?)))
             .collect()
     });
@@ -143,9 +144,9 @@ fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The descending order of the scores, as numbers; `None` if one is missing.
-fn order_of(own: &[&ScoredAnswer]) -> Option<Vec<f64>> {
+fn order_of(answers: &[&ScoredAnswer]) -> Option<Vec<f64>> {
     let mut scores = Vec::new();
-    for answer in own {
+    for answer in answers {
         scores.push(answer.score.ann_score?);
     }
     let order = descending_order(&scores).into_iter();
@@ -273,9 +274,12 @@ mod tests {
 
     #[test]
     fn cases_not_meant_for_agreement_do_not_count() {
-        let mut one = answer("a", 1, "q", Some(0.5));
-        one.case = case("x", "q", "Annotator 1", false);
-        assert_eq!(agreement(&[one], Mode::Default), Agreement::default());
+        let mut answer_of_one = answer("a", 1, "q", Some(0.5));
+        answer_of_one.case = case("x", "q", "Annotator 1", false);
+        assert_eq!(
+            agreement(&[answer_of_one], Mode::Default),
+            Agreement::default()
+        );
     }
 
     #[test]

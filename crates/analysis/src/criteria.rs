@@ -121,7 +121,7 @@ struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The criterion itself; one that cases have of their own belongs to this case.
+    /// The criterion itself; one that only its case has belongs to this case.
     fn of(answer: &'a ScoredAnswer, component: &'a Component, faults: &Faults<'a>) -> Self {
         Self {
             scorer: &answer.score.scorer,
@@ -132,7 +132,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The group that pools a criterion of a case with those of other cases. Faults are a group of their own: their
+    /// The group that pools a criterion of a case with those of other cases. Faults are a separate group: their
     /// values have the other sign.
     fn group(self, component: &'a Component) -> Option<Self> {
         self.case?;
@@ -173,13 +173,17 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     let all = || {
         runs.iter()
             .enumerate()
-            .flat_map(|(run, own)| own.iter().map(move |answer| (run, &**answer)))
+            .flat_map(|(run, answers)| answers.iter().map(move |answer| (run, &**answer)))
     };
     let questions = Questions::of(all().map(|(_, answer)| answer));
     let labels = labels_of_people(raters);
     let mut faults = Faults::new();
     for (_, answer) in all() {
-        let negative = answer.score.components.iter().filter(|own| own.is_fault());
+        let negative = answer
+            .score
+            .components
+            .iter()
+            .filter(|component| component.is_fault());
         faults.extend(negative.map(|component| place(answer, component)));
     }
     let mut rows: Vec<(Key<'_>, &Component, Vec<Mark<'_>>)> = Vec::new();
@@ -190,7 +194,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
             .score
             .components
             .iter()
-            .filter(|own| is_criterion(own))
+            .filter(|component| is_criterion(component))
         {
             let mark = scaled(component).map(|value| Mark {
                 run,
@@ -199,8 +203,8 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
                 question,
                 value,
             });
-            let own = Key::of(answer, component, &faults);
-            for key in std::iter::once(own).chain(own.group(component)) {
+            let key = Key::of(answer, component, &faults);
+            for key in std::iter::once(key).chain(key.group(component)) {
                 let at = *places.entry(key).or_insert(rows.len());
                 if at == rows.len() {
                     rows.push((key, component, Vec::new()));
@@ -326,7 +330,7 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// The marks for which `of` has a value, their own values, and those.
+/// The marks for which `of` has a value, the values of the marks, and those of `of`.
 fn paired<'a, 'm>(
     marks: &'m [Mark<'a>],
     of: impl Fn(&Mark<'a>) -> Option<f64>,
@@ -344,8 +348,8 @@ fn centered(marks: &[&Mark<'_>], values: &[f64]) -> Vec<f64> {
         blocks.entry(mark.block()).or_default().push(*value);
     }
     let mut means = BTreeMap::new();
-    for (block, own) in blocks {
-        means.extend(mean(&own).map(|mean| (block, mean)));
+    for (block, block_values) in blocks {
+        means.extend(mean(&block_values).map(|mean| (block, mean)));
     }
     let pairs = marks.iter().zip(values);
     pairs
@@ -364,11 +368,11 @@ fn statistics(
     let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
     let (variance, system_share) = between(marks, blocks);
     let (noise, of_noise) = noise(marks).unzip();
-    let (with_rest, own, rest) = paired(marks, Mark::rest);
+    let (with_rest, item_values, rest) = paired(marks, Mark::rest);
     let item_rest = correlation(
         Correlation::Pearson,
         &with_rest,
-        &centered(&with_rest, &own),
+        &centered(&with_rest, &item_values),
         &centered(&with_rest, &rest),
     );
     let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));
@@ -427,13 +431,16 @@ fn people_gap(labeled: &[&Mark<'_>], labels: &HumanLabels<'_>) -> Option<f64> {
 
 /// The share of the values for which this holds.
 fn share_of(values: &[f64], holds: fn(f64) -> bool) -> Option<f64> {
-    let held: Vec<f64> = values.iter().map(|own| f64::from(holds(*own))).collect();
+    let held: Vec<f64> = values
+        .iter()
+        .map(|value| f64::from(holds(*value)))
+        .collect();
     mean(&held)
 }
 
 /// The share of the variance that is not noise of samples; `None` where all values are equal.
 fn reliability(variance: Option<f64>, of_noise: Option<f64>) -> Option<f64> {
-    let variance = variance.filter(|own| *own > TIE)?;
+    let variance = variance.filter(|variance| *variance > TIE)?;
     Some((1.0 - of_noise? / variance).max(0.0))
 }
 
@@ -476,10 +483,13 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
             .or_default()
             .push(*deviation);
     }
-    let total: f64 = deviations.iter().map(|own| own * own).sum();
+    let total: f64 = deviations
+        .iter()
+        .map(|deviation| deviation * deviation)
+        .sum();
     let between: f64 = systems
         .values()
-        .map(|own| own.iter().sum::<f64>().powi(2) / own.len() as f64)
+        .map(|list| list.iter().sum::<f64>().powi(2) / list.len() as f64)
         .sum();
     let free = (values.len() - blocks) as f64;
     let free_between = systems.len() as f64 - 1.0;
@@ -548,9 +558,9 @@ fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
     if (2..FEWEST_FOR_INTERVAL).contains(&most) {
         // The exact binomial bound: (1 - share)^most = 0.05.
         let bound = 100.0 * (1.0 - 0.05_f64.powf(1.0 / most as f64));
-        let what = format!("Criteria of one case rest on at most {most} answers");
+        let premise = format!("Criteria of one case rest on at most {most} answers");
         let text = format!(
-            "{what}: if these are equal, up to {bound:.0}% of other answers may still differ (95% bound)."
+            "{premise}: if these are equal, up to {bound:.0}% of other answers may still differ (95% bound)."
         );
         notes.push(Note::warning(text));
     }

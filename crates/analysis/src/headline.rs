@@ -61,8 +61,8 @@ pub fn headline(row: Option<&str>, metrics: &[RunMetric<'_>]) -> Vec<usize> {
     }
     for scorer in SCORERS {
         for is_baseline in [false, true] {
-            let own = places(scorer.name, is_baseline, scorer.headline, metrics);
-            chosen.extend(own.first());
+            let chosen_here = places(scorer.name, is_baseline, scorer.headline, metrics);
+            chosen.extend(chosen_here.first());
         }
     }
     let with_headline: Vec<&ScorerId> = chosen.iter().map(|at| metrics[*at].0).collect();
@@ -82,21 +82,21 @@ fn places(
     metrics: &[RunMetric<'_>],
 ) -> Vec<usize> {
     let place = |name: &str| {
-        metrics.iter().position(|(own, metric, _)| {
-            own.name() == scorer
-                && own.is_baseline() == is_baseline
-                && *metric == metric_by(own, name)
+        metrics.iter().position(|(metric_scorer, metric, _)| {
+            metric_scorer.name() == scorer
+                && metric_scorer.is_baseline() == is_baseline
+                && *metric == metric_by(metric_scorer, name)
         })
     };
-    let mut found = Vec::new();
+    let mut places = Vec::new();
     for name in names {
         let mut at = place(name);
         // Comparisons have a mean over answers in place of a number of a system's whole set.
         let info = SCORERS.iter().find(|info| info.name == scorer);
         at = at.or_else(|| place(info?.name_of_mean(name)));
-        found.extend(at);
+        places.extend(at);
     }
-    found
+    places
 }
 
 impl Summary {
@@ -119,7 +119,8 @@ impl Summary {
 
     /// The name of a scorer's metric, with the scorer's if several scorers have a metric of that name.
     pub fn metric_name(&self, scorer: &ScorerId, name: &str) -> String {
-        let has_name = |own: &&ScorerSummary| own.columns.iter().any(|column| column.name == name);
+        let has_name =
+            |scorer: &&ScorerSummary| scorer.columns.iter().any(|column| column.name == name);
         let is_unique = self.scorers.iter().filter(has_name).count() < 2;
         if is_unique {
             name.to_owned()
@@ -143,7 +144,7 @@ mod tests {
             ("entailment", "citation_recall", Unit::Share),
             ("entailment", "citation_f1_macro", Unit::Share),
         ];
-        let ids: Vec<ScorerId> = metrics.iter().map(|own| own.0.into()).collect();
+        let ids: Vec<ScorerId> = metrics.iter().map(|metric| metric.0.into()).collect();
         let metrics: Vec<_> = ids
             .iter()
             .zip(metrics)

@@ -52,7 +52,7 @@ impl Scale {
     /// 0).
     fn category(self, value: f64) -> f64 {
         match self {
-            // Expected scores (`--logprobs`) are not whole, and as categories of their own would
+            // Expected scores (`--logprobs`) are not whole, and as separate categories would
             // never be equal.
             Self::Points | Self::Count | Self::Grade => value.round(),
             Self::Share | Self::Label | Self::Number => value,
@@ -213,9 +213,9 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
         items.sort_by_key(|(place, _, _)| *place);
         for (_, group, members) in items {
             let judges: Vec<&Arc<str>> = members.iter().map(|member| &member.judge).collect();
-            let known = groups
-                .iter()
-                .position(|own| own.scorer == scorer && own.group == group && own.judges == judges);
+            let known = groups.iter().position(|other| {
+                other.scorer == scorer && other.group == group && other.judges == judges
+            });
             let at = known.unwrap_or(groups.len());
             if known.is_none() {
                 groups.push(PanelGroup {
@@ -321,7 +321,10 @@ impl PanelGroup<'_> {
         for (_, members) in &self.units {
             let samples = members[judge].fair_samples();
             most_samples = most_samples.max(samples.len());
-            let readable: Vec<f64> = samples.iter().filter_map(|own| finite(*own)).collect();
+            let readable: Vec<f64> = samples
+                .iter()
+                .filter_map(|sample| finite(*sample))
+                .collect();
             if readable.len() > 1 {
                 units += 1;
                 spreads.extend(sd(&readable));

@@ -181,7 +181,7 @@ fn key(answer: &ScoredAnswer, system: SystemName) -> ProbeKey<'_> {
     (&answer.score.scorer, system, &answer.case.case_id)
 }
 
-/// Whether a judge decides the answer's score: for a scorer of the user's own, one may.
+/// Whether a judge decides the answer's score: for a user-defined scorer, one may.
 fn is_judged(answer: &ScoredAnswer) -> bool {
     scorer_named(answer.score.scorer.name()).is_none_or(ScorerInfo::asks_judge)
 }
@@ -195,13 +195,13 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
         &case.initial_prompt
     };
     let case = Arc::new(TestCase::without_rubric(
-        // Each answer is a case of its own, as systems are not compared here; the question stays,
+        // Each answer is a separate case, as systems are not compared here; the question stays,
         // so that they form clusters.
         format!("{}/{}", before.system, case.case_id).into(),
         question,
     ));
-    let [own, mut other] = [before, after].map(|answer| answer.score.clone());
-    let length = own
+    let [unchanged, mut other] = [before, after].map(|answer| answer.score.clone());
+    let length = unchanged
         .components
         .iter()
         .find(|component| component.kind == ComponentKind::Length);
@@ -210,14 +210,14 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
         .iter_mut()
         .filter(|component| component.kind == ComponentKind::Length)
     {
-        // The length is the text's own; a padded answer would otherwise lose points without the
+        // The length is that of the text before; a padded answer would otherwise lose points without the
         // judge.
         component.value = length.and_then(|length| length.value);
     }
     if other.is_weighted_sum() {
         other.value = other.value.map(|_| other.filled(0.0).0);
     }
-    [(UNCHANGED, own), (name, other)]
+    [(UNCHANGED, unchanged), (name, other)]
         .map(|(name, score)| Arc::new(ScoredAnswer::new(name.into(), Arc::clone(&case), score)))
 }
 
@@ -287,22 +287,22 @@ mod tests {
             }
         }
         all[0] = scored("a", 0, 1.0, None);
-        let found = probe(&all, &perturbations, 7, OnUnscored::Exclude);
+        let result = probe(&all, &perturbations, 7, OnUnscored::Exclude);
         assert_eq!(
-            found
+            result
                 .headline
                 .iter()
-                .map(|own| own.name.as_str())
+                .map(|metric| metric.name.as_str())
                 .collect::<Vec<_>>(),
             ["score"]
         );
-        let names = found.perturbations[0]
+        let names = result.perturbations[0]
             .comparison
             .metrics
             .iter()
-            .map(|own| own.metric.name.as_str());
+            .map(|metric| metric.metric.name.as_str());
         assert_eq!(names.collect::<Vec<_>>(), ["score", "ann_score"]);
-        let [padded, bullets, uncited] = [0, 1, 2].map(|at| &found.perturbations[at]);
+        let [padded, bullets, uncited] = [0, 1, 2].map(|at| &result.perturbations[at]);
         let metric = &padded.comparison.metrics[0];
         assert_eq!(
             (
@@ -331,7 +331,9 @@ mod tests {
         );
         // all 10 questions gain: 2 of 1,024 sign assignments, times three perturbations
         assert_eq!((pair.differs, pair.p), (true, Some(6.0 / 1024.0)));
-        assert!(pair.interval.is_some_and(|own| own.low > 0.0) && pair.detectable.is_some());
+        assert!(
+            pair.interval.is_some_and(|interval| interval.low > 0.0) && pair.detectable.is_some()
+        );
         let metric = &bullets.comparison.metrics[0];
         assert_eq!(
             (bullets.unchanged, metric.cases.len(), metric.cases_in_all),
@@ -357,8 +359,8 @@ mod tests {
             all.push(scored("a + padded", case, 0.0, after));
         }
         let difference = |on_unscored| {
-            let found = probe(&all, &[Perturbation::Padded], 7, on_unscored);
-            let metric = found.perturbations[0].comparison.metrics[0].clone();
+            let result = probe(&all, &[Perturbation::Padded], 7, on_unscored);
+            let metric = result.perturbations[0].comparison.metrics[0].clone();
             let pair = &metric.pairs[0];
             let is_padded_first = metric.systems[pair.first].label == "padded";
             let sign = if is_padded_first { 1.0 } else { -1.0 };
@@ -366,9 +368,9 @@ mod tests {
         };
         assert_eq!(difference(OnUnscored::Exclude), (3, 0.0));
         // 0.2 * 1 in place of 0.2 * 1 + 0.8 * 0.5 in one of four cases
-        let (cases, found) = difference(OnUnscored::Zero);
+        let (cases, change) = difference(OnUnscored::Zero);
         assert_eq!(cases, 4);
-        assert!((found + 0.1).abs() < 1e-12, "{found}");
+        assert!((change + 0.1).abs() < 1e-12, "{change}");
     }
 
     #[test]

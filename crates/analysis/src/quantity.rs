@@ -17,7 +17,7 @@ use scholareval_stats::{BootstrapOptions, Interval, mean, mean_interval, mean_in
 pub use scholareval_scorers::prometheus::ASPECT_MEAN;
 /// Harmonic mean of a system's mean citation precision and mean citation recall.
 pub const CITATION_F1: &str = "citation_f1";
-/// Mean of the answers' own citation F1.
+/// Mean of the citation F1 of each answer.
 pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
@@ -149,7 +149,9 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
             let mut metric = tag.clone();
             while TAKEN.contains(&&*metric)
                 || REPORT_METRICS.contains(&&*metric)
-                || all.iter().any(|(own, _)| is_column_of(&own.name, &metric))
+                || all
+                    .iter()
+                    .any(|(component, _)| is_column_of(&component.name, &metric))
             {
                 metric = format!("tag {metric}");
             }
@@ -183,7 +185,7 @@ pub(super) fn column(name: &str, unit: Unit) -> MetricColumn {
     }
 }
 
-/// The name of a component as a metric: the mean of the answers' own citation F1 is not the F1 of a system.
+/// The name of a component as a metric: the mean of the citation F1 of each answer is not the F1 of a system.
 pub fn metric_of<'a>(scorer: &ScorerId, component: &'a str) -> &'a str {
     scorer_named(scorer.name()).map_or(component, |info| info.name_of_mean(component))
 }
@@ -251,13 +253,13 @@ impl Quantity {
 
 /// Distinct values, in order of first appearance.
 pub fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
+    let mut values = Vec::new();
+    for value in all {
+        if !values.contains(&value) {
+            values.push(value);
         }
     }
-    found
+    values
 }
 
 /// Compat mode can give NaN, which cannot be averaged.
@@ -303,12 +305,15 @@ impl MeanValues {
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.
 pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
-    if !observed.iter().any(|own| own.is_unscored()) {
+    if !observed.iter().any(|observation| observation.is_unscored()) {
         return None;
     }
     let mut lows = Vec::new();
     let mut highs = Vec::new();
-    for range in observed.iter().filter_map(|own| own.range()) {
+    for range in observed
+        .iter()
+        .filter_map(|observation| observation.range())
+    {
         lows.push(range.low);
         highs.push(range.high);
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scholareval_core::domain::{CaseId, ScoredAnswer};
 
-/// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
-/// own.
+/// The question of every case of a run, as a number in the order of case ids. A case without a known question has a
+/// separate one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Questions<'a> {
     of_case: BTreeMap<&'a CaseId, usize>,
@@ -28,7 +28,7 @@ impl<'a> Questions<'a> {
             }
         }
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        // A case without a text is a question of its own: treating all of them as one would leave a
+        // A case without a text is a separate question: treating all of them as one would leave a
         // single cluster, and no interval.
         let number = |(fresh, (case, text)): (usize, (&'a CaseId, &'a str))| {
             (
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::test_support::{answer_to, case, simple_score};
 
-    fn asked(case_id: &str, question: &str) -> ScoredAnswer {
+    fn answer_to_question(case_id: &str, question: &str) -> ScoredAnswer {
         answer_to(
             "s",
             case(case_id, question, "Annotator 1", false),
@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn cases_of_one_question_have_its_number_and_cases_without_one_their_own() {
         let answers = [
-            asked("c", "why"),
-            asked("a", "how"),
-            asked("b", " why "),
-            asked("e", ""),
-            asked("d", ""),
+            answer_to_question("c", "why"),
+            answer_to_question("a", "how"),
+            answer_to_question("b", " why "),
+            answer_to_question("e", ""),
+            answer_to_question("d", ""),
         ];
         let questions = Questions::of(answers.iter());
         let number = |case: &str| questions.number(&CaseId::from(case));

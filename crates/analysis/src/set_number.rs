@@ -40,7 +40,9 @@ pub(super) struct SetAnswer {
 impl SetAnswer {
     /// The first value of a part.
     fn value(&self, part: usize) -> Option<f64> {
-        self.parts[part].iter().find_map(|own| own.value())
+        self.parts[part]
+            .iter()
+            .find_map(|observation| observation.value())
     }
 }
 
@@ -138,13 +140,20 @@ impl SetNumber {
         options: BootstrapOptions,
     ) -> Metric {
         let (estimate, interval) = self.estimate(answers, options);
-        let has_value = |part: &Vec<Observation>| part.iter().any(|own| own.value().is_some());
+        let has_value =
+            |part: &Vec<Observation>| part.iter().any(|observation| observation.value().is_some());
         let is_counted = |answer: &SetAnswer| answer.parts.iter().all(has_value);
         Metric {
             estimate,
             interval: estimate.and(interval),
-            n: answers.iter().filter(|(_, own)| is_counted(own)).count(),
-            unscored: answers.iter().filter(|(_, own)| own.is_unscored).count(),
+            n: answers
+                .iter()
+                .filter(|(_, answer)| is_counted(answer))
+                .count(),
+            unscored: answers
+                .iter()
+                .filter(|(_, answer)| answer.is_unscored)
+                .count(),
             bounds: self.bounds(answers),
             ..Metric::default()
         }
@@ -163,16 +172,19 @@ impl SetNumber {
     pub(super) fn lacks_part(&self, answers: &[(usize, &SetAnswer)]) -> bool {
         (0..self.parts()).any(|part| {
             let mut values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
-            values.all(|own| own.value().is_none())
+            values.all(|observation| observation.value().is_none())
         })
     }
 
     /// A value for each of these answers: the mean of its parts' means, moved by its deviation in each part it has, so that the mean of
-    /// the values is that mean, and without gaps each is the answer's own.
+    /// the values is that mean, and without gaps each is the mean of that answer.
     pub(super) fn values_of(&self, answers: &[&SetAnswer]) -> Vec<f64> {
         let mut parts: Vec<(f64, f64)> = Vec::new();
         for part in 0..self.parts() {
-            let values: Vec<f64> = answers.iter().filter_map(|own| own.value(part)).collect();
+            let values: Vec<f64> = answers
+                .iter()
+                .filter_map(|answer| answer.value(part))
+                .collect();
             parts.push((mean(&values).unwrap_or_default(), values.len() as f64));
         }
         let known = parts.iter().filter(|(_, count)| *count > 0.0);
@@ -216,13 +228,13 @@ impl SetNumber {
                 values.push(parts);
             }
         }
-        let estimate = self.of_parts(answers, |own| own.value());
+        let estimate = self.of_parts(answers, |observation| observation.value());
         let interval = match (self, unit_range(self.unit())) {
             (Self::AspectMean(_), Some(range)) => {
                 mean_of_means(&values, range, &questions, options)
             }
             _ => {
-                let both = values.iter().map(|own| [own[0], own[1]]);
+                let both = values.iter().map(|means| [means[0], means[1]]);
                 f1_of_means(&both.collect::<Vec<_>>(), &questions, options).1
             }
         };
@@ -234,12 +246,16 @@ impl SetNumber {
         let mut observed = answers
             .iter()
             .flat_map(|(_, answer)| answer.parts.iter().flatten());
-        if !observed.any(|own| own.is_unscored()) {
+        if !observed.any(|observation| observation.is_unscored()) {
             return None;
         }
         Some(Interval {
-            low: self.of_parts(answers, |own| own.range().map(|range| range.low))?,
-            high: self.of_parts(answers, |own| own.range().map(|range| range.high))?,
+            low: self.of_parts(answers, |observation| {
+                observation.range().map(|range| range.low)
+            })?,
+            high: self.of_parts(answers, |observation| {
+                observation.range().map(|range| range.high)
+            })?,
         })
     }
 
@@ -253,7 +269,9 @@ impl SetNumber {
         for part in 0..self.parts() {
             let values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
             means.push(mean(
-                &values.filter_map(|own| value(*own)).collect::<Vec<_>>(),
+                &values
+                    .filter_map(|observation| value(*observation))
+                    .collect::<Vec<_>>(),
             ));
         }
         match self {
@@ -290,7 +308,11 @@ fn pairs(answer: &ScoredAnswer, kind: Option<PageKind>) -> Vec<Observation> {
 fn units(answers: &[(usize, &SetAnswer)]) -> Vec<WeightedUnit> {
     let mut units = Vec::new();
     for (question, answer) in answers {
-        let values = answer.parts.iter().flatten().filter_map(|own| own.value());
+        let values = answer
+            .parts
+            .iter()
+            .flatten()
+            .filter_map(|observation| observation.value());
         units.extend(values.map(|value| WeightedUnit {
             weight: 1.0,
             is_hit: value > 0.0,

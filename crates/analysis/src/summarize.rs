@@ -27,7 +27,7 @@ use scholareval_stats::{BootstrapOptions, clipped_mean_sd, mean, ratio};
 
 /// Summarizes a run.
 ///
-/// Every mean is over a system's own answers. Systems are ranked by the mean rubric score over the cases scored for all
+/// Every mean is over all answers of the system. Systems are ranked by the mean rubric score over the cases scored for all
 /// of them (a system without any score is ignored and comes last); without a rubric they keep the order of their first
 /// answer. `missing` lists test cases without an answer. The order of answers changes no number.
 pub fn summarize<A: Borrow<ScoredAnswer>>(
@@ -55,11 +55,11 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         let missing = if is_rubric { missing } else { &[] };
         let mut systems = Vec::new();
         for system in &order {
-            let own: Vec<&ScoredAnswer> = all()
+            let answers: Vec<&ScoredAnswer> = all()
                 .filter(|answer| answer.score.scorer == *scorer && answer.system == **system)
                 .collect();
-            if !own.is_empty() || count_missing(missing, system) > 0 {
-                systems.push((*system, own));
+            if !answers.is_empty() || count_missing(missing, system) > 0 {
+                systems.push((*system, answers));
             }
         }
         let mut summary = summarize_scorer(scorer, systems, &questions, options);
@@ -119,7 +119,7 @@ fn count_and_rank(summary: &mut ScorerSummary, missing: &[(SystemName, CaseId)])
 
 /// The number of test cases without an answer of this system.
 fn count_missing(missing: &[(SystemName, CaseId)], system: &SystemName) -> usize {
-    missing.iter().filter(|(own, _)| own == system).count()
+    missing.iter().filter(|(other, _)| other == system).count()
 }
 
 /// The missing answers, each once, by system and case.
@@ -263,7 +263,10 @@ impl<'a> ScorerAnswers<'a> {
             clipped,
             interval,
             n: values.len(),
-            unscored: observed.iter().filter(|own| own.is_unscored()).count(),
+            unscored: observed
+                .iter()
+                .filter(|observation| observation.is_unscored())
+                .count(),
             bounds: bounds(&observed),
             ..Metric::default()
         };
@@ -271,7 +274,7 @@ impl<'a> ScorerAnswers<'a> {
             metric.estimate = clipped.or(estimate);
             metric.clipped = None;
             metric.bootstrap_sd = clipped_mean_sd(values, self.options.seed);
-            metric.interval = interval.map(|own| own.map(|end| end.clamp(0.0, 1.0)));
+            metric.interval = interval.map(|interval| interval.map(|end| end.clamp(0.0, 1.0)));
         }
         metric
     }
@@ -285,18 +288,18 @@ impl<'a> ScorerAnswers<'a> {
                 .map(|(_, answers)| self.values_by_case(quantity, answers))
                 .collect();
             let shared = shared_cases(&values);
-            for (row, own) in summary.rows.iter_mut().zip(&values) {
-                let own: Vec<f64> = shared
+            for (row, by_case) in summary.rows.iter_mut().zip(&values) {
+                let values_over_shared: Vec<f64> = shared
                     .iter()
-                    .filter_map(|case| own.get(case).copied())
+                    .filter_map(|case| by_case.get(case).copied())
                     .collect();
-                let Some(estimate) = mean(&own) else {
+                let Some(estimate) = mean(&values_over_shared) else {
                     continue;
                 };
                 if let Some(metric) = row.metrics.get_mut(&column.name) {
                     metric.shared = Some(SharedMean {
                         estimate,
-                        n: own.len(),
+                        n: values_over_shared.len(),
                     });
                 }
             }
@@ -341,10 +344,11 @@ impl<'a> ScorerAnswers<'a> {
     fn set_number(&self, number: &SetNumber, answers: &[&ScoredAnswer]) -> Metric {
         let mut given = Vec::new();
         for answer in answers {
-            let own = number.observe(answer, self.options.on_unscored);
-            given.push((self.question(answer), own));
+            let set_answer = number.observe(answer, self.options.on_unscored);
+            given.push((self.question(answer), set_answer));
         }
-        let given: Vec<(usize, &SetAnswer)> = given.iter().map(|(at, own)| (*at, own)).collect();
+        let given: Vec<(usize, &SetAnswer)> =
+            given.iter().map(|(at, answer)| (*at, answer)).collect();
         let mut metric = number.measure(&given, self.bootstrap());
         if self.options.mode == Mode::Compat && number.lacks_part(&given) {
             // An aspect without any grade makes the reference's average NaN.
@@ -358,9 +362,9 @@ impl<'a> ScorerAnswers<'a> {
 fn shared_cases<'a>(values: &[BTreeMap<&'a CaseId, f64>]) -> BTreeSet<&'a CaseId> {
     values
         .iter()
-        .filter(|own| !own.is_empty())
-        .map(|own| own.keys().copied().collect())
-        .reduce(|shared: BTreeSet<&CaseId>, own| &shared & &own)
+        .filter(|values| !values.is_empty())
+        .map(|values| values.keys().copied().collect())
+        .reduce(|shared: BTreeSet<&CaseId>, cases| &shared & &cases)
         .unwrap_or_default()
 }
 
@@ -369,7 +373,7 @@ fn is_unscored(answer: &ScoredAnswer) -> bool {
     !score.is_complete() || (score.is_weighted_sum() && finite(score.value).is_none())
 }
 
-/// Ranks and orders the rows by their means over the shared cases; without such cases by their own means.
+/// Ranks and orders the rows by their means over the shared cases; without such cases by those over all cases of each system.
 fn rank(rows: &mut [SystemSummary], score: &str) {
     rows.sort_by(|a, b| {
         b.ranking_mean(score)
@@ -377,10 +381,13 @@ fn rank(rows: &mut [SystemSummary], score: &str) {
             .then_with(|| a.system.cmp(&b.system))
     });
     let means: Vec<Option<f64>> = rows.iter().map(|row| row.shared_mean(score)).collect();
-    for (row, own) in rows.iter_mut().zip(&means) {
+    for (row, row_mean) in rows.iter_mut().zip(&means) {
         // Means that differ by rounding only share a rank.
-        row.rank = own.map(|own| {
-            let higher = means.iter().flatten().filter(|mean| **mean > own + 1e-12);
+        row.rank = row_mean.map(|row_mean| {
+            let higher = means
+                .iter()
+                .flatten()
+                .filter(|mean| **mean > row_mean + 1e-12);
             1 + higher.count()
         });
     }
@@ -395,9 +402,9 @@ impl SystemSummary {
 
     /// The mean by which rows are ordered; a system without one comes last.
     fn ranking_mean(&self, metric: &str) -> f64 {
-        let own = self.metrics.get(metric).and_then(|metric| metric.estimate);
+        let mean_over_all = self.metrics.get(metric).and_then(|metric| metric.estimate);
         self.shared_mean(metric)
-            .or(own)
+            .or(mean_over_all)
             .unwrap_or(f64::NEG_INFINITY)
     }
 }

@@ -27,7 +27,7 @@ use crate::text::nesting::check_nesting;
 /// The longest member of a zip archive that is unpacked, in bytes; for a longer one is damage or an attack.
 const MEMBER_BYTES: u64 = 512 << 20;
 
-/// How many times its own size the members of an archive may have together, beyond [`SMALL_ARCHIVE`]. Logs of agents
+/// How many times the size of an archive its members may have together, beyond [`SMALL_ARCHIVE`]. Logs of agents
 /// repeat themselves and shrink to a hundredth; an archive made to fill the memory shrinks a thousandfold and more.
 pub const UNPACKED_TIMES: u64 = 200;
 
@@ -452,7 +452,8 @@ mod tests {
                 texts.push(text.to_owned());
                 Ok(())
             };
-            for_each_member(&bytes, Path::new("x.eval"), |own| own == name, each).map(|()| texts)
+            for_each_member(&bytes, Path::new("x.eval"), |member| member == name, each)
+                .map(|()| texts)
         };
         for name in ["stored", "a/deflated", "zstd"] {
             assert_eq!(read(name).unwrap(), [text], "{name}");

@@ -360,7 +360,10 @@ impl Collecting<'_> {
         }
         let place_of_answer = (answer.line, case_id.as_str());
         let path = self.path;
-        let report_fault = answer.report.as_ref().and_then(|own| own.fault.as_ref());
+        let report_fault = answer
+            .report
+            .as_ref()
+            .and_then(|report| report.fault.as_ref());
         // An empty answer is scored (0, or not by some scorers), as leaving it out would favor
         // systems that give up; so it is a warning and no fault.
         if let (Some(what), None) = (empty, report_fault) {
@@ -440,7 +443,7 @@ fn remove_thinking(answer: &mut Answer, options: &AnswerOptions) -> (usize, Opti
     if thinking > 0 && !options.keeps_thinking() {
         answer.answer_text = answer.answer_text[thinking..].into();
         // `references_from` counts from the start of the text as given, reasoning included.
-        answer.own_bytes = answer.own_bytes.map(|own| own - thinking);
+        answer.own_bytes = answer.own_bytes.map(|bytes| bytes - thinking);
         let own_text = answer.own_text_shared();
         if let Some(prediction) = &mut answer.prediction {
             Arc::make_mut(prediction).output = Some(own_text);
@@ -657,13 +660,13 @@ fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
         .as_u64()
         .and_then(|characters| usize::try_from(characters).ok());
     // Characters, because that is what `len` counts in Python, with which these files are written.
-    let own = characters.and_then(|own| {
+    let place = characters.and_then(|characters| {
         text.char_indices()
             .map(|(at, _)| at)
             .chain([text.len()])
-            .nth(own)
+            .nth(characters)
     });
-    own.ok_or_else(|| {
+    place.ok_or_else(|| {
         let wanted = format!(
             "a whole number from 0 to {} (characters of answer_text)",
             text.chars().count()
@@ -811,7 +814,7 @@ mod tests {
 
     #[test]
     fn references_from_counts_characters_and_must_lie_within_the_text() {
-        // three characters of five bytes are the system's own
+        // three characters of five bytes are by the system
         let line =
             "{\"case_id\":\"1\",\"answer_text\":\"\u{e9}\u{e9}a\\nR\",\"references_from\":3}";
         let answer = &parse(line, Mode::Default).unwrap().answers[0];
@@ -1009,8 +1012,8 @@ mod tests {
         ) {
             let text = parts.concat() + &tail;
             match read(&text) {
-                Ok(found) if found.by_question => prop_assert!(parts.contains(&PREDICTION) && !found.answers.is_empty()),
-                Ok(found) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
+                Ok(answers) if answers.by_question => prop_assert!(parts.contains(&PREDICTION) && !answers.answers.is_empty()),
+                Ok(answers) => prop_assert!(answers.answers.is_empty() || parts.contains(&ANSWER)),
                 Err(Error::Input(faults)) => prop_assert!(!faults.is_empty()),
                 Err(other) => prop_assert!(false, "{other}"),
             }

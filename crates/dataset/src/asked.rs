@@ -64,7 +64,7 @@ impl AskedQuestions {
                 .map(|item| (item.line, item.input.trim()))
                 .collect::<Vec<_>>(),
         );
-        let asked = data.items.into_iter().zip(names).map(|(item, name)| {
+        let questions = data.items.into_iter().zip(names).map(|(item, name)| {
             // Trimmed, as systems often add or lose a final line feed when they copy the question.
             let question = item.input.trim().to_owned();
             AskedQuestion {
@@ -75,7 +75,7 @@ impl AskedQuestions {
             }
         });
         Self {
-            items: asked.collect(),
+            items: questions.collect(),
             path: data.path,
             blake3: data.blake3,
             are_test_cases: false,
@@ -122,11 +122,11 @@ impl AskedQuestions {
     /// Number of repeated questions with unequal gold answers: only the order matches predictions to them.
     pub fn ambiguous(&self) -> usize {
         let mut golds: HashMap<&str, (&Option<String>, bool)> = HashMap::new();
-        for asked in &self.items {
+        for question in &self.items {
             let known = golds
-                .entry(&asked.question)
-                .or_insert((&asked.gold.answer, false));
-            known.1 |= *known.0 != asked.gold.answer;
+                .entry(&question.question)
+                .or_insert((&question.gold.answer, false));
+            known.1 |= *known.0 != question.gold.answer;
         }
         golds.values().filter(|(_, differs)| *differs).count()
     }
@@ -142,15 +142,20 @@ impl AskedQuestions {
     pub fn cover(&self, mut system: SystemAnswers) -> Result<Covered> {
         let mut is_answered = vec![false; self.items.len()];
         let mut odd = Vec::new();
-        let has_questions = || system.answers.iter().all(|own| !own.question().is_empty());
+        let has_questions = || {
+            system
+                .answers
+                .iter()
+                .all(|answer| !answer.question().is_empty())
+        };
         if system.by_question || (!self.are_test_cases && has_questions()) {
             odd = self.take_predictions(&mut system, &mut is_answered);
         } else if self.are_test_cases {
-            for (asked, is_answered) in self.items.iter().zip(&mut is_answered) {
+            for (question, is_answered) in self.items.iter().zip(&mut is_answered) {
                 *is_answered = system
                     .answers
                     .iter()
-                    .any(|answer| asked.cases.contains(&answer.case_id));
+                    .any(|answer| question.cases.contains(&answer.case_id));
             }
         } else {
             let what = "answers of {case_id, answer_text} have no question";
@@ -162,7 +167,9 @@ impl AskedQuestions {
             .iter()
             .zip(&is_answered)
             .filter(|(_, is_answered)| !**is_answered);
-        let missing: Vec<&str> = missing.map(|(asked, _)| asked.name.as_str()).collect();
+        let missing: Vec<&str> = missing
+            .map(|(question, _)| question.name.as_str())
+            .collect();
         let (of, all) = (self.path.display(), self.items.len());
         // With nothing answered this is the wrong file or the wrong benchmark, and a run of zeros
         // would hide that.
@@ -205,8 +212,8 @@ impl AskedQuestions {
         // A queue, since benchmarks such as QASA ask one question about several papers: equal
         // questions are matched in order.
         let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
-        for (place, asked) in self.items.iter().enumerate() {
-            open.entry(&asked.question).or_default().push_back(place);
+        for (place, question) in self.items.iter().enumerate() {
+            open.entry(&question.question).or_default().push_back(place);
         }
         let names = names_of(
             &system
@@ -223,8 +230,8 @@ impl AskedQuestions {
                 Some(Some(place)) => {
                     is_answered[place] = true;
                     if let Some(prediction) = &mut answer.prediction {
-                        let own = &mut Arc::make_mut(prediction).gold;
-                        take_gold(own, &self.items[place].gold);
+                        let gold = &mut Arc::make_mut(prediction).gold;
+                        take_gold(gold, &self.items[place].gold);
                     }
                     kept.push(answer);
                     continue;
@@ -291,12 +298,12 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
 
 /// The benchmark's gold answers replace those in the system's file, which the system's author could have edited. The
 /// prediction's ids of gold sources remain if the data has none.
-fn take_gold(own: &mut Gold, data: &Gold) {
+fn take_gold(gold: &mut Gold, data: &Gold) {
     if *data == Gold::default() {
         return;
     }
-    let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
-    *own = Gold {
+    let gold_ctxs = data.gold_ctxs.clone().or_else(|| gold.gold_ctxs.take());
+    *gold = Gold {
         gold_ctxs,
         ..data.clone()
     };

@@ -16,7 +16,7 @@ use super::reader::{JsonLine, all, elements};
 const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
                         score5_description";
 
-/// The built-in aspects, in our own wording: organization, coverage (with the titles of cited sources) and relevance,
+/// The built-in aspects, in our wording: organization, coverage (with the titles of cited sources) and relevance,
 /// in the published order.
 pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
     static ASPECTS: OnceLock<Vec<Arc<Aspect>>> = OnceLock::new();
@@ -203,7 +203,10 @@ mod tests {
             released
                 .iter()
                 .zip(&ours)
-                .all(|(theirs, own)| theirs.criteria_description != own.criteria_description)
+                .all(
+                    |(their_aspect, our_aspect)| their_aspect.criteria_description
+                        != our_aspect.criteria_description
+                )
         );
     }
 }

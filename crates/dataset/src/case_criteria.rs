@@ -178,7 +178,7 @@ impl<'a> CriteriaReader<'a> {
     fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
         let key = &self.profile.case.criteria;
         match field_at(fields, key) {
-            Some(own) if has_two_values(own) => Err(format!("{key} has {TWO_VALUES_NAME}")),
+            Some(value) if has_two_values(value) => Err(format!("{key} has {TWO_VALUES_NAME}")),
             Some(Value::Object(groups)) if groups.is_empty() => Err(is_empty(key)),
             Some(Value::Object(groups)) => {
                 let mut lists = Vec::new();
@@ -411,15 +411,15 @@ impl<'a> CriteriaReader<'a> {
     /// A field without a known name that holds a number, also within others: perhaps the weight under another name.
     fn other_number(&self, fields: &Fields) -> Option<String> {
         let case = &self.profile.case;
-        let own = &self.profile.criterion;
+        let fields_of_criterion = &self.profile.criterion;
         let text = text_field(fields, self.profile);
         let known = [
             &case.id,
             &case.question,
             text,
-            &own.text,
-            &own.id,
-            &own.tags,
+            &fields_of_criterion.text,
+            &fields_of_criterion.id,
+            &fields_of_criterion.tags,
         ];
         // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
         // to see in the output.
@@ -448,8 +448,11 @@ impl<'a> CriteriaReader<'a> {
                 .iter()
                 .find_map(|(name, value)| within(name, value, is_listed)),
             Value::Array(list) => {
-                let mut objects = list.iter().enumerate().filter(|(_, one)| one.is_object());
-                objects.find_map(|(at, one)| within(&at.to_string(), one, true))
+                let mut objects = list
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, element)| element.is_object());
+                objects.find_map(|(at, element)| within(&at.to_string(), element, true))
             }
             _ => {
                 let is_weight =
@@ -495,7 +498,10 @@ fn is_number(value: &Value) -> bool {
 /// # Errors
 /// When the sum of their weights is infinite.
 fn share(criteria: &mut [CaseCriterion], group: &str, weight: f64) -> Result<(), String> {
-    let whole: f64 = criteria.iter().map(|own| own.weight.max(0.0)).sum();
+    let whole: f64 = criteria
+        .iter()
+        .map(|criterion| criterion.weight.max(0.0))
+        .sum();
     if !whole.is_finite() {
         return Err(TOO_LARGE.to_owned());
     }
@@ -513,11 +519,11 @@ fn share(criteria: &mut [CaseCriterion], group: &str, weight: f64) -> Result<(),
 
 /// Adds the tags of a case to each of its criteria, but none that a criterion has by itself: there it means that one.
 fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
-    let mut own: HashSet<String> = HashSet::new();
+    let mut of_criteria: HashSet<String> = HashSet::new();
     for criterion in &*criteria {
-        own.extend(criterion.tags.iter().cloned());
+        of_criteria.extend(criterion.tags.iter().cloned());
     }
-    tags.retain(|tag| !own.contains(tag));
+    tags.retain(|tag| !of_criteria.contains(tag));
     for criterion in criteria {
         criterion.tags.extend(tags.iter().cloned());
     }
@@ -584,9 +590,9 @@ fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
 
 /// The field with the text of a criterion; a table calls it `criterion`.
 pub(super) fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
-    let own = profile.criterion.text.as_str();
-    if field_at(fields, own).is_some() {
-        own
+    let field = profile.criterion.text.as_str();
+    if field_at(fields, field).is_some() {
+        field
     } else {
         "criterion"
     }

@@ -60,8 +60,8 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
         let is_by_id = how.mode == Mode::Default
             && repeated.contains(question)
             && ids.contains(&&answer.case_id);
-        let own = is_by_id.then_some(&answer.case_id);
-        let ids = match own {
+        let id_of_answer = is_by_id.then_some(&answer.case_id);
+        let ids = match id_of_answer {
             Some(id) => vec![id],
             None => ids.clone(),
         };
@@ -78,7 +78,7 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> R
                 }));
             }
         }
-        if let Some(first) = first_lines.insert((question, own), answer.line) {
+        if let Some(first) = first_lines.insert((question, id_of_answer), answer.line) {
             let shown = start_of(question);
             let what = format!(
                 "the question \"{}\" is answered twice, first on line {first}",
@@ -142,11 +142,14 @@ impl Conversion {
         let (Some(base), Some(prediction)) = (self.block, &answer.prediction) else {
             return Ok(answer.clone());
         };
-        let own = &answer.answer_text;
-        let text = format!("{own}{}", references_block(prediction, base, self.mode)?);
+        let text_of_system = &answer.answer_text;
+        let text = format!(
+            "{text_of_system}{}",
+            references_block(prediction, base, self.mode)?
+        );
         Ok(Answer {
             // The list is not the system's text: lengths and perturbations stop before it.
-            own_bytes: Some(own.len()),
+            own_bytes: Some(text_of_system.len()),
             answer_text: text.into(),
             ..answer.clone()
         })

@@ -75,13 +75,13 @@ pub fn load_tests(
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
-        // has its own rule.
+        // has another rule.
         if profile.report {
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
-        let found = case_faults(case, profile.report).into_iter();
-        faults.extend(found.map(|what| line.fault(what).of_case(id)));
+        let faults_of_case = case_faults(case, profile.report).into_iter();
+        faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
@@ -150,9 +150,9 @@ impl FirstCase {
 
     /// Names the fields that were found, and the profile that they are of.
     fn fault(&self, profile: &RubricProfile, path: &Path) -> InputFault {
-        let found = list(self.fields.keys().map(String::as_str), 8);
+        let fields = list(self.fields.keys().map(String::as_str), 8);
         let criteria = &profile.case.criteria;
-        let what = format!("no field {criteria} with the criteria of a case; found {found}");
+        let what = format!("no field {criteria} with the criteria of a case; found {fields}");
         let hint = match self.other_profile() {
             Some(other) => format!("these are fields of --rubric {}", other.name),
             None => format!("{ONE_CASE}, or name the rubric with --rubric"),
@@ -226,7 +226,9 @@ fn field_faults(
 /// The values of a field in those of these that have it.
 fn values_at<'a>(all: &'a [Value], field: &str) -> Vec<&'a Value> {
     let objects = all.iter().filter_map(Value::as_object);
-    objects.filter_map(|own| field_at(own, field)).collect()
+    objects
+        .filter_map(|object| field_at(object, field))
+        .collect()
 }
 
 /// The longest part of the path of a field that any of these has, with the names there: `meta has points, source`.
@@ -256,7 +258,10 @@ fn extend_overall_tag(cases: &mut [(JsonLine<'_>, TestCase)]) {
         return;
     }
     for (_, case) in cases {
-        let mut tagged = case.criteria.iter().filter(|one| has_overall_tag(one));
+        let mut tagged = case
+            .criteria
+            .iter()
+            .filter(|criterion| has_overall_tag(criterion));
         if tagged.any(|criterion| criterion.weight > 0.0) {
             continue;
         }
@@ -271,10 +276,13 @@ fn has_overall_tag(criterion: &CaseCriterion) -> bool {
     criterion.tags.iter().any(|tag| tag == OVERALL)
 }
 
-/// Gives each criterion a name of its own, which no other component has; two full stops would name several.
+/// Gives each criterion a name that no other component has; two full stops would name several.
 fn give_names(criteria: &mut [CaseCriterion]) {
     let mut seen: HashMap<String, usize> = REPORT_METRICS.map(|name| (name.to_owned(), 1)).into();
-    let ids: Vec<String> = criteria.iter().map(|own| own.name.clone()).collect();
+    let ids: Vec<String> = criteria
+        .iter()
+        .map(|criterion| criterion.name.clone())
+        .collect();
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
         // The judge of ScholarQA-CS2 is asked by id, so compat mode must know which ones shared
         // one; the names made here are distinct.
@@ -467,8 +475,8 @@ mod tests {
             error.contains("(case 7): criteria has 2 groups without weights; to pool them,"),
             "{error}"
         );
-        let one = r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y"]}}"#;
-        assert_eq!(groups(one, "criteria").unwrap(), [0.5, 0.5]);
+        let case_of_groups = r#"{"case_id": 7, "question": "q", "criteria": {"a": ["x", "y"]}}"#;
+        assert_eq!(groups(case_of_groups, "criteria").unwrap(), [0.5, 0.5]);
         let race = r#"{"id": 7, "prompt": "q", "article": "r", "criterions": {
             "a": [{"criterion": "x", "weight": 1}], "b": [{"criterion": "y", "weight": 1}]}}"#;
         let error = groups(race, "race").unwrap_err().to_string();
@@ -581,8 +589,8 @@ mod tests {
             )
         };
         // Under weights of 1 and 1 the fault would be a merit.
-        let own = |named: &str, fault: &str| profile_fault(named, "cases.json", &case(fault));
-        let fault = own("", r#""scoring": {"points": -2}"#).unwrap();
+        let fault_of = |named: &str, fault: &str| profile_fault(named, "cases.json", &case(fault));
+        let fault = fault_of("", r#""scoring": {"points": -2}"#).unwrap();
         assert!(fault.contains("no weight, but scoring.points is a number"));
         let built_in = case(r#""x": 1"#).replace('\n', " ");
         let fault = weights("c.jsonl", &built_in).unwrap_err().to_string();
@@ -607,8 +615,8 @@ mod tests {
             ),
         ];
         for (fault, expected) in faults {
-            let found = own(weight, fault).unwrap();
-            assert!(found.contains(expected), "{found}");
+            let message = fault_of(weight, fault).unwrap();
+            assert!(message.contains(expected), "{message}");
         }
         let unweighted = [
             r#""scoring": {"points": null}"#,
@@ -617,7 +625,7 @@ mod tests {
             r#""sources": [{"title": "t", "year": 2024}], "pages": [3]"#,
         ];
         for row in unweighted {
-            assert_eq!(own(weight, row), None, "{row}");
+            assert_eq!(fault_of(weight, row), None, "{row}");
         }
     }
 

@@ -48,7 +48,7 @@ fn names<'a>(
         "case_id" => (&["case_id"], &["id", "question_id"]),
         _ => (&["input", "query"], &["question", "prompt"]),
     };
-    let own = given
+    let names_given = given
         .iter()
         .filter(|(name, _)| name == part)
         .map(|(_, field)| field.as_str());
@@ -56,7 +56,7 @@ fn names<'a>(
     (
         // A given field comes first. In a file without it the documented one counts, since one command
         // reads several systems' files.
-        own.chain(documented.iter().copied()).collect(),
+        names_given.chain(documented.iter().copied()).collect(),
         if is_given || is_prediction {
             &[]
         } else {
@@ -107,8 +107,8 @@ fn harness_fields(elements: &[JsonLine<'_>], id_field: &str) -> Vec<(&'static st
     let ids = ["case_id", id_field, "id", "question_id"].map(|name| ("case_id", name));
     let questions = ["question", "prompt", "input", "query"].map(|name| ("question", name));
     let mut parts = ids.into_iter().chain(questions);
-    let found = parts.find(|(_, name)| !document[*name].is_null());
-    fields.extend(found.map(|(part, name)| (part, format!("doc.{name}"))));
+    let field = parts.find(|(_, name)| !document[*name].is_null());
+    fields.extend(field.map(|(part, name)| (part, format!("doc.{name}"))));
     fields
 }
 
@@ -147,7 +147,7 @@ impl FieldReading {
             .partition(|(_, field)| known.contains_key(field));
         let mut given = with_harness_fields(&present, elements, id_field);
         let fields = fields_of(elements, &given);
-        // A file of test cases in the place of answers gets its own message, which is better than
+        // A file of test cases in the place of answers gets a separate message, which is better than
         // one about missing fields.
         if elements.is_empty() || fields.contains_key("metric_config") {
             return Ok(Self::default());
@@ -430,18 +430,18 @@ impl Finder<'_> {
         } else {
             None
         };
-        let mut found: Vec<(&'static str, String)> = Vec::new();
+        let mut renamed: Vec<(&'static str, String)> = Vec::new();
         match (text, id, question) {
             // From here on there are two forms only, answers and predictions; whatever the file
             // called its fields, later code knows no third one.
             (Some(text), Some(id), None) if !self.is_prediction => {
-                found.push(("answer_text", text));
-                found.push(("case_id", id));
+                renamed.push(("answer_text", text));
+                renamed.push(("case_id", id));
             }
             (Some(text), id, Some(question)) => {
-                found.push(("output", text));
-                found.push(("input", question));
-                found.extend(id.map(|id| ("id", id)));
+                renamed.push(("output", text));
+                renamed.push(("input", question));
+                renamed.extend(id.map(|id| ("id", id)));
             }
             (text, _, question) => {
                 let missing = MissingParts {
@@ -453,11 +453,11 @@ impl Finder<'_> {
             }
         }
         // Readers accept two names for these.
-        found.retain(|(expected, field)| {
+        renamed.retain(|(expected, field)| {
             field != expected && !matches!(field.as_str(), "query" | "case_id")
         });
         Ok(FieldReading {
-            renamed: found,
+            renamed,
             question: self.known_question(),
             guesses: self.guessed.join(","),
             without_id,
@@ -465,7 +465,7 @@ impl Finder<'_> {
         })
     }
 
-    /// The field of this part: one of its own names, else the only one that can mean it.
+    /// The field of this part: one of the names of the part, else the only one that can mean it.
     ///
     /// # Errors
     /// When several fields could hold it.
@@ -569,13 +569,13 @@ impl MissingParts<'_> {
             }
         }
         let fields = self.finder.fields;
-        let found = if fields.is_empty() {
+        let names = if fields.is_empty() {
             "none".to_owned()
         } else {
             list(fields.keys().map(String::as_str), SHOWN)
         };
         format!(
-            "no field for {}: the file has {found}; looked for {}",
+            "no field for {}: the file has {names}; looked for {}",
             labels.join(", nor for "),
             looked_for.join(", ")
         )

@@ -39,10 +39,10 @@ pub(super) fn system_files(
         ));
     }
     let mut notes = Vec::new();
-    let found = all(paths.iter().map(|path| files_of(path, &mut notes)))?;
+    let files_of_paths = all(paths.iter().map(|path| files_of(path, &mut notes)))?;
     let mut files: Vec<SystemFile> = Vec::new();
     let mut faults = Vec::new();
-    for file in found.concat() {
+    for file in files_of_paths.concat() {
         let system = SystemName::from(
             file.file_stem()
                 .unwrap_or_default()
@@ -134,7 +134,7 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     // tables and records.
     files.sort();
     let has =
-        |file: &PathBuf, extension: &str| file.extension().is_some_and(|own| own == extension);
+        |file: &PathBuf, extension: &str| file.extension().is_some_and(|other| other == extension);
     let Some(kind) = EXTENSIONS
         .into_iter()
         .find(|kind| files.iter().any(|file| has(file, kind)))
@@ -206,10 +206,10 @@ impl FileKind {
     /// # Errors
     /// What the file looks like, and which option takes it.
     pub(super) fn check(self, elements: &[JsonLine<'_>], path: &Path) -> Result<(), InputFault> {
-        let Some(found) = Self::of(elements).filter(|found| *found != self) else {
+        let Some(form) = Self::of(elements).filter(|form| *form != self) else {
             return Ok(());
         };
-        let looks = match found {
+        let looks = match form {
             Self::TestCases => "test cases {initial_prompt, case_id, metric_config}",
             Self::Answers => "answers {case_id, answer_text}",
             Self::Predictions => "predictions {input, output, ..}",

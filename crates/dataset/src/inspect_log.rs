@@ -218,7 +218,7 @@ impl InspectSample {
     }
 
     /// What the scorers logged under this name, in order: several scorers in one score list their metadata, others have
-    /// it in their own score.
+    /// it in one score each.
     fn logged<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
         let metadata = self
             .scores
@@ -226,13 +226,17 @@ impl InspectSample {
             .into_iter()
             .flatten()
             .flat_map(|(_, score)| {
-                let own = &score["metadata"];
-                own["score_meta"]
+                let metadata_of_score = &score["metadata"];
+                metadata_of_score["score_meta"]
                     .as_array()
-                    .map_or(std::slice::from_ref(own), Vec::as_slice)
+                    .map_or(std::slice::from_ref(metadata_of_score), Vec::as_slice)
             });
-        let entries =
-            metadata.flat_map(move |own| own["prompt_logs"][name].as_array().into_iter().flatten());
+        let entries = metadata.flat_map(move |metadata_of_score| {
+            metadata_of_score["prompt_logs"][name]
+                .as_array()
+                .into_iter()
+                .flatten()
+        });
         entries.map(move |entry| &entry["data"][name])
     }
 }

@@ -92,18 +92,22 @@ pub fn load_label_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, LabelFile)>> 
         let mut file: LabelFile = read(path, "a file of labels", hint)?;
         file.rater = file.rater.trim().to_owned();
         let labels = std::mem::take(&mut file.labels);
-        let known = files.iter().position(|(_, own)| is_same_page(own, &file));
+        let known = files
+            .iter()
+            .position(|(_, other)| is_same_page(other, &file));
         let page = known.unwrap_or(files.len());
         if known.is_none() {
             files.push((path.clone(), file));
         }
         let LabelFile {
-            rater, labels: own, ..
+            rater,
+            labels: labels_of_page,
+            ..
         } = &mut files[page].1;
         for label in labels {
             let place = places.entry((page, label.item.clone()));
-            let place = place.or_insert((own.len(), path));
-            match own.get_mut(place.0) {
+            let place = place.or_insert((labels_of_page.len(), path));
+            match labels_of_page.get_mut(place.0) {
                 // Times of pages are of one form, in UTC, so that their order is that of the texts.
                 Some(earlier) if earlier.at < label.at => {
                     place.1 = path;
@@ -113,7 +117,7 @@ pub fn load_label_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, LabelFile)>> 
                     return Err(contradiction(rater, &label.item, [place.1, path]).into());
                 }
                 Some(_) => {}
-                None => own.push(label),
+                None => labels_of_page.push(label),
             }
         }
         Ok(())
@@ -140,8 +144,9 @@ fn contradiction(rater: &str, item: &str, [first, second]: [&Path; 2]) -> InputF
     fault.hint("files of labels must stay as they were downloaded")
 }
 
-fn is_same_page(one: &LabelFile, other: &LabelFile) -> bool {
-    (one.sheet, &one.rater, one.adjudicated) == (other.sheet, &other.rater, other.adjudicated)
+fn is_same_page(first: &LabelFile, second: &LabelFile) -> bool {
+    (first.sheet, &first.rater, first.adjudicated)
+        == (second.sheet, &second.rater, second.adjudicated)
 }
 
 /// The version of a file.

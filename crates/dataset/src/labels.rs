@@ -116,8 +116,8 @@ impl LabelRow<'_> {
             .get(field)
             .filter(|value| !value.is_null())
             .ok_or_else(|| {
-                let found = list(self.fields.keys().map(String::as_str), 12);
-                self.fault(format!("no {field}: the file has {found}"))
+                let fields = list(self.fields.keys().map(String::as_str), 12);
+                self.fault(format!("no {field}: the file has {fields}"))
                     .hint(self.renaming().unwrap_or(EXPECTED.to_owned()))
             })?;
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))

@@ -258,10 +258,10 @@ fn nothing_paired(tests: &TestCases, systems: &[SystemAnswers]) -> InputFault {
         let hint = "write one {\"case_id\": .., \"answer_text\": ..} per line";
         return InputFault::new(path, "no answers in the file").hint(hint);
     };
-    let asked = tests.cases.first().map_or("", |case| case.case_id.as_str());
+    let expected = tests.cases.first().map_or("", |case| case.case_id.as_str());
     let answered = answer.case_id.as_str();
     let what = format!(
-        "no answer of any system has a test case (test cases are {asked:?}, .., answers {answered:?}, ..)"
+        "no answer of any system has a test case (test cases are {expected:?}, .., answers {answered:?}, ..)"
     );
     InputFault::new(path, what).hint(format!(
         "give answers the case_id of their test case in {}",

@@ -19,14 +19,14 @@ pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>
     // others, whose judgments are in the cache.
     let mut seed = [0; 8];
     seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
-    let own = answer.own_text();
-    let changed = perturbation.apply(own, u64::from_le_bytes(seed));
+    let text_of_system = answer.own_text();
+    let changed = perturbation.apply(text_of_system, u64::from_le_bytes(seed));
     // Of an error text, a part would be an answer.
     let Some(changed) = changed.filter(|_| !answer.is_missing) else {
         return Ok(None);
     };
-    let appended =
-        Some(&answer.answer_text[own.len()..]).filter(|_| perturbation != Perturbation::Uncited);
+    let appended = Some(&answer.answer_text[text_of_system.len()..])
+        .filter(|_| perturbation != Perturbation::Uncited);
     let text = format!("{changed}{}", appended.unwrap_or_default());
     answer.own_bytes = answer.own_bytes.map(|_| changed.len());
     answer.answer_text = text.into();
@@ -45,18 +45,18 @@ mod tests {
 
     #[test]
     fn what_the_system_wrote_changes_and_an_appended_list_goes_only_with_its_citations() {
-        let own = "One [1]. Two.";
+        let text_of_system = "One [1]. Two.";
         let prediction = Prediction {
-            output: Some(own.into()),
+            output: Some(text_of_system.into()),
             ..Prediction::default()
         };
         let answer = Answer {
-            own_bytes: Some(own.len()),
+            own_bytes: Some(text_of_system.len()),
             prediction: Some(Arc::new(prediction)),
             ..Answer::new(
                 "a".into(),
                 "c1".into(),
-                format!("{own}\nReferences:\n[1] T X\n"),
+                format!("{text_of_system}\nReferences:\n[1] T X\n"),
             )
         };
         let case = TestCase::without_rubric("c1".into(), "why?");
@@ -69,14 +69,20 @@ mod tests {
             ),
             (Perturbation::Uncited, "One. Two.", "One. Two."),
         ] {
-            let found = perturbed(&item, perturbation).unwrap().unwrap().answer;
-            assert_eq!((found.own_text(), &*found.answer_text), (changed, all));
+            let changed_answer = perturbed(&item, perturbation).unwrap().unwrap().answer;
             assert_eq!(
-                found.prediction.as_ref().map(|own| own.output()),
+                (changed_answer.own_text(), &*changed_answer.answer_text),
+                (changed, all)
+            );
+            assert_eq!(
+                changed_answer
+                    .prediction
+                    .as_ref()
+                    .map(|prediction| prediction.output()),
                 Some(changed)
             );
             assert_eq!(
-                found.system.as_str(),
+                changed_answer.system.as_str(),
                 format!("a + {}", perturbation.name())
             );
         }

@@ -277,7 +277,7 @@ impl SourceLine {
 fn author_names(authors: &Value) -> Vec<String> {
     let list = match authors {
         Value::Array(list) => list.as_slice(),
-        one => std::slice::from_ref(one),
+        single => std::slice::from_ref(single),
     };
     let names = list
         .iter()
@@ -540,9 +540,9 @@ mod tests {
         };
         assert_eq!(work(full).as_deref(), Some(&expected));
         let other = json!({"authors": ["A", " "], "year": 2015.0, "url": 5, "doi": "10.1000/x"});
-        let found = work(other).unwrap();
-        assert_eq!((found.authors, found.year), (named(&["A"]), Some(2015)));
-        assert_eq!(found.url.as_deref(), Some("10.1000/x"));
+        let read = work(other).unwrap();
+        assert_eq!((read.authors, read.year), (named(&["A"]), Some(2015)));
+        assert_eq!(read.url.as_deref(), Some("10.1000/x"));
         assert_eq!(work(json!({"authors": null, "year": "soon"})), None);
     }
 

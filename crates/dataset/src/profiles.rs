@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn schemas_describe_what_is_read() {
-        let one = schema_of("criteria", 1).unwrap();
+        let schema = schema_of("criteria", 1).unwrap();
         assert_eq!(
-            one["properties"]["verdict"],
+            schema["properties"]["verdict"],
             json!({"type": ["string"], "enum": ["met", "not met", "cannot assess"]})
         );
         let ingredients = schema_of("scholarqa-cs2", 2).unwrap();

@@ -175,7 +175,7 @@ pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 /// `expected a string, found 7`; a long value is truncated.
 pub(super) fn expected(what: &str, found: &Value) -> String {
     const CHARS: usize = 30;
-    let found = match found {
+    let shown = match found {
         Value::Object(_) if has_two_values(found) => TWO_VALUES_NAME.to_owned(),
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
             short => short,
         },
     };
-    format!("expected {what}, found {found}")
+    format!("expected {what}, found {shown}")
 }
 
 /// An id, written as a string or a number.
@@ -237,17 +237,17 @@ impl TryFrom<Value> for Number {
 /// # Errors
 /// Invalid JSON, with its line. A broken line among valid JSONL lines fails only when it is parsed.
 pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
-    // A truncated value ends on its own line.
+    // A truncated value ends on the line where it begins.
     let text = text.trim_end();
-    // Raw values: each is parsed later into its type, with its own line in the message, and without
+    // Raw values: each is parsed later into its type, with the line of the value in the message, and without
     // a tree of the whole file in memory.
-    let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
+    let values: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
         _ => serde_json::Deserializer::from_str(text)
             .into_iter()
             .collect(),
     };
-    let found = match found {
+    let values = match values {
         Ok(values) => match values.as_slice() {
             [only] => list_under_data(only).unwrap_or(values),
             _ => values,
@@ -273,10 +273,10 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
             return Err(whole.invalid_json(&error, hint).into());
         }
     };
-    let mut elements = Vec::with_capacity(found.len());
+    let mut elements = Vec::with_capacity(values.len());
     let mut number = 1;
     let mut counted = 0;
-    for (index, raw) in found.into_iter().enumerate() {
+    for (index, raw) in values.into_iter().enumerate() {
         // A value is a slice of `text`: its address gives its line.
         let offset = (raw.get().as_ptr() as usize)
             .saturating_sub(text.as_ptr() as usize)
@@ -379,7 +379,7 @@ pub(super) fn csv_as_jsonl(text: &str, path: &Path) -> Result<String, InputFault
             continue;
         }
         // The parser is lenient about lengths so that this message, which names the line, is given
-        // in place of its own.
+        // in place of the parser's.
         if record.len() != names.len() {
             let what = format!(
                 "expected {} cells as in the header, found {}",
@@ -662,8 +662,8 @@ mod tests {
     #[test]
     fn a_list_a_list_under_data_and_lines_hold_the_same_elements() {
         let of = |text| {
-            let found = elements(text, Path::new("p.json")).unwrap();
-            found
+            let lines = elements(text, Path::new("p.json")).unwrap();
+            lines
                 .into_iter()
                 .map(|line| (line.number, line.text.to_owned()))
                 .collect::<Vec<_>>()
@@ -702,20 +702,20 @@ mod tests {
         assert!(fault("no JSON").starts_with("p.jsonl:1: invalid JSON at column "));
         // where other lines are good the broken one is reported when it is parsed
         let text = "{\"a\": 1}\n\n{\"a\": }\n{\"a\": 2}";
-        let found = elements(text, Path::new("p.jsonl")).unwrap();
+        let lines = elements(text, Path::new("p.jsonl")).unwrap();
         assert_eq!(
-            found.iter().map(|line| line.number).collect::<Vec<_>>(),
+            lines.iter().map(|line| line.number).collect::<Vec<_>>(),
             [1, 3, 4]
         );
-        let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
+        let fault = lines[1].parse::<Value>("x").unwrap_err().to_string();
         assert!(
             fault.starts_with("p.jsonl:3: invalid JSON at column 7: expected value"),
             "{fault}"
         );
         let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
         let list = format!("[1,\n{deep}]");
-        let found = elements(&list, Path::new("p.json")).unwrap();
-        let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
+        let lines = elements(&list, Path::new("p.json")).unwrap();
+        let fault = lines[1].parse::<Value>("x").unwrap_err().to_string();
         assert!(
             fault.starts_with("p.json:2: invalid JSON at column 636: recursion limit exceeded"),
             "{fault}"

@@ -147,7 +147,7 @@ impl References {
         let from = self.path.display();
         let mut notes = Vec::new();
         if !self.golds.is_empty() {
-            let (mut found, mut without) = (0, Vec::new());
+            let (mut with_gold, mut without) = (0, Vec::new());
             for prediction in system
                 .answers
                 .iter_mut()
@@ -155,15 +155,15 @@ impl References {
             {
                 match self.golds.get(prediction.input.trim()) {
                     Some((_, gold)) => {
-                        found += 1;
+                        with_gold += 1;
                         Arc::make_mut(prediction).gold = gold.clone();
                     }
                     None => without.push(prediction.id.clone()),
                 }
             }
-            let all = found + without.len();
+            let all = with_gold + without.len();
             notes.push(format!(
-                "gold answers from {from} for {found} of {all} answers, by input"
+                "gold answers from {from} for {with_gold} of {all} answers, by input"
             ));
             if !without.is_empty() {
                 let shown = list(without.iter().map(String::as_str), 5);
@@ -179,14 +179,14 @@ impl References {
         }
         if self.has_answers() {
             let (answers, how) = self.answers_for(system)?;
-            let (found, all) = (answers.iter().flatten().count(), answers.len());
+            let (with_answer, all) = (answers.iter().flatten().count(), answers.len());
             notes.push(format!(
-                "reference answers from {from} for {found} of {all} answers, {how}"
+                "reference answers from {from} for {with_answer} of {all} answers, {how}"
             ));
-            if found < all {
+            if with_answer < all {
                 let what = format!(
                     "{} without a reference answer in {from}",
-                    counted(all - found, "answer")
+                    counted(all - with_answer, "answer")
                 );
                 system.warnings.push(
                     InputFault::new(&system.path, what)
@@ -434,7 +434,7 @@ mod tests {
         let golds = systems[0]
             .answers
             .iter()
-            .map(|own| own.prediction.as_ref().unwrap().gold.answer.as_deref());
+            .map(|answer| answer.prediction.as_ref().unwrap().gold.answer.as_deref());
         assert_eq!(golds.collect::<Vec<_>>(), [None, Some("a")]);
         assert_eq!(
             notes,

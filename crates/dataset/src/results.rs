@@ -148,7 +148,7 @@ impl ScoresLine {
             .into_iter()
             .map(|(name, Number(value))| (name, value))
             .collect();
-        // The baseline's sums have names of their own, so that nobody takes them for a judge's.
+        // The baseline's sums have different names, so that nobody takes them for a judge's.
         let lexical = components.contains_key("lexical_score") && !components.contains_key("score");
         let names = if lexical {
             ["lexical_score", "lexical_ann_score"]

@@ -95,18 +95,18 @@ pub fn scorable(
     references: Option<&References>,
     options: &ScorableOptions,
 ) -> Result<Scorable> {
-    let mut made = Scorable::default();
-    let (asked, others) = match tests {
+    let mut scorable = Scorable::default();
+    let (asked_cases, others) = match tests {
         Some(_) => Default::default(),
         None => first_questions(systems),
     };
-    let cases = tests.map_or(&asked, |tests| &tests.cases);
+    let cases = tests.map_or(&asked_cases, |tests| &tests.cases);
     let cases = cases.iter().map(|case| (&case.case_id, case)).collect();
     let systems = all(systems.iter().map(|system| {
         let mut system = system.clone();
         give_questions(&mut system, &cases, tests.is_some(), references.is_some());
         if let Some(references) = references {
-            made.notes.extend(references.join(&mut system)?);
+            scorable.notes.extend(references.join(&mut system)?);
         }
         Ok(system)
     }))?;
@@ -114,7 +114,8 @@ pub fn scorable(
         .iter()
         .flat_map(|references| references.warnings.clone())
         .collect();
-    made.notes
+    scorable
+        .notes
         .extend(references.and_then(|references| references.note.clone()));
     warnings.extend(references.and_then(References::nothing));
     let how = Conversion {
@@ -124,27 +125,28 @@ pub fn scorable(
     warnings.extend(others);
     let (mut second, mut others) = (None, Vec::new());
     if let Some(tests) = tests {
-        (second, others) = made.pair(tests, &systems, &how, &options.pairing)?;
+        (second, others) = scorable.pair(tests, &systems, &how, &options.pairing)?;
     } else {
-        made.plain = plain_items(&systems, &[], None, &how, &options.pairing);
-        choose_items(&mut made.plain, &systems, &options.pairing)?;
+        scorable.plain = plain_items(&systems, &[], None, &how, &options.pairing);
+        choose_items(&mut scorable.plain, &systems, &options.pairing)?;
         let of_files = systems.iter().flat_map(|system| &system.warnings);
         warnings.extend(of_files.cloned());
         let missing = systems.iter();
-        warnings.extend(missing.filter_map(|system| unanswered(system, &made.plain)));
+        warnings.extend(missing.filter_map(|system| unanswered(system, &scorable.plain)));
     }
-    let repeated = repeated_texts(&mut made.plain, &systems);
-    made.uncounted = uncounted(second, &ids_of(&others), &made.plain, &repeated);
-    if made.plain.is_empty() {
+    let repeated = repeated_texts(&mut scorable.plain, &systems);
+    scorable.uncounted = uncounted(second, &ids_of(&others), &scorable.plain, &repeated);
+    if scorable.plain.is_empty() {
         return Err(no_answers(&systems).into());
     }
     if options.pairing.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
     }
-    made.warnings
+    scorable
+        .warnings
         .splice(0..0, warnings.iter().map(ToString::to_string));
-    made.files = files(tests, &systems, references, &made);
-    Ok(made)
+    scorable.files = files(tests, &systems, references, &scorable);
+    Ok(scorable)
 }
 
 impl Scorable {
@@ -157,11 +159,11 @@ impl Scorable {
         how: &Conversion,
         options: &PairOptions,
     ) -> Result<(Option<String>, Vec<Item>)> {
-        let asked = all(systems
+        let by_case = all(systems
             .iter()
             .map(|system| with_case_ids(system, tests, how)))?;
-        check_any_asked(tests, &asked)?;
-        let pairing = pair(tests, &asked, options)?;
+        check_any_asked(tests, &by_case)?;
+        let pairing = pair(tests, &by_case, options)?;
         let paired = [&pairing.items[..], &pairing.other_items].concat();
         self.plain = plain_items(systems, &paired, Some(tests), how, options);
         self.rubric = pairing.items;
@@ -217,11 +219,11 @@ fn first_questions(systems: &[SystemAnswers]) -> (Vec<Arc<TestCase>>, Vec<InputF
     let mut warnings = Vec::new();
     for system in systems.iter().filter(|system| !system.by_question) {
         let mut others: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
-        let asked = system.answers.iter();
-        for answer in asked.filter(|answer| !answer.question().is_empty()) {
-            let own = (answer.question(), system.path.as_path());
-            let (question, path) = *first.entry(&answer.case_id).or_insert(own);
-            if question != own.0 {
+        let answers = system.answers.iter();
+        for answer in answers.filter(|answer| !answer.question().is_empty()) {
+            let question_here = (answer.question(), system.path.as_path());
+            let (question, path) = *first.entry(&answer.case_id).or_insert(question_here);
+            if question != question_here.0 {
                 others
                     .entry(path)
                     .or_default()
@@ -274,7 +276,7 @@ fn with_case_ids(
     tests: &TestCases,
     how: &Conversion,
 ) -> Result<SystemAnswers> {
-    let mut asked = system.clone();
+    let mut with_ids = system.clone();
     if system.by_question {
         let converted = convert(system, tests, &how.of(system))?;
         if system.without_id && !converted.unasked.is_empty() {
@@ -287,11 +289,11 @@ fn with_case_ids(
                     .collect(),
             ));
         }
-        asked.answers = converted.answers;
-        asked.warnings.extend(converted.repeated);
+        with_ids.answers = converted.answers;
+        with_ids.warnings.extend(converted.repeated);
         let unasked = converted.unasked.len();
         let shown = converted.unasked.into_iter().take(SHOWN);
-        asked
+        with_ids
             .warnings
             .extend(shown.map(|fault| fault.hint("it is not scored by a rubric")));
         if unasked > SHOWN {
@@ -299,18 +301,18 @@ fn with_case_ids(
                 "{} more questions are asked by no test case",
                 unasked - SHOWN
             );
-            asked.warnings.push(InputFault::new(&system.path, what));
+            with_ids.warnings.push(InputFault::new(&system.path, what));
         }
     }
-    Ok(asked)
+    Ok(with_ids)
 }
 
 /// If there are only predictions and none matches, the ids that pairing would report explain nothing.
-fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
-    let hopeless = asked
+fn check_any_asked(tests: &TestCases, systems: &[SystemAnswers]) -> Result<()> {
+    let hopeless = systems
         .iter()
         .all(|system| system.by_question && system.answers.is_empty());
-    let Some(first) = asked.first().filter(|_| hopeless) else {
+    let Some(first) = systems.first().filter(|_| hopeless) else {
         return Ok(());
     };
     let fault = InputFault::new(
@@ -321,7 +323,7 @@ fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
     Err(fault.hint(hint).into())
 }
 
-/// Every answer once: with the first of the `paired` items that is about it, else with a case of its own. With test cases,
+/// Every answer once: with the first of the `paired` items that is about it, else with a separate case. With test cases,
 /// `cases` and `limit` apply here too.
 fn plain_items(
     systems: &[SystemAnswers],
@@ -334,17 +336,17 @@ fn plain_items(
     let mut names = Names::new(tests, systems);
     let mut items = Vec::new();
     for system in systems {
-        let own = paired
+        let of_system = paired
             .iter()
             .filter(|item| item.answer.system == system.system);
         if tests.is_some() && !system.by_question {
-            items.extend(own.cloned());
+            items.extend(of_system.cloned());
             continue;
         }
         // By address: the pairs share the prediction of their answer, while its id and question may
         // occur twice.
         let mut paired: HashMap<*const Prediction, &Item> = HashMap::new();
-        for item in own {
+        for item in of_system {
             if let Some(prediction) = &item.answer.prediction {
                 paired.entry(Arc::as_ptr(prediction)).or_insert(item);
             }
@@ -408,7 +410,7 @@ struct Names {
     taken: HashSet<String>,
     /// Questions that a system answers more than once, by ids.
     repeated: HashSet<(SystemName, String)>,
-    /// By question and its occurrence in the file; of a repeated question by the answer's own id, if it has one.
+    /// By question and its occurrence in the file; of a repeated question by the id of the answer, if it has one.
     ids: HashMap<(String, String), CaseId>,
     cases: HashMap<CaseId, Arc<TestCase>>,
 }
@@ -445,7 +447,7 @@ impl Names {
     /// prediction's position, from 1.
     fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
         // Systems are compared case by case, so an equal question must have one id in all files,
-        // whatever their own ids are.
+        // whatever ids the files have.
         let question = (answer.system.clone(), answer.question().to_owned());
         let occurrence = if self.repeated.contains(&question) {
             answer.case_id.to_string()
@@ -508,9 +510,9 @@ fn choose_items(
     let mut chosen: HashSet<String> = HashSet::new();
     items.retain(|item| {
         // With ids in all files, equal questions are different cases; some answers have no question.
-        let asked = item.case.initial_prompt.trim();
-        let key = if by_question && !asked.is_empty() {
-            asked
+        let question = item.case.initial_prompt.trim();
+        let key = if by_question && !question.is_empty() {
+            question
         } else {
             item.case.case_id.as_str()
         };
@@ -529,13 +531,13 @@ fn unanswered(system: &SystemAnswers, items: &[Item]) -> Option<InputFault> {
         .map(|item| &item.case.case_id)
         .filter(|id| seen.insert(*id))
         .collect();
-    let own = items
+    let of_system = items
         .iter()
         .filter(|item| item.answer.system == system.system);
-    let own: HashSet<&CaseId> = own.map(|item| &item.case.case_id).collect();
+    let present: HashSet<&CaseId> = of_system.map(|item| &item.case.case_id).collect();
     let missing: Vec<&str> = cases
         .iter()
-        .filter(|id| !own.contains(*id))
+        .filter(|id| !present.contains(*id))
         .map(|id| id.as_str())
         .collect();
     let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));
@@ -550,14 +552,14 @@ fn files(
     tests: Option<&TestCases>,
     systems: &[SystemAnswers],
     references: Option<&References>,
-    made: &Scorable,
+    scorable: &Scorable,
 ) -> Vec<InputFile> {
     // A file of which nothing is scored does not belong to the run; a change of it must not look
     // like a change of the inputs.
-    let with_items: HashSet<&SystemName> = made
+    let with_items: HashSet<&SystemName> = scorable
         .rubric
         .iter()
-        .chain(&made.plain)
+        .chain(&scorable.plain)
         .map(|item| &item.answer.system)
         .collect();
     let systems = systems

@@ -105,7 +105,7 @@ impl TryFrom<Value> for Whole {
             return Ok(Self(number));
         }
         match value.as_f64() {
-            // Up to there, every whole number has a float of its own.
+            // Up to there, every whole number has a distinct float.
             Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => Ok(Self(number as i64)),
             _ => Err(format!("expected a whole number, found {value}")),
         }

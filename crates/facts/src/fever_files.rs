@@ -61,7 +61,7 @@ pub struct Joined<'a> {
 pub struct Predicted {
     /// The prediction.
     pub prediction: FeverPrediction,
-    /// The gold data, if the line has its own.
+    /// The gold data, if the line has some.
     pub gold: Option<FeverGold>,
     /// The first predicted sentence whose line is written as a text.
     pub text_line: Option<usize>,
@@ -116,7 +116,7 @@ fn gold(
     };
     let mut sentences = Vec::new();
     for group in groups {
-        let mut own = Vec::new();
+        let mut sentences_of_group = Vec::new();
         for (_, _, page, line) in group {
             let line = match line {
                 // In the reference a text equals no line.
@@ -125,9 +125,9 @@ fn gold(
                 Some(GoldLine::Number(Whole(line))) => Some(line),
                 None => None,
             };
-            own.push(Sentence { page, line });
+            sentences_of_group.push(Sentence { page, line });
         }
-        sentences.push(own);
+        sentences.push(sentences_of_group);
     }
     let gold = FeverGold::new(&label, sentences);
     check_label("label", &gold.label, mode)?;
@@ -198,7 +198,7 @@ impl FromLine for Predicted {
     }
 }
 
-/// Joins every prediction with gold data: those of its own line, else those of the gold file.
+/// Joins every prediction with gold data: those of the same line, else those of the gold file.
 ///
 /// # Errors
 /// Every prediction that cannot be scored (no gold data, an id that differs from that of the gold file, a claim
@@ -239,7 +239,7 @@ struct ClaimPairing<'a> {
     join: Join,
     mode: Mode,
     joined: Joined<'a>,
-    /// How many predictions have gold data in their own line.
+    /// How many predictions have gold data in the same line.
     own_gold: usize,
     /// Lines of the gold file whose claim is predicted.
     predicted: HashSet<usize>,

@@ -55,9 +55,9 @@ pub(super) fn of_document<'a, V>(
     by_number: bool,
 ) -> Option<&'a V> {
     let mut all = values.iter();
-    let found =
-        all.find(|(own, _)| *own == doc_id || by_number && own.python_int() == doc_id.python_int());
-    found.map(|(_, value)| value)
+    let entry =
+        all.find(|(id, _)| *id == doc_id || by_number && id.python_int() == doc_id.python_int());
+    entry.map(|(_, value)| value)
 }
 
 /// An abstract that occurs twice if identifiers are compared as numbers.
@@ -95,13 +95,13 @@ impl EvidenceLabel {
 
     /// Parses a label. FEVER's `SUPPORTS` and `REFUTES` are aliases, which compat does not accept.
     pub(super) fn read(doc_id: &DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
-        let found = match (name, mode) {
+        let label = match (name, mode) {
             // Many systems are trained on FEVER and write its labels.
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
             _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
         };
-        found.ok_or_else(|| {
+        label.ok_or_else(|| {
             let what = format!("abstract {doc_id}: unknown label {name:?}");
             (what, suggest(name, Self::ALL.map(Self::as_str)))
         })
@@ -119,7 +119,7 @@ impl fmt::Display for EvidenceLabel {
 pub struct Evidence {
     /// The relation of the abstract to the claim.
     pub label: EvidenceLabel,
-    /// Sets of sentences (0-based positions), each of which verifies the claim on its own.
+    /// Sets of sentences (0-based positions), each of which verifies the claim alone.
     pub rationales: Vec<Vec<u32>>,
 }
 
@@ -261,24 +261,24 @@ pub fn count_claim(
         mut selection,
         mut label,
     ] = [0; 6];
-    for (doc_id, found) in prediction
+    for (doc_id, predicted_abstract) in prediction
         .into_iter()
         .flat_map(|prediction| &prediction.evidence)
     {
         retrieved += 1;
         // Also those of an abstract without gold evidence: a system that predicts everything must
         // lose precision.
-        predicted += found.sentences.len();
+        predicted += predicted_abstract.sentences.len();
         let Some(gold) = of_document(&claim.evidence, doc_id, by_number) else {
             continue;
         };
         // The label does not matter for *selection*, only for the counts in the next block.
-        let credited = credited_sentences(gold, found);
+        let credited = credited_sentences(gold, predicted_abstract);
         selection += credited;
-        if found.label == gold.label {
+        if predicted_abstract.label == gold.label {
             label += credited;
             label_only += 1;
-            rationalized += usize::from(matched_rationale(gold, found, cap).is_some());
+            rationalized += usize::from(matched_rationale(gold, predicted_abstract, cap).is_some());
         }
     }
     [
@@ -415,17 +415,17 @@ pub(super) fn explain(
     }
     let nothing = ClaimPrediction::default();
     let predicted = &prediction.unwrap_or(&nothing).evidence;
-    for (doc_id, found) in predicted {
+    for (doc_id, predicted_abstract) in predicted {
         let gold = of_document(&claim.evidence, doc_id, by_number);
         findings.push(CountedPart::new(
             format!("abstract {doc_id}"),
-            explain_abstract(gold, found, cap),
+            explain_abstract(gold, predicted_abstract, cap),
         ));
-        let sentences = found.sentences.iter().enumerate();
+        let sentences = predicted_abstract.sentences.iter().enumerate();
         findings.extend(sentences.map(|(at, sentence)| {
             CountedPart::new(
                 format!("sentence {sentence}"),
-                explain_sentence(gold, found, at),
+                explain_sentence(gold, predicted_abstract, at),
             )
         }));
     }

@@ -97,7 +97,7 @@ impl ScifactFiles {
         let claims = ClaimFile::<GoldClaim>::load(&self.gold, self.mode())?;
         let files = self.predictions.iter().map(|path| {
             let file = ClaimFile::<T>::load(path, self.mode())?;
-            // Compat reports what the reference stops at, in its own words.
+            // Compat reports what the reference stops at, in the reference's words.
             if self.mode() == Mode::Default {
                 file.must_join(&claims)?;
             }

@@ -1,4 +1,4 @@
-//! Scores SciFact's three modules from their own files: retrieved abstracts, selected sentences, predicted labels.
+//! Scores SciFact's three modules from one file each: retrieved abstracts, selected sentences, predicted labels.
 
 use std::collections::BTreeMap;
 
@@ -111,15 +111,15 @@ pub fn score_retrieval(
         )));
     }
     let by_claim = claims.by_claim();
-    let mut found = Vec::new();
+    let mut hits_of_lines = Vec::new();
     for line in &predictions.lines {
         let Some(claim) = by_claim.get(&line.id) else {
             let what = "there is no such claim in the gold";
             return Err(refused(predictions.fault(line, what)));
         };
-        found.push(hits(&claim.value, Some(&line.value), mode));
+        hits_of_lines.push(hits(&claim.value, Some(&line.value), mode));
     }
-    Ok(found)
+    Ok(hits_of_lines)
 }
 
 fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
@@ -132,17 +132,22 @@ fn hits(claim: &GoldClaim, line: Option<&Retrieved>, mode: Mode) -> [f64; 3] {
     let retrieved: BTreeMap<DocId, ()> = numbers.map(|id| (id.clone(), ())).collect();
     let by_number = mode == Mode::Compat;
     let relevant_ids = claim.evidence.keys();
-    let found = relevant_ids
+    let retrieved_relevant = relevant_ids
         .filter(|doc_id| of_document(&retrieved, doc_id, by_number).is_some())
         .count();
     let relevant = claim.evidence.len();
     // A claim without evidence is hit by any line, as in the reference.
-    [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
+    [
+        retrieved_relevant > 0 || relevant == 0,
+        retrieved_relevant == relevant,
+        true,
+    ]
+    .map(|hit| f64::from(u8::from(hit)))
 }
 
 /// Hit one and hit all of summed counts of [`score_retrieval`], 0..=1.
-pub fn retrieval_measures([one, all, claims]: &[f64; 3]) -> [f64; 2] {
-    [ratio(*one, *claims), ratio(*all, *claims)]
+pub fn retrieval_measures([hit_one, hit_all, claims]: &[f64; 3]) -> [f64; 2] {
+    [ratio(*hit_one, *claims), ratio(*hit_all, *claims)]
 }
 
 /// `[correct, retrieved, relevant]` sentences of each claim (`verisci/evaluate/rationale_selection.py`): a sentence is
@@ -252,12 +257,12 @@ fn label_counts(
     let mut counts = [0.0; 11];
     for (doc_id, predicted) in &line.0 {
         let gold = of_document(&claim.evidence, doc_id, mode == Mode::Compat);
-        let own = gold.map(|gold| gold.label);
+        let label = gold.map(|gold| gold.label);
         if keep(doc_id) {
-            counts[3 * (own.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
+            counts[3 * (label.unwrap_or(EvidenceLabel::NotEnoughInfo) as usize)
                 + *predicted as usize] += 1.0;
         }
-        if let Some(gold) = claim_label(claim).or(own).filter(|_| has_gold_input) {
+        if let Some(gold) = claim_label(claim).or(label).filter(|_| has_gold_input) {
             counts[9] += f64::from(u8::from(*predicted == gold));
             counts[10] += 1.0;
         }
@@ -301,7 +306,7 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
 
 /// From summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one
 /// that does not occur; accuracy with gold inputs, the share of labels equal to the claim's gold label (if its
-/// abstracts differ, the abstract's own). Each 0..=1; 0 if nothing is labeled.
+/// abstracts differ, that of the abstract). Each 0..=1; 0 if nothing is labeled.
 pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
     let by_label = scores_by_label(counts);
     let decided = by_label

@@ -390,15 +390,15 @@ mod tests {
     #[tokio::test]
     async fn two_processes_agree_on_who_answered_last() {
         let (_dir, cache) = cache();
-        let one = Answering::new(cache.clone(), "m").unwrap();
+        let first = Answering::new(cache.clone(), "m").unwrap();
         let path = cache.path().to_owned();
-        let two = Answering::new(Cache::open(&path).unwrap(), "m").unwrap();
-        live(&one, 1, Some("old")).await;
-        live(&two, 2, Some("new")).await;
-        // The one has an answer of its own: that of the other process is by another model and does not count for it.
-        assert_eq!(content(&one, 2), None);
-        live(&one, 2, Some("old")).await;
-        assert_eq!(content(&two, 2).unwrap(), "2 by new");
+        let second = Answering::new(Cache::open(&path).unwrap(), "m").unwrap();
+        live(&first, 1, Some("old")).await;
+        live(&second, 2, Some("new")).await;
+        // The first has its answer already: that of the other process is by another model and does not count for it.
+        assert_eq!(content(&first, 2), None);
+        live(&first, 2, Some("old")).await;
+        assert_eq!(content(&second, 2).unwrap(), "2 by new");
         assert_eq!(cache.answering_model("m").unwrap().as_deref(), Some("old"));
     }
 }

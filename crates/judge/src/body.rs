@@ -294,7 +294,7 @@ impl RequestOptions {
 /// A request without its texts.
 struct Written {
     members: Map<String, Value>,
-    /// The reply limit that is sent: the user's own, if the members have one.
+    /// The reply limit that is sent: that of the user's members, if they have one.
     max_tokens: Option<u64>,
     /// Parameters that could be left out: those of ours that no member of the user replaces.
     parameters: Vec<Parameter>,
@@ -311,7 +311,7 @@ impl Written {
             }
         }
         let extra = sorted(extra);
-        let own = settings_of(protocol, &members);
+        let our_settings = settings_of(protocol, &members);
         let users = settings_of(protocol, &extra);
         // The two may stand in one member.
         let other_form = if request.schema.is_some() {
@@ -321,7 +321,7 @@ impl Written {
         };
         let mut parameters = Vec::new();
         for form in protocol.parameters() {
-            let is_ours = own.is_some_and(|own| has_field(own, form.field));
+            let is_ours = our_settings.is_some_and(|settings| has_field(settings, form.field));
             // A parameter that the user set is not dropped when the server refuses it: the user
             // must hear of it.
             let is_replaced = users.is_some_and(|users| users.contains_key(form.root()));
@@ -372,10 +372,10 @@ fn add_users(
 ) {
     for (name, value) in extra {
         if protocol.settings_member() == Some(name)
-            && let Some(Value::Object(own)) = members.get_mut(name)
+            && let Some(Value::Object(settings)) = members.get_mut(name)
             && let Value::Object(users) = value
         {
-            replace_all(own, users);
+            replace_all(settings, users);
         } else {
             members.shift_remove(name);
             members.insert(name.clone(), value.clone());
@@ -383,11 +383,11 @@ fn add_users(
     }
 }
 
-/// Puts the members of `users` behind those of `own` that have other names.
-fn replace_all(own: &mut Map<String, Value>, users: &Map<String, Value>) {
+/// Puts the members of `users` behind those of `members` that have other names.
+fn replace_all(members: &mut Map<String, Value>, users: &Map<String, Value>) {
     for (name, value) in users {
-        own.shift_remove(name);
-        own.insert(name.clone(), value.clone());
+        members.shift_remove(name);
+        members.insert(name.clone(), value.clone());
     }
 }
 

@@ -159,11 +159,11 @@ impl JudgeBuilder {
         notify: &Notify,
     ) -> Result<IdentifiedJudge> {
         let judge = &self.options;
-        if let Some(own) = &self.own {
+        if let Some(custom) = &self.own {
             let id = judge.model.clone().unwrap_or_default();
             return Ok(IdentifiedJudge::Own {
                 id,
-                judge: Arc::clone(own),
+                judge: Arc::clone(custom),
             });
         }
         if judge.kind() == JudgeKind::Lexical {
@@ -342,7 +342,7 @@ impl IdentifiedJudge {
         }
     }
 
-    /// Number of servers that share its calls, each within its own limits; at least 1.
+    /// Number of servers that share its calls, each with separate limits; at least 1.
     pub fn server_count(&self) -> usize {
         self.server()
             .map_or(1, |server| server.servers.endpoints().len())
@@ -421,7 +421,7 @@ impl ServedModel {
         let mut source = recorded.clone();
         let cached: Arc<dyn Judge> = match &answering {
             Some(answering) => {
-                // The record of the run comes before the cache: a continued run keeps its own
+                // The record of the run comes before the cache: a continued run keeps its recorded
                 // replies, even if the cache has others by now.
                 source.push(Arc::clone(answering) as Arc<dyn ReplySource>);
                 Arc::new(Cached::new(asking, Arc::clone(answering), meters()))

@@ -18,7 +18,7 @@ use super::kind::JudgeKind;
 use super::protocol::{CHAT, OPENAI, Protocol, ServiceAddress};
 use scholareval_core::error::{Error, Result};
 
-/// OpenAI's own address.
+/// The address of OpenAI.
 pub const OPENAI_BASE_URL: &str = OPENAI.base_url;
 /// The environment variable of the key for servers that speak OpenAI's protocols.
 pub const DEFAULT_API_KEY_ENV: &str = OPENAI.key_variable;
@@ -66,7 +66,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            // Ten minutes, the default of OpenAI's own clients: a long list on a slow local model
+            // Ten minutes, the default of OpenAI's clients: a long list on a slow local model
             // takes minutes.
             total: Duration::from_secs(600),
             // A server that never answered most likely has a mistyped address: report it soon.
@@ -204,7 +204,7 @@ impl Endpoint {
         masked(url)
     }
 
-    /// The headers with the login of the URL and with the key, which each protocol writes into a header of its own. Where
+    /// The headers with the login of the URL and with the key, which each protocol writes into another header. Where
     /// both are the `Authorization` header, the login counts.
     pub(crate) fn credentials(&self) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
@@ -295,13 +295,13 @@ impl Endpoint {
         secrets
     }
 
-    /// The name of the public service whose own address it is (OpenAI, ..). Their lists of models do not identify what is
+    /// The name of the public service that has this address (OpenAI, ..). Their lists of models do not identify what is
     /// behind a name, and they ask for a key.
     pub fn service(&self) -> Option<&'static str> {
         self.service_address().map(|service| service.name)
     }
 
-    /// The environment variable with the key of the public service whose own address it is.
+    /// The environment variable with the key of the public service that has this address.
     pub fn service_key(&self) -> Option<&'static str> {
         self.service_address().map(|service| service.key_variable)
     }

@@ -137,7 +137,7 @@ fn without_bars(name: &str) -> String {
 }
 
 /// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
-/// listed model. The services' own addresses are not asked: their lists do not identify the model behind a name.
+/// listed model. Public services are not asked: their lists do not identify the model behind a name.
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
@@ -235,9 +235,9 @@ async fn look(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerR
 
 /// The server's report on that model, by its entry in the list and by `GET /props`; null stands for a missing route.
 fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport {
-    let own = models.iter().find(|listed| listed.id == model);
+    let by_name = models.iter().find(|listed| listed.id == model);
     // llama.cpp answers under any name, so the only model in its list is the one that judges.
-    let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
+    let listed = by_name.or_else(|| models.first().filter(|_| models.len() == 1));
     let path = props["model_path"].as_str().filter(|path| !path.is_empty());
     let identity = ServerIdentity {
         served: listed.map(|listed| listed.id.clone()),
@@ -259,7 +259,7 @@ fn report(model: String, models: &[ListedModel], props: &Value) -> ServerReport 
     }
 }
 
-/// What the service at its own address states about the model, by one request. A service that does not answer in time, or
+/// What a public service states about the model, by one request. A service that does not answer in time, or
 /// something else, states nothing, which is not worth an error.
 pub async fn stated_model(endpoint: &Endpoint, model: &str) -> Option<ServerReport> {
     let url = endpoint.model_url(model)?;

@@ -73,8 +73,8 @@ impl JudgeKind {
             .saturating_add(LIST_TOKENS)
     }
 
-    /// The reply limit in tokens of a kind of question where no other is given: its own, 10 where the reply is nothing but
-    /// a label; `None` (no limit) for lists that restate the answer (see [`JudgeKind::list_limit`]).
+    /// The reply limit in tokens of a kind of question where no other is given: that of the kind, 10 where the reply is
+    /// only a label; `None` (no limit) for lists that restate the answer (see [`JudgeKind::list_limit`]).
     pub fn default_max_tokens(self, info: &KindInfo) -> Option<u64> {
         if self == Self::Label && info.reply == ReplyKind::Label {
             Some(LABEL_TOKENS)

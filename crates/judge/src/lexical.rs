@@ -13,7 +13,7 @@
 //! - **Cited claims**: sentences; a citation in it supports it if the source's text covers `SNIPPET_PRESENT` of its weight.
 //! - **Claims**: sentences with citation markers; the rules are in `claims.rs`.
 //! - **Expertise**: crude. The share of long words (`LONG_WORD` characters) of the answer is compared with the
-//!   question's, whose own share is drawn towards that of all questions: `10 x max(0, 1 - |difference| / 0.5)`.
+//!   question's, whose share is drawn towards that of all questions: `10 x max(0, 1 - |difference| / 0.5)`.
 //!
 //! Its numbers say whether words occur, not whether statements are right.
 
@@ -36,7 +36,7 @@ const WINDOW: u32 = 60;
 const LATER_WINDOWS: [f64; 2] = [0.7, 0.5];
 /// The share of a snippet's weight that one window must cover for the snippet to count as present.
 const SNIPPET_PRESENT: f64 = 0.5;
-/// Length of the window for a snippet, as a multiple of its own.
+/// Length of the window for a snippet, as a multiple of the snippet's length.
 const SNIPPET_ROOM: u32 = 2;
 /// A difference of the shares of long words that leaves no point.
 const NO_FIT: f64 = 0.5;
@@ -78,8 +78,8 @@ impl Lexical {
             {
                 vocabulary.count_document(text);
             }
-            let own = long_words(&vocabulary, question);
-            (long, all) = (long + own.0, all + own.1);
+            let words = long_words(&vocabulary, question);
+            (long, all) = (long + words.0, all + words.1);
         }
         let typical_share = if all > 0.0 { long / all } else { TYPICAL_SHARE };
         Self {
@@ -130,7 +130,7 @@ impl Words for Lexical {
             return 0.0;
         }
         let (long, all) = long_words(&self.vocabulary, question);
-        // A question has some ten content words, so that its own share alone would be mostly
+        // A question has some ten content words, so that their share alone would be mostly
         // chance.
         let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
         let demanded = f64::from(index.long_words) / f64::from(index.content_words);

@@ -2,7 +2,7 @@
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. [`JudgeBuilder`] makes one of options. Judges wrap judges:
 //! `Cached(Budgeted(ContextLimited(Retrying(Scouted(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no permit
-//! and no token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys its own permits
+//! and no token, identical calls wait for the first one's reply, what is too long is not sent, every retry buys new permits
 //! and may go to another replica, what the server refuses is learned by one call.
 
 #[doc(hidden)]
@@ -158,13 +158,13 @@ impl Rendered {
             }
         }
         for other in &self.other_limits {
-            let found = stored(&other.key)?.filter(|reply| {
+            let usable = stored(&other.key)?.filter(|reply| {
                 // With less room its text was cut as well: that is not asked again.
                 let is_kept = other.is_same_limit && !reply.is_starved(reply, false);
                 let is_whole = is_kept || !reply.is_cut();
                 is_whole && (!other.is_other_form || reply.content.contains('{'))
             });
-            if let Some(reply) = found.filter(|reply| !reply.content.trim().is_empty()) {
+            if let Some(reply) = usable.filter(|reply| !reply.content.trim().is_empty()) {
                 return Ok(Some(if other.is_chosen {
                     under_another_limit(reply)
                 } else {

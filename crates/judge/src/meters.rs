@@ -1,5 +1,5 @@
 //! Counters that the layers share with the progress display and the summary. They are shown and decide nothing: a budget
-//! has its own account, and the record its own sums.
+//! has a separate account, and the record separate sums.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

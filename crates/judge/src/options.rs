@@ -117,7 +117,7 @@ pub fn defaults<T: Args>() -> T {
     let parsed = command
         .try_get_matches_from(["defaults"])
         .and_then(|matches| T::from_arg_matches(&matches));
-    // Only a default that its own parser rejects could fail; every test that builds options would show it.
+    // Only a default that the parser of its option rejects could fail; every test that builds options would show it.
     parsed.unwrap_or_else(|error| error.exit())
 }
 
@@ -474,8 +474,8 @@ impl JudgeOptions {
                 "the field {name} belongs to the program; {instead}"
             ));
         }
-        let asked = &Messages::new(Some(String::new()), "");
-        for (name, _) in self.kind().protocol().texts(asked) {
+        let example = &Messages::new(Some(String::new()), "");
+        for (name, _) in self.kind().protocol().texts(example) {
             if fields.contains_key(name) {
                 return extra_body_fault(format!(
                     "the field {name} belongs to the program; a prompt set (--prompts DIR) changes what is asked"

@@ -30,9 +30,9 @@ pub trait ReplySource: Send + Sync {
 impl ReplySource for Vec<Arc<dyn ReplySource>> {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
         for source in self {
-            let found = source.find(request)?;
-            if found.is_some() {
-                return Ok(found);
+            let reply = source.find(request)?;
+            if reply.is_some() {
+                return Ok(reply);
             }
         }
         Ok(None)
@@ -67,7 +67,7 @@ pub fn recall(
     Ok(refusal.map(Outcome::Unscored))
 }
 
-/// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its own record this way,
+/// Answers from a [`ReplySource`] and asks the inner judge for the rest. A run is resumed from its record this way,
 /// with or without its cache.
 pub(crate) struct Recalling<J> {
     source: Arc<dyn ReplySource>,

@@ -66,7 +66,7 @@ impl PriceList {
         if let Some(price) = self.models.get(model) {
             return Some(*price);
         }
-        // Open models have their maker's name, and a price at each service of its own.
+        // Open models have their maker's name, and another price at each service.
         if endpoint.base_url.contains("//api.together.")
             && let Some(price) = self.models.get(&format!("together_ai/{model}"))
         {

@@ -58,7 +58,7 @@ pub struct Renderer {
     /// The forms to which a reply held a JSON object: one that does not is then the judge's choice, not the server's.
     kept_forms: Mutex<BTreeSet<Parameter>>,
     /// What is added where neither the user nor the reference decides; `None`: nothing.
-    own: Option<OwnChoices>,
+    own_choices: Option<OwnChoices>,
     room: ReasoningRoom,
     bounds: LimitBounds,
 }
@@ -98,7 +98,7 @@ impl ReplyLimit {
 /// The limit of one call.
 #[derive(Debug, Clone, Copy)]
 struct CallLimits {
-    /// `None`: it has none of its own.
+    /// `None`: it has none.
     limit: Option<ReplyLimit>,
     /// The room for reasoning.
     room: u64,
@@ -150,7 +150,7 @@ impl Renderer {
             bounds: LimitBounds::default(),
             refusals,
             kept_forms: Mutex::default(),
-            own: None,
+            own_choices: None,
         }
     }
 
@@ -175,7 +175,7 @@ impl Renderer {
         given_limits: impl IntoIterator<Item = Kind>,
         capacity: Option<Capacity>,
     ) -> Self {
-        self.own = Some(OwnChoices {
+        self.own_choices = Some(OwnChoices {
             given_limits: given_limits.into_iter().collect(),
             capacity,
             first: FirstReplies::default(),
@@ -202,15 +202,15 @@ impl Renderer {
     }
 
     /// Our choices for this kind of question: published wordings are asked as they were published.
-    fn own(&self, info: &KindInfo) -> Option<&OwnChoices> {
-        self.own.as_ref().filter(|_| self.is_fenced(info))
+    fn own_choices(&self, info: &KindInfo) -> Option<&OwnChoices> {
+        self.own_choices.as_ref().filter(|_| self.is_fenced(info))
     }
 
     /// Our schema of the reply, where a repeat may carry it though nobody asked for a schema: over chat in `auto`, for a
     /// reply in JSON, from a server that has not refused it.
     fn own_schema(&self, question: &dyn Question) -> Option<Value> {
         let info = question.info();
-        let may_have_it = self.own(info).is_some()
+        let may_have_it = self.own_choices(info).is_some()
             && self.structured == Structured::Auto
             && self.options.endpoint.protocol().repeats_with_schema()
             && self.asks_json(info)
@@ -335,8 +335,8 @@ impl Renderer {
             Some(limit) => Some(self.limit_of_call(question, limit)),
             None => list_limit.or_else(|| self.required_limit()),
         };
-        // Published wordings are asked under their own limit first, whatever is known of the judge.
-        let learned = self.own(info).map_or(0, |_| self.room.tokens());
+        // Published wordings are asked under their published limit first, whatever is known of the judge.
+        let learned = self.own_choices(info).map_or(0, |_| self.room.tokens());
         let start = limit.map_or(0, |limit| limit.start);
         let room = room.unwrap_or(learned.max(start));
         let most = self.most_tokens(messages, limit.map_or(0, ReplyLimit::first));
@@ -362,8 +362,8 @@ impl Renderer {
     /// the reasoning, which a given limit does not have, is that of one reply.
     fn limit_of_call(&self, question: &dyn Question, limit: u64) -> ReplyLimit {
         let reasoning = self.reasoning();
-        let own = self.prompts.max_tokens(question.info());
-        let is_given = own.is_none_or(|own| limit != own + reasoning);
+        let of_prompts = self.prompts.max_tokens(question.info());
+        let is_given = of_prompts.is_none_or(|of_kind| limit != of_kind + reasoning);
         let start = if is_given { 0 } else { reasoning };
         ReplyLimit {
             visible: (limit - start).saturating_mul(question.unit_count()),
@@ -400,8 +400,8 @@ impl Renderer {
     /// it, and where a server that counts the reply has no room for it: there the context is the limit.
     fn list_limit(&self, question: &dyn Question, messages: &Messages) -> Option<ReplyLimit> {
         let info = question.info();
-        let own = self.own(info).filter(|_| info.is_list())?;
-        let is_decided = own.given_limits.contains(&info.kind())
+        let choices = self.own_choices(info).filter(|_| info.is_list())?;
+        let is_decided = choices.given_limits.contains(&info.kind())
             || self.prompts.max_tokens(info).is_some()
             || self.refusals.has(Parameter::ListLimit)
             || self.has_lost_limit();
@@ -409,7 +409,7 @@ impl Renderer {
             return None;
         }
         let limit = self.usual_list_limit(question);
-        if let Some(capacity) = own.capacity.filter(|capacity| capacity.counts_reply) {
+        if let Some(capacity) = choices.capacity.filter(|capacity| capacity.counts_reply) {
             // A quarter more, since tokens are estimated.
             let prompt = estimate_messages(messages) / 4 * 5;
             let reply = limit.visible.saturating_add(limit.start);
@@ -553,9 +553,9 @@ impl Renderer {
             && reason.kind == UnscoredKind::Refused
             && !self.refusals.needs_schema()
             && self
-                .own
+                .own_choices
                 .as_ref()
-                .is_some_and(|own| !own.first.was_helped.load(Ordering::Relaxed));
+                .is_some_and(|choices| !choices.first.was_helped.load(Ordering::Relaxed));
         if is_dropped {
             self.leave_out(Parameter::Schema)?;
         }
@@ -574,10 +574,10 @@ impl Renderer {
         attempt: u32,
         is_read: bool,
     ) -> Result<()> {
-        let Some(own) = self.own(call.question.info()) else {
+        let Some(choices) = self.own_choices(call.question.info()) else {
             return Ok(());
         };
-        let first = &own.first;
+        let first = &choices.first;
         if !rendered.is_own_schema {
             if attempt == 0 && self.may_carry_schema(call) {
                 let counter = if is_read {
@@ -609,7 +609,7 @@ impl Renderer {
     /// Whether a reply that was cut is worth a repeat with our schema: the judge began an object of another form. A stored
     /// reply is repeated only where a schema is known to help, so that a run from the cache asks nothing new.
     pub fn repeats_cut(&self, call: &JudgeCall, rendered: &Rendered, reply: &JudgeReply) -> bool {
-        let Some(own) = self.own(call.question.info()) else {
+        let Some(choices) = self.own_choices(call.question.info()) else {
             return false;
         };
         let may_help = !rendered.is_own_schema
@@ -619,15 +619,17 @@ impl Renderer {
         if !may_help || reply.cached {
             return may_help && self.refusals.needs_schema();
         }
-        own.first.was_helped.load(Ordering::Relaxed)
-            || own.first.unhelped.load(Ordering::Relaxed) < UNHELPED_REPEATS
+        choices.first.was_helped.load(Ordering::Relaxed)
+            || choices.first.unhelped.load(Ordering::Relaxed) < UNHELPED_REPEATS
     }
 
     /// What the user can change about replies of this kind that cannot be read.
     pub fn form_advice(&self, info: &KindInfo) -> &'static str {
         let has_schema = match self.structured {
             Structured::Schema => true,
-            Structured::Auto => self.own(info).is_some() && !self.refusals.has(Parameter::Schema),
+            Structured::Auto => {
+                self.own_choices(info).is_some() && !self.refusals.has(Parameter::Schema)
+            }
             Structured::Json | Structured::Off => false,
         };
         let protocol = self.options.endpoint.protocol();
@@ -710,8 +712,8 @@ impl Renderer {
 /// The longest text that both begin with.
 fn common_prefix<'a>(first: &'a str, second: &str) -> &'a str {
     let pairs = first.char_indices().zip(second.chars());
-    for ((at, one), other) in pairs {
-        if one != other {
+    for ((at, a), b) in pairs {
+        if a != b {
             return &first[..at];
         }
     }
@@ -833,7 +835,7 @@ mod tests {
         };
         let call = JudgeCall::new("c", Role::Rubric, task);
         let prompts = Arc::new(PromptSet::builtin());
-        let own = prompts.max_tokens(&CRITERIA).unwrap();
+        let of_prompts = prompts.max_tokens(&CRITERIA).unwrap();
         let limit = |limit: u64, reasoning_effort: Option<Effort>| {
             let max_tokens = [(CRITERIA.kind(), limit)].into();
             let options = RequestOptions {
@@ -851,8 +853,11 @@ mod tests {
             );
             renderer.render(&call, 0).max_tokens
         };
-        assert_eq!(limit(own, None), Some(3 * own));
-        assert_eq!(limit(own + 4000, Some(Effort::Low)), Some(3 * own + 4000));
+        assert_eq!(limit(of_prompts, None), Some(3 * of_prompts));
+        assert_eq!(
+            limit(of_prompts + 4000, Some(Effort::Low)),
+            Some(3 * of_prompts + 4000)
+        );
         assert_eq!(
             limit(77, Some(Effort::Low)),
             Some(3 * 77),

@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(room.tokens(), 4_000, "1 of 20 is not more than 5%");
         note(&room, 4_000, true, false).unwrap();
         assert_eq!(room.tokens(), 16_000, "2 of 21 are");
-        // An effort has its own room.
+        // Each effort has separate room.
         let low = ReasoningRoom::new(Arc::clone(&room.learned), Some(Effort::Low));
         assert_eq!(low.tokens(), 0);
     }

@@ -27,7 +27,7 @@ use super::options::{JudgeOptions, LimitOptions, Streaming};
 use scholareval_core::domain::{ModelEnd, Severity};
 use scholareval_core::error::{Error, Result};
 
-/// A judge on all of its servers, each within its own limits.
+/// A judge on all of its servers, each with separate limits.
 pub type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
 
 /// Once one server is ready, the others get at most this long: they may still join during the run.
@@ -131,7 +131,7 @@ impl Servers {
     }
 
     /// The shortest context of any server, since an answer may go to each, and that server. Unknown if none is reachable,
-    /// and for the services' own addresses.
+    /// and for public services.
     pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
         let reported = self.each.iter().filter_map(|server| {
             let report = server.report.as_ref().ok()?;
@@ -146,7 +146,7 @@ impl Servers {
         self.offline().is_none() && reports.all(|report| report.llama_cpp_slots.is_some())
     }
 
-    /// What the model's service states about it. Lists that were read already say it; a service at its own address is asked
+    /// What the model's service states about it. Lists that were read already say it; a public service is asked
     /// now, so that only a run with calls to make asks; without a key it would not answer.
     pub(super) async fn stated(&self) -> (Option<ModelEnd>, Arc<Value>) {
         let reports = self.each.iter().map(|server| server.report.as_ref());
@@ -190,7 +190,7 @@ impl Servers {
         meters: &Arc<Meters>,
     ) -> Result<Replica<RateLimited<IdentityChecked<Chat>>>> {
         let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?;
-        // A single unreachable server is called anyway: its own error says more than a probe.
+        // A single unreachable server is called anyway: its error says more than a probe.
         let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
         let expected = is_checked.then(|| ExpectedIdentity {
             endpoint: server.endpoint.clone(),

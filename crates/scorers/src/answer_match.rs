@@ -115,8 +115,8 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let first = gold.chars().next()?;
     let last = gold.chars().next_back()?;
     // All occurrences are tried, since the first one may lie within a word and the next one not.
-    let mut found = occurrences(gold.as_bytes(), output.as_bytes());
-    Some(found.any(|at| {
+    let mut places = occurrences(gold.as_bytes(), output.as_bytes());
+    Some(places.any(|at| {
         let before = output[..at].chars().next_back();
         let behind = output[at + gold.len()..].chars().next();
         !is_in_word(before, first) && !is_in_word(behind, last)
@@ -271,20 +271,20 @@ mod tests {
         }
 
         #[test]
-        fn a_text_matches_itself_and_f1_is_a_symmetric_share(one in texts(), other in texts()) {
-            prop_assert!(exact_match(&one, &one));
-            prop_assert_eq!(token_f1(&one, &one), 1.0);
-            let f1 = token_f1(&one, &other);
+        fn a_text_matches_itself_and_f1_is_a_symmetric_share(first in texts(), second in texts()) {
+            prop_assert!(exact_match(&first, &first));
+            prop_assert_eq!(token_f1(&first, &first), 1.0);
+            let f1 = token_f1(&first, &second);
             prop_assert!((0.0..=1.0).contains(&f1));
-            prop_assert_eq!(f1, token_f1(&other, &one));
-            prop_assert_eq!(is_present(&[&one], &one, Mode::Default), !normalize(&one).is_empty());
+            prop_assert_eq!(f1, token_f1(&second, &first));
+            prop_assert_eq!(is_present(&[&first], &first, Mode::Default), !normalize(&first).is_empty());
         }
 
         #[test]
         fn every_occurrence_is_found(needle in "[ab]{1,4}", text in "[ab]{0,30}") {
             let expected = (0..text.len()).filter(|at| text[*at..].starts_with(&needle));
-            let found = occurrences(needle.as_bytes(), text.as_bytes());
-            prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+            let places = occurrences(needle.as_bytes(), text.as_bytes());
+            prop_assert_eq!(places.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
 
         #[test]

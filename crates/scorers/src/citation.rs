@@ -82,8 +82,8 @@ pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAu
         .collect();
     let mut duplicates = 0;
     for marker in &markers {
-        let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
-        duplicates += marker.numbers.len() - own.len();
+        let numbers_of_marker: BTreeSet<u64> = marker.numbers.iter().copied().collect();
+        duplicates += marker.numbers.len() - numbers_of_marker.len();
     }
     let (cited_sentences, uncited_sentences) = sentences_by_citation(text, mode);
     CitationAudit {
@@ -112,7 +112,12 @@ fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Rang
     let claims = text_claims(text).into_iter();
     let (cited, uncited): (Vec<TextClaim>, Vec<TextClaim>) =
         claims.partition(|claim| !claim.numbers.is_empty());
-    let ranges = [cited, uncited].map(|own| own.into_iter().map(|claim| claim.range).collect());
+    let ranges = [cited, uncited].map(|claims_of_list| {
+        claims_of_list
+            .into_iter()
+            .map(|claim| claim.range)
+            .collect()
+    });
     ranges.into()
 }
 
@@ -155,7 +160,7 @@ pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
     })
 }
 
-/// The distinct numbers of the markers of a text, each as a marker of its own.
+/// The distinct numbers of the markers of a text, each as a separate marker.
 pub(super) fn cited_ids(text: &str, mode: Mode) -> BTreeSet<String> {
     if mode == Mode::Compat {
         return citation_ids(text).into_iter().collect();
@@ -275,20 +280,20 @@ impl Scorer for CitationAuditScorer {
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let prediction = prediction_of(subject.answer);
-        let found = audit(&prediction, self.index_base, self.mode);
-        let coverage = found.coverage.filter(|_| self.with_gold);
+        let citations = audit(&prediction, self.index_base, self.mode);
+        let coverage = citations.coverage.filter(|_| self.with_gold);
         let has_sources = !prediction.sources.is_empty();
-        let cited = found.cited_sentences.len();
-        let distinct = found.distinct.len();
-        let valid = distinct - found.dangling.len();
+        let cited = citations.cited_sentences.len();
+        let distinct = citations.distinct.len();
+        let valid = distinct - citations.dangling.len();
         let values = [
-            Some(found.words as f64),
-            Some(found.markers as f64),
+            Some(citations.words as f64),
+            Some(citations.markers as f64),
             Some(distinct as f64),
-            has_sources.then_some(found.dangling.len() as f64),
-            has_sources.then_some(found.unused.len() as f64),
-            Some(found.duplicates as f64),
-            share(cited, cited + found.uncited_sentences.len()),
+            has_sources.then_some(citations.dangling.len() as f64),
+            has_sources.then_some(citations.unused.len() as f64),
+            Some(citations.duplicates as f64),
+            share(cited, cited + citations.uncited_sentences.len()),
             share(valid, distinct).filter(|_| has_sources),
             coverage.map(|coverage| coverage.cited as f64),
             coverage.map(|coverage| coverage.scores.precision),
@@ -351,9 +356,9 @@ mod tests {
             (zero.dangling.clone(), zero.unused.clone()),
             (BTreeSet::from([2]), vec![])
         );
-        let one = audit(&answer, IndexBase::One, Mode::Default);
+        let from_one = audit(&answer, IndexBase::One, Mode::Default);
         assert_eq!(
-            (one.dangling.clone(), one.unused.clone()),
+            (from_one.dangling.clone(), from_one.unused.clone()),
             (BTreeSet::from([0]), vec![])
         );
         assert_eq!(
@@ -377,16 +382,16 @@ mod tests {
 
     #[test]
     fn sentences_with_and_without_markers_are_separated() {
-        let found = audit(
+        let citations = audit(
             &prediction("It works [0]. It scales. Done [1].", 2),
             IndexBase::Zero,
             Mode::Default,
         );
         assert_eq!(
             (
-                found.cited_sentences.len(),
-                found.uncited_sentences.len(),
-                found.words
+                citations.cited_sentences.len(),
+                citations.uncited_sentences.len(),
+                citations.words
             ),
             (2, 1, 5)
         );
@@ -395,8 +400,8 @@ mod tests {
     #[test]
     fn every_form_of_markers_counts_and_items_are_sentences_by_default() {
         let text = "It works.[0-1] It scales.\n- Fast [1; 4]\n- Small【1，1】";
-        let found = |mode| audit(&prediction(text, 3), IndexBase::Zero, mode);
-        let ours = found(Mode::Default);
+        let audit_in = |mode| audit(&prediction(text, 3), IndexBase::Zero, mode);
+        let ours = audit_in(Mode::Default);
         // It works, Fast and Small cite, It scales does not; 0, 1 and 4, which is dangling; 1 twice in one marker.
         let sentences = (ours.cited_sentences.len(), ours.uncited_sentences.len());
         assert_eq!((ours.markers, sentences, ours.duplicates), (3, (3, 1), 1));
@@ -406,7 +411,7 @@ mod tests {
         );
         // It works. It scales. - Fast - Small
         assert_eq!((ours.words, ours.unused), (8, vec![2]));
-        let theirs = found(Mode::Compat);
+        let theirs = audit_in(Mode::Compat);
         assert_eq!(
             (theirs.markers, theirs.cited_sentences.len(), theirs.words),
             (0, 0, 10)
@@ -420,13 +425,13 @@ mod tests {
             gold_ctxs: Some(vec!["b".into(), "c".into()]),
             ..Gold::default()
         };
-        let found = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
+        let gold_coverage = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
         assert_eq!(
             (
-                found.cited,
-                found.scores.precision,
-                found.scores.recall,
-                found.scores.f1
+                gold_coverage.cited,
+                gold_coverage.scores.precision,
+                gold_coverage.scores.recall,
+                gold_coverage.scores.f1
             ),
             (2, 0.5, 0.5, 0.5)
         );
@@ -439,12 +444,12 @@ mod tests {
             answer: Some("gold [6, 2] gold [5, 5]".into()),
             ..Gold::default()
         };
-        let found = against("text [2] text [5]", gold, &[]);
+        let gold_coverage = against("text [2] text [5]", gold, &[]);
         assert_eq!(
-            (found.scores.precision, found.scores.recall),
+            (gold_coverage.scores.precision, gold_coverage.scores.recall),
             (1.0, 2.0 / 3.0)
         );
-        assert!((found.scores.f1 - 0.8).abs() < 1e-12);
+        assert!((gold_coverage.scores.f1 - 0.8).abs() < 1e-12);
         assert_eq!(coverage(&prediction("x [1]", 0), Mode::Default), None);
     }
 
@@ -455,20 +460,20 @@ mod tests {
         ) {
             let text = |numbers: &[u8]| numbers.iter().map(|n| format!("t [{n}]. ")).collect::<String>();
             let of = |output: String, answer: String| against(&output, Gold { answer: Some(answer), ..Gold::default() }, &[]);
-            let found = of(text(&cited), text(&gold));
-            for share in [found.scores.precision, found.scores.recall, found.scores.f1] {
+            let gold_coverage = of(text(&cited), text(&gold));
+            for share in [gold_coverage.scores.precision, gold_coverage.scores.recall, gold_coverage.scores.f1] {
                 prop_assert!((0.0..=1.0).contains(&share));
             }
             let turned: Vec<u8> = cited.iter().rev().copied().collect();
-            prop_assert_eq!(of(text(&turned), text(&gold)), found);
-            let own = of(text(&cited), text(&cited)).scores.f1;
-            prop_assert_eq!(own, if cited.is_empty() { 0.0 } else { 1.0 });
+            prop_assert_eq!(of(text(&turned), text(&gold)), gold_coverage);
+            let f1_of_equal = of(text(&cited), text(&cited)).scores.f1;
+            prop_assert_eq!(f1_of_equal, if cited.is_empty() { 0.0 } else { 1.0 });
         }
 
         #[test]
         fn no_text_makes_the_audit_panic(output in "([\\[\\],. 0-9]|\\PC){0,60}", sources in 0..4_usize) {
-            let found = audit(&prediction(&output, sources), IndexBase::One, Mode::Default);
-            prop_assert!(found.dangling.len() <= found.distinct.len());
+            let citations = audit(&prediction(&output, sources), IndexBase::One, Mode::Default);
+            prop_assert!(citations.dangling.len() <= citations.distinct.len());
         }
     }
 
@@ -486,8 +491,8 @@ mod tests {
             .collect()
     }
 
-    fn names(found: &[(String, f64)]) -> Vec<&str> {
-        found.iter().map(|(name, _)| name.as_str()).collect()
+    fn names(components: &[(String, f64)]) -> Vec<&str> {
+        components.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     #[test]
@@ -498,9 +503,9 @@ mod tests {
             "One [0]. Two.\nReferences:\n[5] x",
         );
         answer.own_bytes = Some("One [0]. Two.".len());
-        let found = components(&answer);
+        let components = components(&answer);
         assert_eq!(
-            names(&found),
+            names(&components),
             [
                 "words",
                 "markers",
@@ -511,7 +516,10 @@ mod tests {
         );
         // 2 words, 1 marker, 1 source, 0 duplicates, 1 of 2 sentences: the appended references do not count
         assert_eq!(
-            found.iter().map(|(_, value)| *value).collect::<Vec<_>>(),
+            components
+                .iter()
+                .map(|(_, value)| *value)
+                .collect::<Vec<_>>(),
             [2.0, 1.0, 1.0, 0.0, 0.5]
         );
     }
@@ -525,16 +533,16 @@ mod tests {
         };
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), "ignored");
         answer.prediction = Some(Arc::new(prediction));
-        let found = components(&answer);
+        let components = components(&answer);
         assert_eq!(
-            found
+            components
                 .iter()
                 .find(|(name, _)| name == "dangling")
                 .map(|(_, value)| *value),
             Some(1.0)
         );
         assert_eq!(
-            found
+            components
                 .iter()
                 .find(|(name, _)| name == "valid")
                 .map(|(_, value)| *value),

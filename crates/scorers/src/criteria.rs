@@ -1,4 +1,4 @@
-//! Scores by a list of criteria, as a profile says: the user's own, HealthBench, ResearchRubrics, ResearchQA, RACE,
+//! Scores by a list of criteria, as a profile says: a user's criteria, HealthBench, ResearchRubrics, ResearchQA, RACE,
 //! ScholarQA-CS2.
 //!
 //! Formulas: `docs/metrics.md`. The criteria are asked in batches; each verdict becomes a credit (`credit.rs`). An
@@ -154,7 +154,7 @@ impl CriteriaScorer {
         credits
     }
 
-    /// The credit for a criterion of this batch: by its own verdict, else by that of the batch.
+    /// The credit for a criterion of this batch: by the verdict on it, else by that of the batch.
     fn credit(
         &self,
         criterion: &CaseCriterion,

@@ -139,7 +139,10 @@ struct ClaimOutcome {
 impl ClaimOutcome {
     /// The number of its citations with this result: precise, not precise, or not judged.
     fn citation_count(&self, earned: Option<bool>) -> u64 {
-        self.earned.iter().filter(|own| **own == earned).count() as u64
+        self.earned
+            .iter()
+            .filter(|result| **result == earned)
+            .count() as u64
     }
 }
 

@@ -38,7 +38,7 @@ pub struct ScorerInfo {
     /// The metrics that a reader wants first: a summary shows the first one that a run has. Without any, it shows every share
     /// and grade.
     pub headline: &'static [&'static str],
-    /// The metrics that are 0 or 1 for every answer: their comparisons have a procedure of their own.
+    /// The metrics that are 0 or 1 for every answer: their comparisons have a special procedure.
     pub binary: &'static [&'static str],
     /// The components whose mean over answers has another name in tables, each with that name: the plain one is the name of a
     /// number of the whole system.
@@ -186,8 +186,8 @@ impl ScorerInfo {
     /// Whether more of a metric is better.
     pub fn is_better_higher(&self, metric: &str, unit: Unit) -> bool {
         let mut directions = self.directions.iter();
-        let own = directions.find(|(name, _)| *name == metric);
-        own.map_or(unit != Unit::Count, |(_, higher)| *higher)
+        let direction = directions.find(|(name, _)| *name == metric);
+        direction.map_or(unit != Unit::Count, |(_, higher)| *higher)
     }
 
     /// Whether it asks a judge.
@@ -199,7 +199,7 @@ impl ScorerInfo {
     pub fn has_role(&self, role: &Role) -> bool {
         match &self.roles {
             ScorerRoles::None => false,
-            ScorerRoles::One(own) => own == role,
+            ScorerRoles::One(role_of_scorer) => role_of_scorer == role,
             ScorerRoles::Aspects => matches!(role, Role::Aspect(_)),
         }
     }
@@ -209,7 +209,7 @@ impl ScorerInfo {
         matches!(self.needs, InputNeed::Rubric | InputNeed::Criteria)
     }
 
-    /// Whether `--scorers` can name it; pairs have a command of their own.
+    /// Whether `--scorers` can name it; pairs have a separate command.
     pub fn is_offered(&self) -> bool {
         self.needs != InputNeed::Pairs
     }

@@ -47,12 +47,12 @@ pub static SCORERS: &[&ScorerInfo] = &[
     &pairs::PAIRS,
 ];
 
-/// The built-in scorer of that name; `None` for a user's own.
+/// The built-in scorer of that name; `None` for one that a user defined.
 pub fn scorer_named(name: &str) -> Option<&'static ScorerInfo> {
     SCORERS.iter().find(|scorer| scorer.name == name).copied()
 }
 
-/// Whether more of a metric of this scorer is better; of a user's own scorer its unit says it.
+/// Whether more of a metric of this scorer is better; of a scorer that a user defined the unit says it.
 pub fn is_better_higher(scorer: &str, metric: &str, unit: Unit) -> bool {
     scorer_named(scorer).map_or(unit != Unit::Count, |info| {
         info.is_better_higher(metric, unit)

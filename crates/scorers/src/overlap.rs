@@ -233,7 +233,7 @@ mod tests {
         };
         components(&scorer, output, gold)
             .into_iter()
-            .find(|(own, _)| own == name)?
+            .find(|(other, _)| other == name)?
             .1
     }
 
@@ -301,8 +301,8 @@ mod tests {
         ] {
             for (mode, expected) in [(Mode::Default, default), (Mode::Compat, compat)] {
                 let of = |name| value(name, output, answer("true"), mode).unwrap();
-                let found = [of("exact_match"), of("token_f1")];
-                assert_eq!(found, expected, "{output} {mode:?}");
+                let values = [of("exact_match"), of("token_f1")];
+                assert_eq!(values, expected, "{output} {mode:?}");
             }
         }
         for mode in [Mode::Default, Mode::Compat] {
@@ -350,8 +350,9 @@ mod tests {
             ("…", "…", [1, 1]),
             ("", "yes", [0, 0]),
         ] {
-            let found = [Mode::Default, Mode::Compat].map(|mode| notes(output, answer(gold), mode));
-            assert_eq!(found, expected, "{output}");
+            let counts =
+                [Mode::Default, Mode::Compat].map(|mode| notes(output, answer(gold), mode));
+            assert_eq!(counts, expected, "{output}");
         }
         assert_eq!(notes("北京", Gold::default(), Mode::Compat), 0, "no gold");
     }
@@ -415,8 +416,8 @@ mod tests {
             for (name, value) in components(&OverlapScorer::default(), &output, answer(&gold)) {
                 prop_assert!(name == "words" || value.is_some_and(|value| (0.0..=1.0).contains(&value)));
             }
-            let own = |name| value(name, &output, answer(&cut_markers(&output)), Mode::Default);
-            prop_assert_eq!((own("exact_match"), own("token_f1")), (Some(1.0), Some(1.0)));
+            let value_of_equal = |name| value(name, &output, answer(&cut_markers(&output)), Mode::Default);
+            prop_assert_eq!((value_of_equal("exact_match"), value_of_equal("token_f1")), (Some(1.0), Some(1.0)));
         }
 
         #[test]

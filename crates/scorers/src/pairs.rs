@@ -1,6 +1,6 @@
 //! Which of two answers to a question is better, as a whole or by each criterion of its rubric.
 //!
-//! The subject is a pair in the order in which the judge sees it; the other order is a subject of its own. The score is the value
+//! The subject is a pair in the order in which the judge sees it; the other order is another subject. The score is the value
 //! of the answer shown first: 1 if it is better, 0 if the other one is, 1/2 for a tie, and by criteria the mean over them by
 //! their weights. What systems make of these values is in `scholareval_analysis::comparison`.
 
@@ -97,9 +97,9 @@ impl PairScorer {
                 is_fault: weight < 0.0,
             });
         }
-        let total: f64 = all.iter().map(|one| one.weight).sum();
-        for one in &mut all {
-            one.weight /= total;
+        let total: f64 = all.iter().map(|criterion| criterion.weight).sum();
+        for criterion in &mut all {
+            criterion.weight /= total;
         }
         all
     }
@@ -108,12 +108,14 @@ impl PairScorer {
     fn score(self, compared_by: &[ComparedBy], results: Vec<ComponentValue>) -> Score {
         let mut sum = Some(0.0);
         let mut components = Vec::with_capacity(results.len());
-        for (one, result) in compared_by.iter().zip(results) {
+        for (criterion, result) in compared_by.iter().zip(results) {
             let value = result.as_ref().ok().map(|(value, _)| *value);
-            sum = sum.zip(value).map(|(sum, value)| sum + one.weight * value);
-            let component = Component::new(&one.name, ComponentKind::Criterion)
-                .with_text(one.text.as_deref().unwrap_or_default())
-                .with_weight(one.weight)
+            sum = sum
+                .zip(value)
+                .map(|(sum, value)| sum + criterion.weight * value);
+            let component = Component::new(&criterion.name, ComponentKind::Criterion)
+                .with_text(criterion.text.as_deref().unwrap_or_default())
+                .with_weight(criterion.weight)
                 .with(result);
             components.push(component);
         }
@@ -130,12 +132,12 @@ impl PairScorer {
         let mut results = Vec::with_capacity(compared_by.len());
         let mut strong = 0.0;
         let mut read = 0.0;
-        for one in compared_by {
-            let result = values::reading(verdicts, &one.name).and_then(|reading| {
+        for criterion in compared_by {
+            let result = values::reading(verdicts, &criterion.name).and_then(|reading| {
                 let preference = preference(reading)?;
                 strong += f64::from(u8::from(preference.is_strong));
                 read += 1.0;
-                values::value_of(reading, Some(of_first(preference, one)))
+                values::value_of(reading, Some(of_first(preference, criterion)))
             });
             results.push(result);
         }
@@ -171,13 +173,19 @@ fn of_first(preference: AnswerPreference, by: &ComparedBy) -> f64 {
 /// Name, text and weight of each criterion of a case that counts.
 fn criteria_of(case: &TestCase) -> Vec<(String, Arc<str>, f64)> {
     let listed = case.criteria.iter();
-    let listed = listed.map(|one| (one.name.clone(), Arc::clone(&one.text), one.weight));
-    let of_rubric = case.rubric.criteria.iter();
-    let of_rubric = of_rubric.map(|one| {
+    let listed = listed.map(|criterion| {
         (
-            one.name.clone(),
-            Arc::<str>::from(&*one.criterion),
-            one.weight,
+            criterion.name.clone(),
+            Arc::clone(&criterion.text),
+            criterion.weight,
+        )
+    });
+    let of_rubric = case.rubric.criteria.iter();
+    let of_rubric = of_rubric.map(|criterion| {
+        (
+            criterion.name.clone(),
+            Arc::<str>::from(&*criterion.criterion),
+            criterion.weight,
         )
     });
     listed
@@ -213,15 +221,19 @@ impl Scorer for PairScorer {
             return Step::Done(with_words(score, [subject.answer, other]));
         }
         let mut calls = Vec::new();
-        for one in &compared_by {
+        for criterion in &compared_by {
             let question = BetterAnswer {
                 question: Arc::clone(&subject.case.rubric.question),
                 first: Arc::clone(&subject.answer.answer_text),
                 second: Arc::clone(&other.answer_text),
-                criterion: one.text.clone(),
+                criterion: criterion.text.clone(),
                 form: self.form,
             };
-            calls.push(JudgeCall::new(one.name.as_str(), Role::Pair, question));
+            calls.push(JudgeCall::new(
+                criterion.name.as_str(),
+                Role::Pair,
+                question,
+            ));
         }
         let open = values::without_verdict(calls, verdicts);
         values::ask_or_score(open, || {
@@ -354,7 +366,9 @@ mod tests {
         };
         assert_eq!(score.value, Some(1.0));
         assert_eq!(
-            score.component(MUCH_BETTER).and_then(|own| own.value),
+            score
+                .component(MUCH_BETTER)
+                .and_then(|component| component.value),
             Some(1.0)
         );
     }

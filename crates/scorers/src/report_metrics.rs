@@ -38,17 +38,17 @@ pub fn ingredient_shares(ingredients: &[CaseCriterion], mode: Mode) -> Option<Ve
 
 /// The reference keeps weights in a dictionary by id.
 fn weight_in_reference(place: usize, ingredients: &[CaseCriterion]) -> f64 {
-    let own = &ingredients[place];
-    if own.shared_id.is_none() {
-        return own.weight;
+    let ingredient = &ingredients[place];
+    if ingredient.shared_id.is_none() {
+        return ingredient.weight;
     }
     let mut before = ingredients[..place].iter();
-    if before.any(|other| other.shared_id == own.shared_id) {
+    if before.any(|other| other.shared_id == ingredient.shared_id) {
         return 0.0;
     }
     let mut all = ingredients.iter();
-    let last = all.rfind(|other| other.shared_id == own.shared_id);
-    last.map_or(own.weight, |last| last.weight)
+    let last = all.rfind(|other| other.shared_id == ingredient.shared_id);
+    last.map_or(ingredient.weight, |last| last.weight)
 }
 
 /// Sum of share x credit (0, 0.5 or 1) over the ingredients.
@@ -74,12 +74,12 @@ pub fn irrelevant_paragraphs(report: &str, irrelevant: &[String]) -> (usize, Vec
 /// Whether two texts are equal up to small differences.
 fn is_same(text: &str, paragraph: &str) -> bool {
     // The ratio cannot exceed that of the lengths, which is computed much faster.
-    let one = text.chars().count() as f64;
-    let other = paragraph.chars().count() as f64;
-    let most = if one + other == 0.0 {
+    let first = text.chars().count() as f64;
+    let second = paragraph.chars().count() as f64;
+    let most = if first + second == 0.0 {
         1.0
     } else {
-        2.0 * one.min(other) / (one + other)
+        2.0 * first.min(second) / (first + second)
     };
     most >= SAME_TEXT && ratio(text, paragraph) >= SAME_TEXT
 }

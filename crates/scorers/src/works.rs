@@ -79,15 +79,15 @@ impl Scorer for WorksScorer {
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let works = subject.answer.works.as_deref();
         let counts = WorkCounts::of(works.into_iter().flatten());
-        let found = counts.found_share();
+        let share = counts.found_share();
         let all = counts.references as f64;
         let of_all = |count: u64| (count > 0 || all > 0.0).then(|| count as f64 / all);
-        let value = found.and_then(|found| found.share);
+        let value = share.and_then(|share| share.share);
         let values = [
             Some(all),
             value,
-            found.map(|found| found.low),
-            found.map(|found| found.high),
+            share.map(|share| share.low),
+            share.map(|share| share.high),
             counts
                 .differing_share()
                 .and_then(|differing| differing.share),
@@ -131,9 +131,9 @@ mod tests {
         let Step::Done(score) = WorksScorer {}.step(&subject, &Verdicts::new()) else {
             panic!("it asks nothing");
         };
-        let found = score.components.iter();
-        found
-            .map(|one| (one.name.clone(), one.value.unwrap()))
+        let components = score.components.iter();
+        components
+            .map(|component| (component.name.clone(), component.value.unwrap()))
             .collect()
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn shares_are_of_decided_references_with_the_bounds_of_open_ones() {
         use WorkState::*;
         // 3 of 4 decided are found, 1 of them differs; 1 of 5 is open.
-        let found = components(&[Exists, Exists, Differs, NotInIndex, Unchecked]);
+        let shares = components(&[Exists, Exists, Differs, NotInIndex, Unchecked]);
         let expected = [
             ("references", 5.0),
             ("found", 0.75),
@@ -157,7 +157,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), *value))
             .collect();
-        assert_eq!(found, expected);
+        assert_eq!(shares, expected);
     }
 
     #[test]

@@ -273,7 +273,7 @@ pub(super) fn state_of(page: &PageSigns<'_>) -> Decision {
     let head = page.text.floor_char_boundary(HEAD_BYTES);
     let text = plain(&page.text[..head]);
     let length = text.chars().count();
-    if let Some(phrase) = gone(&title) {
+    if let Some(phrase) = phrase_of_gone(&title) {
         return (
             PageState::Unreachable,
             format!("the title says \"{phrase}\""),
@@ -387,7 +387,7 @@ fn is_login(url: &Url) -> bool {
 }
 
 /// The phrase by which a title says that the page is not there.
-fn gone(title: &str) -> Option<&str> {
+fn phrase_of_gone(title: &str) -> Option<&str> {
     if let Some(phrase) = first_of(GONE_IN_TITLE, title) {
         return Some(phrase);
     }

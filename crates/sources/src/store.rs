@@ -126,9 +126,9 @@ impl PageStore {
             return Ok(Vec::new());
         };
         for _ in 0..=REDIRECTS {
-            let found = self.snapshots_by("key", &key)?;
-            if !found.is_empty() {
-                return Ok(found);
+            let snapshots = self.snapshots_by("key", &key)?;
+            if !snapshots.is_empty() {
+                return Ok(snapshots);
             }
             let Some(target) = self.redirect_of(&key)? else {
                 break;
@@ -389,7 +389,7 @@ impl<'a> StoreWriter<'a> {
         digest: &str,
         page: &NewPage<'_>,
     ) -> Result<Option<(PageState, bool)>> {
-        let found: Option<(i64, String)> = self
+        let stored: Option<(i64, String)> = self
             .transaction
             .prepare_cached("SELECT id, state FROM pages WHERE digest = ?1 ORDER BY id LIMIT 1")
             .and_then(|mut query| {
@@ -398,7 +398,7 @@ impl<'a> StoreWriter<'a> {
                     .optional()
             })
             .map_err(|error| self.unwritten(&error))?;
-        let Some((id, state)) = found else {
+        let Some((id, state)) = stored else {
             return Ok(None);
         };
         let rows = self
@@ -506,8 +506,11 @@ mod tests {
         ];
         let (_dir, path) = store(&pages, &[]);
         let store = PageStore::open(&path).unwrap();
-        let found = store.snapshots("http://www.example.org/a/").unwrap();
-        let texts: Vec<_> = found.iter().map(|page| store.text(page).unwrap()).collect();
+        let snapshots = store.snapshots("http://www.example.org/a/").unwrap();
+        let texts: Vec<_> = snapshots
+            .iter()
+            .map(|page| store.text(page).unwrap())
+            .collect();
         let expected = [Some("new"), Some("old"), Some("undated"), None];
         assert_eq!(
             texts.iter().map(Option::as_deref).collect::<Vec<_>>(),

@@ -93,7 +93,7 @@ struct TextReader {
     attribute: LinkAttribute,
 }
 
-/// A tag that may name the page's own address.
+/// A tag that may name the address of the page.
 #[derive(Debug, Default)]
 struct LinkTag {
     is_link: bool,
@@ -374,8 +374,8 @@ mod tests {
             page.is_too_long && page.text.len() <= TEXT_BYTES && page.text.len() > TEXT_BYTES - 8
         );
         assert!(!html_text("<p>ééé ").is_too_long);
-        let one = "x".repeat(3 * TEXT_BYTES);
-        assert!(html_text(&one).is_too_long);
+        let long_word = "x".repeat(3 * TEXT_BYTES);
+        assert!(html_text(&long_word).is_too_long);
     }
 
     proptest::proptest! {

@@ -7,7 +7,7 @@
 //!
 //! Kappa is for two raters (J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
 //! Measurement 20, 1960; "Weighted kappa", Psychological Bulletin 70, 1968): D_o is the mean disagreement of the pairs of
-//! ratings, D_e that of all combinations of the two raters' own distributions. Of more raters it is the mean over their pairs
+//! ratings, D_e that of all combinations of the two raters' distributions. Of more raters it is the mean over their pairs
 //! (R. J. Light, "Measures of response agreement for qualitative data", Psychological Bulletin 76, 1971).
 //!
 //! ICC(2,1) is P. E. Shrout and J. L. Fleiss's, "Intraclass correlations: uses in assessing rater reliability", Psychological
@@ -134,7 +134,7 @@ struct Units {
 impl Units {
     fn new(ratings: &[&[Option<f64>]], coefficient: Coefficient) -> Option<Self> {
         let units = ratings.first()?.len();
-        if ratings.len() < 2 || !ratings.iter().all(|own| is_usable(own, units)) {
+        if ratings.len() < 2 || !ratings.iter().all(|list| is_usable(list, units)) {
             return None;
         }
         let values = distinct(
@@ -157,7 +157,7 @@ impl Units {
         for unit in 0..units {
             let places: Vec<Option<usize>> = ratings
                 .iter()
-                .map(|own| own[unit].map(|value| place(&values, rounded(value))))
+                .map(|list| list[unit].map(|value| place(&values, rounded(value))))
                 .collect();
             if places.iter().flatten().count() >= fewest {
                 rows.push((unit, places));
@@ -166,7 +166,7 @@ impl Units {
         Some(Self { values, rows })
     }
 
-    /// Whether they are few units of two raters with two values, each with a cluster of its own.
+    /// Whether they are few units of two raters with two values, each unit with a separate cluster.
     fn is_small_table(&self, clusters: &[usize]) -> bool {
         let of_two = self.rows.first().is_some_and(|(_, row)| row.len() == TWO);
         let is_small = (FEWEST_UNITS..ENOUGH_UNITS).contains(&self.rows.len());
@@ -444,17 +444,17 @@ mod tests {
         all
     }
 
-    /// Alpha as it is written down: every ordered pair visited, with its own distance.
+    /// Alpha as it is written down: every ordered pair visited, with the distance of the pair.
     fn alpha_by_pairs(ratings: &[&[Option<f64>]], level: MeasurementLevel) -> Option<f64> {
         let unit = |unit: usize| {
             ratings
                 .iter()
-                .filter_map(|own| own[unit])
+                .filter_map(|list| list[unit])
                 .collect::<Vec<f64>>()
         };
         let units: Vec<Vec<f64>> = (0..ratings[0].len())
             .map(unit)
-            .filter(|own| own.len() >= 2)
+            .filter(|values| values.len() >= 2)
             .collect();
         let all: Vec<f64> = units.iter().flatten().copied().collect();
         let d2 = |a: f64, b: f64| match level {
@@ -477,7 +477,7 @@ mod tests {
         };
         let observed: f64 = units
             .iter()
-            .map(|own| over(own) / (own.len() - 1) as f64)
+            .map(|values| over(values) / (values.len() - 1) as f64)
             .sum();
         let expected = over(&all) / (all.len() as f64 - 1.0);
         (expected > 0.0).then(|| 1.0 - observed / expected)
@@ -491,24 +491,24 @@ mod tests {
         (first[0], second[0]) = (0.0, 0.0);
         (first[1], second[2]) = (0.0, 0.0);
         let (first, second) = (some(&first), some(&second));
-        let own: Vec<usize> = (0..30).collect();
+        let singles: Vec<usize> = (0..30).collect();
         let rows: [&[Option<f64>]; 2] = [&first, &second];
         let kappa = Coefficient::Kappa.of(&rows).unwrap();
-        let found = Coefficient::Kappa.interval(&rows, &own, 0.95).unwrap();
+        let interval = Coefficient::Kappa.interval(&rows, &singles, 0.95).unwrap();
         assert!(
-            found.low < 0.1 && kappa < found.high && found.high < 0.99,
-            "{found:?}"
+            interval.low < 0.1 && kappa < interval.high && interval.high < 0.99,
+            "{interval:?}"
         );
         // The table has no order of units, and two in one cluster are no table.
-        let reversed: Vec<usize> = own.iter().rev().copied().collect();
+        let reversed: Vec<usize> = singles.iter().rev().copied().collect();
         assert_eq!(
             Coefficient::Kappa.interval(&rows, &reversed, 0.95),
-            Some(found)
+            Some(interval)
         );
-        let mut clustered = own;
+        let mut clustered = singles;
         clustered[29] = 28;
         let other = Coefficient::Kappa.interval(&rows, &clustered, 0.95);
-        assert_ne!(other, Some(found));
+        assert_ne!(other, Some(interval));
     }
 
     #[test]
@@ -536,10 +536,10 @@ mod tests {
             .map(|at| f64::from(u8::from(at > 1 && at < 16)))
             .collect();
         let (first, second) = (some(&first), some(&second));
-        let own: Vec<usize> = (0..20).collect();
+        let singles: Vec<usize> = (0..20).collect();
         let of = |kind: Coefficient| {
             let rows: [&[Option<f64>]; 2] = [&first, &second];
-            let interval = kind.interval(&rows, &own, 0.95).unwrap();
+            let interval = kind.interval(&rows, &singles, 0.95).unwrap();
             let value = kind.of(&rows).unwrap();
             assert!(interval.low < value && value < interval.high);
             (value, interval)
@@ -557,14 +557,14 @@ mod tests {
         let values = [1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 1.0, 3.0, 2.0, 2.0, 1.0, 3.0];
         let (first, mut second) = (some(&values), some(&values));
         (second[0], second[5], second[7]) = (Some(2.0), Some(3.0), Some(2.0));
-        let own: Vec<usize> = (0..12).collect();
+        let singles: Vec<usize> = (0..12).collect();
         let rows: [&[Option<f64>]; 2] = [&first, &second];
         let of_units = |kept: &[usize]| {
             let only = |list: &[Option<f64>]| kept.iter().map(|at| list[*at]).collect::<Vec<_>>();
             Coefficient::Kappa.of(&[&only(&first), &only(&second)])
         };
-        let expected = coefficient_interval(&own, of_units, 0.95);
-        assert_eq!(Coefficient::Kappa.interval(&rows, &own, 0.95), expected);
+        let expected = coefficient_interval(&singles, of_units, 0.95);
+        assert_eq!(Coefficient::Kappa.interval(&rows, &singles, 0.95), expected);
     }
 
     #[test]
@@ -659,10 +659,10 @@ mod tests {
     #[test]
     fn intervals_hold_their_coefficient_and_narrow_with_more_units() {
         let check = |units: i32| {
-            let (ratings, own) = (ratings(units), (0..units as usize).collect::<Vec<_>>());
+            let (ratings, singles) = (ratings(units), (0..units as usize).collect::<Vec<_>>());
             let widths = all().map(|kind| {
                 let value = kind.of(&borrowed(&ratings)).unwrap();
-                let interval = kind.interval(&borrowed(&ratings), &own, 0.95).unwrap();
+                let interval = kind.interval(&borrowed(&ratings), &singles, 0.95).unwrap();
                 assert!(
                     interval.low < value && value < interval.high && interval.high <= 1.0,
                     "{value} {interval:?}"
@@ -680,16 +680,16 @@ mod tests {
         let once = ratings(40);
         let copied: Vec<Vec<Option<f64>>> = once
             .iter()
-            .map(|own| own.iter().flat_map(|rating| [*rating; 4]).collect())
+            .map(|list| list.iter().flat_map(|rating| [*rating; 4]).collect())
             .collect();
-        let (own, fours) = (
+        let (singles, fours) = (
             (0..40).collect::<Vec<usize>>(),
             (0..160).map(|unit| unit / 4).collect::<Vec<usize>>(),
         );
         let (once, copied) = (borrowed(&once), borrowed(&copied));
         for kappa in KAPPAS {
             let clustered = kappa.interval(&copied, &fours, 0.95).unwrap();
-            let plain = kappa.interval(&once, &own, 0.95).unwrap();
+            let plain = kappa.interval(&once, &singles, 0.95).unwrap();
             assert!(
                 (clustered.low - plain.low).abs() < 1e-12
                     && (clustered.high - plain.high).abs() < 1e-12
@@ -767,7 +767,7 @@ mod tests {
             let ratings: Vec<Vec<Option<f64>>> =
                 (0..3).map(|rater| table.iter().map(|unit| unit[rater].map(f64::from)).collect()).collect();
             let mut moved = ratings.clone();
-            moved.iter_mut().for_each(|own| own.rotate_left(turn % table.len()));
+            moved.iter_mut().for_each(|list| list.rotate_left(turn % table.len()));
             moved.rotate_left(1);
             for level in LEVELS {
                 let alpha = Coefficient::Alpha(level).of(&borrowed(&ratings));

@@ -151,7 +151,7 @@ fn differing(values: &[f64]) -> usize {
     sorted.sort_by(f64::total_cmp);
     let mut most_common = 0;
     // Differences of equal grades may differ by rounding.
-    for group in sorted.chunk_by(|one, next| next - one < 1e-9) {
+    for group in sorted.chunk_by(|last, next| next - last < 1e-9) {
         most_common = most_common.max(group.len());
     }
     values.len() - most_common

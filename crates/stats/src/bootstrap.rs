@@ -137,7 +137,7 @@ pub fn bca_clustered_interval(
     )
 }
 
-/// [`bca_clustered_interval`] of units that are their own clusters.
+/// [`bca_clustered_interval`] with one cluster per unit.
 fn bca_interval(
     units: usize,
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
@@ -229,7 +229,7 @@ impl Clusters {
         self.of_unit.iter().map(|cluster| drawn[*cluster]).collect()
     }
 
-    /// Every unit is its own.
+    /// One cluster per unit: no clustering.
     pub(super) fn single(units: usize) -> Self {
         Self {
             of_unit: (0..units).collect(),
@@ -314,7 +314,7 @@ fn draw(units: usize, rng: &mut ChaCha8Rng, mut on_unit: impl FnMut(usize)) {
 /// simple-evals ee3b031, `healthbench_eval.py`).
 pub fn clipped_mean_sd(values: &[f64], seed: u64) -> Option<f64> {
     let options = BootstrapOptions {
-        // The number of the benchmark's own script, whose figure this repeats.
+        // The number in the script of the benchmark, whose figure this repeats.
         resamples: 1000,
         ..BootstrapOptions::seeded(seed)
     };
@@ -710,7 +710,7 @@ mod tests {
         };
         let held = samples
             .iter()
-            .filter_map(|own| of_mean(own, options))
+            .filter_map(|sample| of_mean(sample, options))
             .filter(|i| i.low <= 0.25 && 0.25 <= i.high)
             .count();
         let rate = held as f64 / 500.0;

@@ -125,12 +125,12 @@ mod tests {
         // 20 of 20: center 20.1 / 20.2 = 0.99505, error sqrt(0.1) / 20.2 = 0.015655, t = 2.093: with v = 0.004926 and
         // s = (t error)^2 = 0.0010736 the lower end is (0.99505 v + s / 2 - sqrt(s (v^2 + s / 4))) / (v + s) = 0.8130.
         let mean = BoundedMean::new([1.0, 0.0], SHARE, [20.0, 20.0], ENDS_OF_MEAN);
-        let found = mean.interval(0.95).unwrap();
-        assert!((found.low - 0.8130).abs() < 1e-4, "{found:?}");
-        assert_eq!(found.high, 1.0);
+        let interval = mean.interval(0.95).unwrap();
+        assert!((interval.low - 0.8130).abs() < 1e-4, "{interval:?}");
+        assert_eq!(interval.high, 1.0);
         let none = BoundedMean::new([0.0, 0.0], SHARE, [20.0, 20.0], ENDS_OF_MEAN);
-        let found = none.interval(0.95).unwrap();
-        assert!(found.low == 0.0 && (found.high - 0.1870).abs() < 1e-4);
+        let interval = none.interval(0.95).unwrap();
+        assert!(interval.low == 0.0 && (interval.high - 0.1870).abs() < 1e-4);
         assert_eq!((none.p(0.0), mean.p(0.0)), (1.0, 0.0));
     }
 
@@ -139,13 +139,13 @@ mod tests {
         // 15 of 20 as 0/1 values: n = 20 where the error is sqrt(p (1 - p) / 20); (15 + t^2 / 2) / (20 + t^2) is the middle.
         let error = (0.75_f64 * 0.25 / 20.0).sqrt();
         let mean = BoundedMean::new([0.75, error], SHARE, [20.0, 20.0], 0.0);
-        let found = mean.interval(0.95).unwrap();
+        let interval = mean.interval(0.95).unwrap();
         let square = t_quantile(0.975, 19.0).unwrap().powi(2);
         let middle = (15.0 + square / 2.0) / (20.0 + square);
-        assert!((f64::midpoint(found.low, found.high) - middle).abs() < 1e-12);
+        assert!((f64::midpoint(interval.low, interval.high) - middle).abs() < 1e-12);
         // p is 5% at the ends.
-        assert!((mean.p(found.low) - 0.05).abs() < 1e-9);
-        assert!((mean.p(found.high) - 0.05).abs() < 1e-9);
+        assert!((mean.p(interval.low) - 0.05).abs() < 1e-9);
+        assert!((mean.p(interval.high) - 0.05).abs() < 1e-9);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(tiny.interval(0.95).unwrap().low, 0.0);
         // A prediction-powered mean is not bounded by the range of the labels.
         let beyond = BoundedMean::new([1.02, 0.01], SHARE, [30.0, 30.0], ENDS_OF_MEAN);
-        let found = beyond.interval(0.95).unwrap();
-        assert!(found.high == 1.02 && found.low > 0.75, "{found:?}");
+        let interval = beyond.interval(0.95).unwrap();
+        assert!(interval.high == 1.02 && interval.low > 0.75, "{interval:?}");
     }
 }

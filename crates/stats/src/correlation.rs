@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn copies_of_a_pair_in_one_cluster_are_no_evidence() {
         let (x, y) = lists(30);
-        let own: Vec<usize> = (0..30).collect();
+        let singles: Vec<usize> = (0..30).collect();
         let copied = |list: &[f64]| {
             list.iter()
                 .flat_map(|value| [*value; 3])
@@ -270,7 +270,7 @@ mod tests {
         };
         let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
         for kind in [Correlation::Pearson, Correlation::Spearman] {
-            let plain = kind.clustered_interval(&x, &y, &own, 0.95).unwrap();
+            let plain = kind.clustered_interval(&x, &y, &singles, 0.95).unwrap();
             // Three copies of every pair change neither correlation nor its interval over clusters.
             let clustered = kind
                 .clustered_interval(&copied(&x), &copied(&y), &thirds, 0.95)
@@ -282,7 +282,7 @@ mod tests {
             );
         }
         assert_eq!(
-            Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], 0.95),
+            Correlation::KendallTauB.clustered_interval(&x, &y, &singles[1..], 0.95),
             None
         );
         assert_eq!(
@@ -294,13 +294,15 @@ mod tests {
     #[test]
     fn the_interval_holds_the_correlation_and_turns_with_its_sign() {
         let (x, y) = lists(60);
-        let (turned, own) = (
+        let (turned, singles) = (
             y.iter().map(|value| -value).collect::<Vec<_>>(),
             (0..60).collect::<Vec<_>>(),
         );
         for correlation in ALL {
             let r = correlation.of(&x, &y).unwrap();
-            let interval = correlation.clustered_interval(&x, &y, &own, 0.95).unwrap();
+            let interval = correlation
+                .clustered_interval(&x, &y, &singles, 0.95)
+                .unwrap();
             assert!(
                 -1.0 <= interval.low
                     && interval.low < r
@@ -308,7 +310,7 @@ mod tests {
                     && interval.high <= 1.0
             );
             let other = correlation
-                .clustered_interval(&x, &turned, &own, 0.95)
+                .clustered_interval(&x, &turned, &singles, 0.95)
                 .unwrap();
             assert!(
                 (other.low + interval.high).abs() < 1e-9,
@@ -319,13 +321,13 @@ mod tests {
 
     #[test]
     fn perfect_agreement_has_no_interval() {
-        let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
+        let (x, singles) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(
-            Correlation::KendallTauB.clustered_interval(&x, &x, &own, 0.95),
+            Correlation::KendallTauB.clustered_interval(&x, &x, &singles, 0.95),
             None
         );
         assert_eq!(
-            Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, 0.95),
+            Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &singles, 0.95),
             None
         );
     }

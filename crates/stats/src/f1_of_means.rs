@@ -141,7 +141,7 @@ mod tests {
         BootstrapOptions::seeded(1)
     }
 
-    fn each_its_own(cases: usize) -> Vec<usize> {
+    fn single_clusters(cases: usize) -> Vec<usize> {
         (0..cases).collect()
     }
 
@@ -154,10 +154,13 @@ mod tests {
         });
         let of_mean = mean_interval(&values, None, share, options()).unwrap();
         let cases = values.map(|value| [Some(value), Some(value)]);
-        let (f1, own) = f1_of_means(&cases, &each_its_own(4), options());
-        let own = own.unwrap();
+        let (f1, interval) = f1_of_means(&cases, &single_clusters(4), options());
+        let interval = interval.unwrap();
         assert!((f1 - 0.2875).abs() < 1e-12);
-        assert!((own.low - of_mean.low).abs() < 1e-12 && (own.high - of_mean.high).abs() < 1e-12);
+        assert!(
+            (interval.low - of_mean.low).abs() < 1e-12
+                && (interval.high - of_mean.high).abs() < 1e-12
+        );
     }
 
     #[test]
@@ -170,13 +173,16 @@ mod tests {
         let means = cases.map(|case| f64::midpoint(case[0], case[1]));
         let of_mean = mean_interval(&means, None, Some(grades), options()).unwrap();
         let values = cases.map(|case| case.map(Some).to_vec());
-        let own = mean_of_means(&values, grades, &each_its_own(4), options()).unwrap();
-        assert!((own.low - of_mean.low).abs() < 1e-12 && (own.high - of_mean.high).abs() < 1e-12);
+        let interval = mean_of_means(&values, grades, &single_clusters(4), options()).unwrap();
+        assert!(
+            (interval.low - of_mean.low).abs() < 1e-12
+                && (interval.high - of_mean.high).abs() < 1e-12
+        );
         // A grade that is missing moves its aspect's mean from 2.75 to 3 and the number from 3 to 3.125.
         let mut missing = values.clone();
         missing[0][1] = None;
-        let own = mean_of_means(&missing, grades, &each_its_own(4), options()).unwrap();
-        assert!(own.low < 3.125 && 3.125 < own.high && own != of_mean);
+        let interval = mean_of_means(&missing, grades, &single_clusters(4), options()).unwrap();
+        assert!(interval.low < 3.125 && 3.125 < interval.high && interval != of_mean);
     }
 
     #[test]
@@ -187,17 +193,17 @@ mod tests {
         let cases: Vec<_> = (0..4)
             .map(|at| [Some(precision[at]), Some(recall[at])])
             .collect();
-        let (_, own) = f1_of_means(&cases, &each_its_own(4), options());
-        let own = own.unwrap();
-        assert!(own.low > 0.0 && own.high > 0.5, "{own:?}");
+        let (_, interval) = f1_of_means(&cases, &single_clusters(4), options());
+        let interval = interval.unwrap();
+        assert!(interval.low > 0.0 && interval.high > 0.5, "{interval:?}");
     }
 
     #[test]
     fn a_case_without_recall_counts_in_precision_only() {
         let cases = [[Some(1.0), None], [Some(0.5), Some(0.5)]];
         // P = 0.75, R = 0.5.
-        let (f1, own) = f1_of_means(&cases, &each_its_own(2), options());
-        assert!((f1 - 0.6).abs() < 1e-12 && own.is_some());
+        let (f1, interval) = f1_of_means(&cases, &single_clusters(2), options());
+        assert!((f1 - 0.6).abs() < 1e-12 && interval.is_some());
         assert_eq!(f1_of_means(&cases, &[3, 3], options()).1, None);
         assert_eq!(f1_of_means(&[], &[], options()), (0.0, None));
     }
@@ -221,8 +227,10 @@ mod tests {
             let mut held = 0;
             for _ in 0..500 {
                 let cases: Vec<_> = (0..4).map(|_| answer(nothing, &mut rng)).collect();
-                let own = f1_of_means(&cases, &each_its_own(4), options()).1.unwrap();
-                held += u32::from(own.low <= truth && truth <= own.high);
+                let interval = f1_of_means(&cases, &single_clusters(4), options())
+                    .1
+                    .unwrap();
+                held += u32::from(interval.low <= truth && truth <= interval.high);
             }
             assert!(held >= 465, "{nothing}: {held} of 500");
         }

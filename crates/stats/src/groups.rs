@@ -62,8 +62,8 @@ pub fn group_letters(systems: usize, groups: &[Vec<usize>]) -> Vec<String> {
     for (index, group) in groups.iter().enumerate() {
         for system in group {
             // Groups name systems below `systems`; another index has no row to be shown in.
-            if let Some(own) = letters.get_mut(*system) {
-                own.push_str(&letter(index));
+            if let Some(letters_of_system) = letters.get_mut(*system) {
+                letters_of_system.push_str(&letter(index));
             }
         }
     }

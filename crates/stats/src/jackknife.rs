@@ -86,10 +86,10 @@ mod tests {
         // 1 1 1 0: 0.5. Without a one 2 * 2/3 - 1 = 1/3, three times; without the zero 1. Mean 1/2, squares 3/36 + 1/4 = 1/3,
         // error sqrt(3/4 * 1/3) = 0.5, on the scale of atanh 0.5 / 0.75 = 2/3. Fourths 3/1296 + 1/16 = 84/1296: (1/9) / (84/1296) - 1
         // = 0.71 degrees of freedom, so one, whose t of 97.5% is 12.706.
-        let found = of(&[1.0, 1.0, 1.0, 0.0], &[0, 1, 2, 3], 0.95).unwrap();
+        let interval = of(&[1.0, 1.0, 1.0, 0.0], &[0, 1, 2, 3], 0.95).unwrap();
         let half = 12.706_204_736_174_7 * 2.0 / 3.0;
-        assert!((found.low - (0.5_f64.atanh() - half).tanh()).abs() < 1e-12);
-        assert!((found.high - (0.5_f64.atanh() + half).tanh()).abs() < 1e-12);
+        assert!((interval.low - (0.5_f64.atanh() - half).tanh()).abs() < 1e-12);
+        assert!((interval.high - (0.5_f64.atanh() + half).tanh()).abs() < 1e-12);
     }
 
     #[test]
@@ -108,22 +108,22 @@ mod tests {
 
     #[test]
     fn what_has_no_error_has_no_interval() {
-        let own = [0, 1, 2];
-        assert_eq!(of(&[1.0; 3], &own, 0.95), None);
-        assert_eq!(of(&[0.0; 3], &own, 0.95), None);
+        let singles = [0, 1, 2];
+        assert_eq!(of(&[1.0; 3], &singles, 0.95), None);
+        assert_eq!(of(&[0.0; 3], &singles, 0.95), None);
         assert_eq!(of(&[1.0, 0.0, 1.0], &[4, 4, 4], 0.95), None);
-        assert_eq!(of(&[0.5; 3], &own, 0.95), None);
-        assert_eq!(of(&[1.0, 0.0, 1.0], &own, 1.0), None);
-        assert_eq!(of(&[1.0, 0.0, 1.0], &own, f64::NAN), None);
+        assert_eq!(of(&[0.5; 3], &singles, 0.95), None);
+        assert_eq!(of(&[1.0, 0.0, 1.0], &singles, 1.0), None);
+        assert_eq!(of(&[1.0, 0.0, 1.0], &singles, f64::NAN), None);
         // Undefined without the second unit.
         let needs_second = |kept: &[usize]| kept.contains(&1).then_some(0.2);
-        assert_eq!(coefficient_interval(&own, needs_second, 0.95), None);
+        assert_eq!(coefficient_interval(&singles, needs_second, 0.95), None);
         assert_eq!(coefficient_interval(&[], |_| Some(0.2), 0.95), None);
     }
 
     #[test]
     fn of_intervals_of_kappa_at_95_percent_over_10_questions_92_to_98_hold_it() {
-        // Fair coins; in 36% of the questions the second rater repeats the first, else has a coin of its own: kappa 0.36. The
+        // Fair coins; in 36% of the questions the second rater repeats the first, else throws another coin: kappa 0.36. The
         // five units of a question have this in common.
         let mut rng = ChaCha8Rng::seed_from_u64(14);
         let clusters: Vec<usize> = (0..50).map(|unit| unit / 5).collect();
@@ -133,17 +133,19 @@ mod tests {
             for _ in 0..10 {
                 let is_clear = rng.random::<f64>() < 0.36;
                 for _ in 0..5 {
-                    let (one, other): (bool, bool) = (rng.random(), rng.random());
-                    x.push(Some(f64::from(u8::from(one))));
+                    let (first, second): (bool, bool) = (rng.random(), rng.random());
+                    x.push(Some(f64::from(u8::from(first))));
                     y.push(Some(f64::from(u8::from(if is_clear {
-                        one
+                        first
                     } else {
-                        other
+                        second
                     }))));
                 }
             }
-            let found = Coefficient::Kappa.interval(&[&x, &y], &clusters, 0.95);
-            held += u32::from(found.is_some_and(|found| found.low <= 0.36 && 0.36 <= found.high));
+            let interval = Coefficient::Kappa.interval(&[&x, &y], &clusters, 0.95);
+            held += u32::from(
+                interval.is_some_and(|interval| interval.low <= 0.36 && 0.36 <= interval.high),
+            );
         }
         // 570 expected, with a standard error of 5.
         assert!((552..=588).contains(&held), "{held} of 600");

@@ -9,15 +9,15 @@ impl Cholesky {
     /// `None` if the matrix is not positive definite.
     pub(super) fn of(matrix: &[Vec<f64>]) -> Option<Self> {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
-        for (i, own) in matrix.iter().enumerate() {
+        for (i, given) in matrix.iter().enumerate() {
             let mut row = Vec::with_capacity(i + 1);
             for j in 0..=i {
                 let above = if j < i { &rows[j] } else { &row };
                 let known: f64 = row.iter().zip(above).take(j).map(|(a, b)| a * b).sum();
-                let rest = own[j] - known;
+                let rest = given[j] - known;
                 if j < i {
                     row.push(rest / rows[j][j]);
-                } else if rest > 1e-12 * own[i].abs() {
+                } else if rest > 1e-12 * given[i].abs() {
                     row.push(rest.sqrt());
                 } else {
                     return None;

@@ -258,18 +258,18 @@ mod tests {
     #[test]
     fn a_repeated_interval_is_as_wide_as_its_critical_value_says() {
         let differences: Vec<f64> = (0..40).map(|at| f64::from(at % 5) / 10.0 - 0.1).collect();
-        let own = LookEstimate::of(&differences, None, MetricValues::Any).unwrap();
+        let estimate = LookEstimate::of(&differences, None, MetricValues::Any).unwrap();
         // Mean 0.1; deviations -2, -1, 0, 1, 2 tenths: sqrt(8 * 0.1 / 39 / 40).
-        assert!((own.difference - 0.1).abs() < 1e-12);
-        assert!((own.standard_error - (0.8_f64 / 39.0 / 40.0).sqrt()).abs() < 1e-12);
-        let interval = own.interval(1.959_964).unwrap();
-        let half = 2.022_691 * own.standard_error;
+        assert!((estimate.difference - 0.1).abs() < 1e-12);
+        assert!((estimate.standard_error - (0.8_f64 / 39.0 / 40.0).sqrt()).abs() < 1e-12);
+        let interval = estimate.interval(1.959_964).unwrap();
+        let half = 2.022_691 * estimate.standard_error;
         assert!((interval.low - (0.1 - half)).abs() < 1e-7, "{interval:?}");
-        let wide = own.interval(3.356_9).unwrap();
+        let wide = estimate.interval(3.356_9).unwrap();
         assert!(wide.low < interval.low && wide.high > interval.high);
         // 38 degrees of freedom in place of 39.
-        let of_two = own.of_two_means().interval(1.959_964).unwrap();
-        assert!((of_two.high - (0.1 + 2.024_394 * own.standard_error)).abs() < 1e-7);
+        let of_two = estimate.of_two_means().interval(1.959_964).unwrap();
+        assert!((of_two.high - (0.1 + 2.024_394 * estimate.standard_error)).abs() < 1e-7);
         // Equal differences have no error, and those of 0 and 1 an interval all the same.
         let equal = LookEstimate::of(&[0.0; 40], None, MetricValues::Any).unwrap();
         assert_eq!((equal.interval(2.0), equal.z(0.0)), (None, 0.0));

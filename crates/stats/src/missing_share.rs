@@ -47,7 +47,7 @@ pub fn missing_share(
     coverage: FoundReferences,
     level: f64,
 ) -> Option<MissingShare> {
-    let found = share_of(answers, level)?;
+    let found_share = share_of(answers, level)?;
     let real = vec![
         FoundReferences {
             found: 1,
@@ -66,9 +66,9 @@ pub fn missing_share(
     if held.share == 0.0 {
         return None;
     }
-    let ratio = ratio_interval(&found, &held);
+    let ratio = ratio_interval(&found_share, &held);
     Some(MissingShare {
-        share: (1.0 - found.share / held.share).clamp(0.0, 1.0),
+        share: (1.0 - found_share.share / held.share).clamp(0.0, 1.0),
         interval: ratio.map(|ratio| ratio.negated().map(|end| (1.0 + end).clamp(0.0, 1.0))),
     })
 }

@@ -8,7 +8,7 @@
 //! | within a range | sign flips | Wilson's interval |
 //! | any | sign flips | bootstrap-t |
 //!
-//! Bootstrap-t: questions are resampled, and each resample's difference is studentized by its own standard error. Over several
+//! Bootstrap-t: questions are resampled, and the difference of each resample is studentized by its standard error. Over several
 //! pairs the largest |t| of each resample gives critical value, adjusted p and simultaneous intervals (single-step max-t: P. H.
 //! Westfall and S. S. Young, "Resampling-based multiple testing", 1993, section 2.3; J. P. Romano and M. Wolf, JASA 100, 2005). Equal
 //! tails would find a difference of rare counts three times as often as they should.
@@ -69,8 +69,8 @@ fn by_bootstrap(sample: &ClusteredSample, options: BootstrapOptions) -> PairedFa
     let resampled = sample.resampled_t(options);
     let count = sample.means.len();
     let alone = |pair: usize| {
-        let own = resampled.iter().map(|all| all[pair].abs());
-        ResampledT::new(own.collect(), options)
+        let statistics_of_pair = resampled.iter().map(|all| all[pair].abs());
+        ResampledT::new(statistics_of_pair.collect(), options)
     };
     // One critical value for all pairs, taken from the largest |t|, holds the level of the family and yet is less strict than
     // Bonferroni's, as pairs that share a system move together.
@@ -136,7 +136,10 @@ impl ResampledT {
         } else {
             (difference / error).abs()
         };
-        let half = self.critical.filter(|_| error > 0.0).map(|own| own * error);
+        let half = self
+            .critical
+            .filter(|_| error > 0.0)
+            .map(|critical| critical * error);
         let interval = half.map(|half| {
             Interval::new(
                 end_of_interval(difference, half),
@@ -152,7 +155,7 @@ impl ResampledT {
         let as_extreme = total
             - self
                 .sorted
-                .partition_point(|own| *own < t * (1.0 - ROUNDING));
+                .partition_point(|extreme| *extreme < t * (1.0 - ROUNDING));
         (as_extreme + 1) as f64 / (total + 1) as f64
     }
 }
@@ -222,9 +225,9 @@ const SAME: f64 = 1e-9;
 /// with 19 questions they take 4 MB.
 fn largest_statistics(sums: &[Vec<f64>]) -> Vec<f64> {
     let mut largest: Vec<f64> = Vec::new();
-    for own in sums.iter().map(|sums| statistics(sums)) {
-        largest.resize(own.len(), 0.0);
-        for (most, value) in largest.iter_mut().zip(own) {
+    for statistics_of_pair in sums.iter().map(|sums| statistics(sums)) {
+        largest.resize(statistics_of_pair.len(), 0.0);
+        for (most, value) in largest.iter_mut().zip(statistics_of_pair) {
             *most = most.max(value);
         }
     }
@@ -301,9 +304,9 @@ impl SignFlips<'_> {
     }
 
     fn test(&self, pair: usize) -> PairedTest {
-        let own = statistics(&self.sums[pair]);
-        let observed = own[0];
-        let as_extreme = own
+        let of_pair = statistics(&self.sums[pair]);
+        let observed = of_pair[0];
+        let as_extreme = of_pair
             .iter()
             .filter(|value| **value >= observed - SAME)
             .count();
@@ -312,7 +315,7 @@ impl SignFlips<'_> {
             alone
         } else {
             let limit = self.critical() + SAME;
-            own.iter().filter(|value| **value > limit).count()
+            of_pair.iter().filter(|value| **value > limit).count()
         };
         let [interval, pointwise] = self.intervals(pair, [rejected, alone]);
         PairedTest {
@@ -397,8 +400,8 @@ mod tests {
         let mut rare = [0.0; 20];
         rare[..3].fill(1.0);
         let method = |values, list: &[f64]| {
-            let found = paired_family(&[list], None, values, options()).unwrap();
-            (found.method, found.pairs[0].method)
+            let family = paired_family(&[list], None, values, options()).unwrap();
+            (family.method, family.pairs[0].method)
         };
         let [flips, wilson, bootstrap] = [
             PairedMethod::SignFlip,
@@ -419,8 +422,8 @@ mod tests {
     fn an_end_that_is_0_but_for_rounding_does_not_exclude_0() {
         // 0.1 + 0.2 - 0.3 is 5.6e-17. Of the 128 assignments 6 and their opposites are as far from 0 as the observed one or farther.
         let list = [0.1, 0.2, -0.3, 0.4, 0.5, 0.6, 0.7];
-        let found = paired_family(&[&list], None, MetricValues::Any, options()).unwrap();
-        let pair = found.pairs[0];
+        let family = paired_family(&[&list], None, MetricValues::Any, options()).unwrap();
+        let pair = family.pairs[0];
         let interval = pair.interval.unwrap();
         assert_eq!(pair.p < 0.05, interval.low > 0.0, "{pair:?}");
         assert!(interval.low == 0.0 || interval.low.abs() > 1e-9, "{pair:?}");
@@ -507,11 +510,12 @@ mod tests {
     #[test]
     fn two_pairs_share_their_assignments() {
         // A pair and its double have the same statistic under every assignment: nothing to adjust for.
-        let (one, double) = (
+        let (single, double) = (
             [1.0, 2.0, -0.5, 3.0, 2.0, 1.0, 4.0],
             [2.0, 4.0, -1.0, 6.0, 4.0, 2.0, 8.0],
         );
-        let family = paired_family(&[&one, &double], None, MetricValues::Any, options()).unwrap();
+        let family =
+            paired_family(&[&single, &double], None, MetricValues::Any, options()).unwrap();
         assert_eq!(
             (family.pairs[0].p, family.pairs[1].p),
             (family.pairs[0].pointwise_p, family.pairs[0].pointwise_p)
@@ -519,7 +523,7 @@ mod tests {
         // The sums differ from the largest, 13.5, by the flipped ones: 12.5 (observed) and 13.5 with their opposites.
         assert_eq!(family.pairs[0].p, 4.0 / 128.0);
         let other = [0.1, -0.3, 0.2, 0.4, -0.1, 0.2, -0.2];
-        let family = paired_family(&[&one, &other], None, MetricValues::Any, options()).unwrap();
+        let family = paired_family(&[&single, &other], None, MetricValues::Any, options()).unwrap();
         assert!(
             family.pairs[0].p > family.pairs[0].pointwise_p,
             "{family:?}"

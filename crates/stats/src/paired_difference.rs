@@ -6,7 +6,7 @@
 //! intervals cover too little and their tests find too little.
 //!
 //! Where fewer than 6 questions differ, half a pseudo-question at either end of -w..w enters center and error: one win of
-//! 20 has an error of its own size, and too small a one for 2 wins in 100.
+//! 20 has an error as large as itself, and too small a one for 2 wins in 100.
 //!
 //! Equal differences have no error. Of n questions that all have one, at most a share u = 1 - (alpha / 2)^(1 / n) of all questions
 //! may have another, and each moves the mean by at most its distance to -w or w (C. J. Clopper and E. S. Pearson, Biometrika 26,
@@ -156,12 +156,12 @@ mod tests {
     #[test]
     fn p_is_the_level_at_which_the_interval_ends_at_0() {
         for (wins, ties, losses) in [(3, 17, 0), (8, 10, 2), (6, 14, 0), (7, 13, 0), (20, 80, 8)] {
-            let found = of(wins, ties, losses);
-            let excludes_0 = found.interval.unwrap().low > 0.0;
+            let test = of(wins, ties, losses);
+            let excludes_0 = test.interval.unwrap().low > 0.0;
             assert_eq!(
-                found.p < 0.05,
+                test.p < 0.05,
                 excludes_0,
-                "{wins} {ties} {losses}: {found:?}"
+                "{wins} {ties} {losses}: {test:?}"
             );
         }
         // 3 wins of 20, fewer than 6 that differ: center 3 / 21; the error of the mean is sqrt(0.15 * 0.85 / 19) = 0.08192, that of the
@@ -205,9 +205,9 @@ mod tests {
                 if chance < 1e-9 {
                     continue;
                 }
-                let found = of(wins, ties, losses);
-                let interval = found.interval.unwrap();
-                if found.p < 0.05 {
+                let test = of(wins, ties, losses);
+                let interval = test.interval.unwrap();
+                if test.p < 0.05 {
                     significant += chance;
                 }
                 if interval.low <= win - loss && win - loss <= interval.high {

@@ -95,10 +95,10 @@ impl WinRate {
     /// assert_eq!((found.win_rate, found.position_effect), (0.5, Some(0.5)));
     /// ```
     pub fn of(system: usize, other: usize, verdicts: &[PairVerdict]) -> Option<Self> {
-        let own = verdicts_between(system, other, verdicts);
-        let rate = SystemWinRate::of(system, &own)?;
+        let between = verdicts_between(system, other, verdicts);
+        let rate = SystemWinRate::of(system, &between)?;
         let mut orders: [ByQuestion; 2] = Default::default();
-        for verdict in &own {
+        for verdict in &between {
             let (_, place, value) = verdict.of_system(system)?;
             orders[place]
                 .entry(verdict.question)
@@ -134,18 +134,18 @@ impl WinRate {
         questions: &[usize],
         by_place: bool,
     ) -> Option<Vec<f64>> {
-        let mut own = verdicts_between(system, other, verdicts);
-        for verdict in own.iter_mut().filter(|_| !by_place) {
+        let mut between = verdicts_between(system, other, verdicts);
+        for verdict in between.iter_mut().filter(|_| !by_place) {
             let (_, _, value) = verdict.of_system(system)?;
             *verdict = PairVerdict::new(verdict.question, system, other, value);
         }
-        let found = SystemWinRate::of(system, &own)?;
-        let judged = found.questions() as f64;
+        let rate = SystemWinRate::of(system, &between)?;
+        let judged = rate.questions() as f64;
         let scale = questions.len() as f64 / judged;
         let mut values = Vec::with_capacity(questions.len());
         for question in questions {
-            let influence = found.influences.get(question);
-            let share = influence.map_or(0.5, |own| found.win_rate + judged * own);
+            let influence = rate.influences.get(question);
+            let share = influence.map_or(0.5, |influence| rate.win_rate + judged * influence);
             values.push(scale * (2.0 * share - 1.0));
         }
         Some(values)
@@ -182,9 +182,13 @@ fn of_lead(interval: Interval) -> Interval {
     interval.map(|end| f64::midpoint(1.0, end))
 }
 
-fn verdicts_between(one: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
-    let is_own = |own: &&PairVerdict| own.of_system(one).is_some_and(|(met, ..)| met == other);
-    verdicts.iter().filter(is_own).copied().collect()
+fn verdicts_between(system: usize, other: usize, verdicts: &[PairVerdict]) -> Vec<PairVerdict> {
+    let is_between = |verdict: &&PairVerdict| {
+        verdict
+            .of_system(system)
+            .is_some_and(|(met, ..)| met == other)
+    };
+    verdicts.iter().filter(is_between).copied().collect()
 }
 
 /// How often a system beats the others that it met: the plain mean of its win rates against each of them.
@@ -206,22 +210,22 @@ impl SystemWinRate {
     ///
     /// // Against 1 it wins in one of two orders, against 2 in the only one: (1/2 + 1) / 2.
     /// let verdicts = [(0, 1), (1, 0), (0, 2)].map(|(first, second)| PairVerdict::new(0, first, second, 1.0));
-    /// assert_eq!(SystemWinRate::of(0, &verdicts).map(|own| own.win_rate), Some(0.75));
+    /// assert_eq!(SystemWinRate::of(0, &verdicts).map(|rate| rate.win_rate), Some(0.75));
     /// ```
     pub fn of(system: usize, verdicts: &[PairVerdict]) -> Option<Self> {
         // By opponent and place, with the question of each.
         let mut met: BTreeMap<(usize, usize), Vec<(usize, f64)>> = BTreeMap::new();
         for verdict in verdicts {
             if let Some((other, place, value)) = verdict.of_system(system) {
-                let own = met.entry((other, place)).or_default();
-                own.push((verdict.question, value));
+                let values = met.entry((other, place)).or_default();
+                values.push((verdict.question, value));
             }
         }
         let mut orders: BTreeMap<usize, f64> = BTreeMap::new();
         for (other, _) in met.keys() {
             *orders.entry(*other).or_default() += 1.0;
         }
-        // Deviations are from the mean of a place over all opponents: the few verdicts on one opponent are too close to their own.
+        // Deviations are from the mean of a place over all opponents: the few verdicts on one opponent are too close to their mean.
         let mut places = [(0.0, 0.0); 2];
         for ((other, place), values) in &met {
             let sum: f64 = values.iter().map(|(_, value)| value).sum();
@@ -285,7 +289,7 @@ type ByQuestion = BTreeMap<usize, Vec<f64>>;
 fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
     let mut orders = BothOrders::default();
     for (question, when_first) in first {
-        let when_second = second.get(question).and_then(|own| super::mean(own));
+        let when_second = second.get(question).and_then(|values| super::mean(values));
         let (Some(when_first), Some(when_second)) = (super::mean(when_first), when_second) else {
             continue;
         };
@@ -306,9 +310,9 @@ fn both_orders(first: &ByQuestion, second: &ByQuestion) -> BothOrders {
 /// without a preference where each pair is shown as often in either order.
 pub fn first_shown(verdicts: &[PairVerdict]) -> Option<(f64, Option<f64>)> {
     let by_place = verdicts.iter();
-    let by_place = by_place.map(|own| PairVerdict::new(own.question, 0, 1, own.value));
-    let found = SystemWinRate::of(0, &by_place.collect::<Vec<_>>())?;
-    Some((found.win_rate, found.standard_error()))
+    let by_place = by_place.map(|verdict| PairVerdict::new(verdict.question, 0, 1, verdict.value));
+    let rate = SystemWinRate::of(0, &by_place.collect::<Vec<_>>())?;
+    Some((rate.win_rate, rate.standard_error()))
 }
 
 /// sqrt(Q / (Q - 1) sum of squared influences) over Q questions; `None` for fewer than two.
@@ -346,7 +350,7 @@ mod tests {
 
     #[test]
     fn verdicts_of_one_order_have_no_position_effect() {
-        let found = WinRate::of(
+        let win_rate = WinRate::of(
             1,
             0,
             &[
@@ -355,13 +359,13 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!((found.win_rate, found.when_first), (0.25, None));
+        assert_eq!((win_rate.win_rate, win_rate.when_first), (0.25, None));
         assert_eq!(
-            (found.when_second, found.position_effect),
+            (win_rate.when_second, win_rate.position_effect),
             (Some(0.25), None)
         );
         // Influences (0 - 0.25) / 2 and (0.5 - 0.25) / 2: sqrt(2 * 2 / 64).
-        assert_eq!(found.standard_error, Some(0.25));
+        assert_eq!(win_rate.standard_error, Some(0.25));
         assert_eq!(WinRate::of(0, 2, &[PairVerdict::new(0, 0, 1, 1.0)]), None);
     }
 
@@ -380,9 +384,9 @@ mod tests {
         for (value, expected) in values.iter().zip([0.5, -1.0, 1.0]) {
             assert!((value - expected).abs() < 1e-12, "{values:?}");
         }
-        let found = WinRate::of(0, 1, &verdicts).unwrap();
+        let win_rate = WinRate::of(0, 1, &verdicts).unwrap();
         let error = super::super::sd(&values).unwrap() / 3.0_f64.sqrt();
-        assert!((error - 2.0 * found.standard_error.unwrap()).abs() < 1e-12);
+        assert!((error - 2.0 * win_rate.standard_error.unwrap()).abs() < 1e-12);
         assert_eq!(WinRate::pseudo_values(0, 2, &verdicts, &[0], true), None);
     }
 
@@ -415,16 +419,16 @@ mod tests {
         ];
         let shown = [(0, 1), (1, 0), (0, 2), (2, 0)];
         let mut verdicts = Vec::new();
-        for (question, own) in values.into_iter().enumerate() {
-            for ((first, second), value) in shown.into_iter().zip(own) {
+        for (question, values_of_question) in values.into_iter().enumerate() {
+            for ((first, second), value) in shown.into_iter().zip(values_of_question) {
                 let verdict = |value| PairVerdict::new(question, first, second, value);
                 verdicts.extend(value.map(verdict));
             }
         }
-        let found = SystemWinRate::of(0, &verdicts).unwrap();
+        let win_rate = SystemWinRate::of(0, &verdicts).unwrap();
         // Against 1: (2/3 + 2/3) / 2; against 2: (2/2 + 1/2) / 2.
         let expected = f64::midpoint(2.0 / 3.0, 0.75);
-        assert!((found.win_rate - expected).abs() < 1e-12, "{found:?}");
+        assert!((win_rate.win_rate - expected).abs() < 1e-12, "{win_rate:?}");
         // A verdict weighs 1/2 (opponents) x 1/2 (places) / verdicts: 1/12 against 1, 1/8 against 2. The mean of the first place is
         // (2/12 + 2/8) / (1/2) = 5/6, that of the second (2/12 + 1/8) / (1/2) = 7/12. So question 0 adds
         // 1/6/12 + 5/12/12 + 1/6/8 + (0 - 7/12)/8, and so on.
@@ -433,24 +437,27 @@ mod tests {
             (1.0 / 6.0 - 7.0 / 12.0) / 12.0 + 5.0 / 12.0 / 8.0,
             (-5.0 / 6.0 + 5.0 / 12.0) / 12.0 + 1.0 / 6.0 / 8.0,
         ];
-        let squares: f64 = moved.iter().map(|own| own * own).sum();
-        let error = found.standard_error().unwrap();
-        assert!((error - (1.5 * squares).sqrt()).abs() < 1e-12, "{found:?}");
+        let squares: f64 = moved.iter().map(|deviation| deviation * deviation).sum();
+        let error = win_rate.standard_error().unwrap();
+        assert!(
+            (error - (1.5 * squares).sqrt()).abs() < 1e-12,
+            "{win_rate:?}"
+        );
         // Of one opponent it is what the pair has.
         let pair = WinRate::of(0, 2, &verdicts).unwrap();
-        let own = SystemWinRate::of(2, &verdicts).unwrap();
-        assert_eq!(own.win_rate, 1.0 - pair.win_rate);
-        assert!((own.standard_error().unwrap() - pair.standard_error.unwrap()).abs() < 1e-12);
+        let of_last = SystemWinRate::of(2, &verdicts).unwrap();
+        assert_eq!(of_last.win_rate, 1.0 - pair.win_rate);
+        assert!((of_last.standard_error().unwrap() - pair.standard_error.unwrap()).abs() < 1e-12);
         // Two cases of question 0, one of each other.
-        let values = found.values(&[0, 0, 1, 2]);
+        let values = win_rate.values(&[0, 0, 1, 2]);
         let mean = super::super::mean(&values).unwrap();
-        assert!((mean - found.win_rate).abs() < 1e-12, "{values:?}");
+        assert!((mean - win_rate.win_rate).abs() < 1e-12, "{values:?}");
         assert_eq!(SystemWinRate::of(3, &verdicts), None);
     }
 
     #[test]
     fn a_single_question_has_no_error() {
-        let found = WinRate::of(
+        let win_rate = WinRate::of(
             0,
             1,
             &[
@@ -459,9 +466,9 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!((found.win_rate, found.standard_error), (0.5, None));
-        assert_eq!(found.interval(0.95), None);
-        assert_eq!(found.orders.towards_first, 1);
+        assert_eq!((win_rate.win_rate, win_rate.standard_error), (0.5, None));
+        assert_eq!(win_rate.interval(0.95), None);
+        assert_eq!(win_rate.orders.towards_first, 1);
     }
 
     #[test]

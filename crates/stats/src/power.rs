@@ -77,7 +77,7 @@ impl PilotSpread {
         Some(Self {
             variances,
             range: Interval { low, high },
-            // The largest of several is above its own true value more often than not.
+            // The largest of several is above the true value more often than not.
             upper: if differences.len() > 1 {
                 1.0
             } else {

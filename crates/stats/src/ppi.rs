@@ -118,7 +118,9 @@ pub fn prediction_powered_mean(
         let mut resampled = resample(
             sums.rows.len(),
             |drawn| match sums.fit(drawn, lambda) {
-                Some(own) => studentized(own.shift - fit.shift, own.error, error),
+                Some(resampled_fit) => {
+                    studentized(resampled_fit.shift - fit.shift, resampled_fit.error, error)
+                }
                 // A resample without a standard error is as far from the mean as any.
                 None => f64::INFINITY,
             },
@@ -159,7 +161,7 @@ impl Sums {
     /// Those of one answer, less the mean of the labels and that of the judge's values.
     fn of(answer: &JudgedAnswer, human: f64, judge: f64) -> Self {
         let f = answer.judge - judge;
-        let mut own = Self {
+        let mut row = Self {
             all: 1.0,
             judged: f,
             squares: f * f,
@@ -167,13 +169,13 @@ impl Sums {
         };
         if let Some(y) = answer.human {
             let weighted = answer.weight * (y - human);
-            own.labeled = 1.0;
-            own.weight = answer.weight;
-            own.human = weighted;
-            own.judge = answer.weight * f;
-            own.product = weighted * f;
+            row.labeled = 1.0;
+            row.weight = answer.weight;
+            row.human = weighted;
+            row.judge = answer.weight * f;
+            row.product = weighted * f;
         }
-        own
+        row
     }
 
     fn add(&mut self, times: f64, other: &Self) {
@@ -281,8 +283,8 @@ impl QuestionSums {
         let mut squares = 0.0;
         for (row, times) in self.drawn(drawn) {
             let labeled = row.human - human * row.weight - b * (row.judge - judge * row.weight);
-            let own = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
-            squares += times * own * own / (1.0 - row.weight / sums.weight);
+            let deviation = labeled / sums.weight + b * (row.judged - judged * row.all) / sums.all;
+            squares += times * deviation * deviation / (1.0 - row.weight / sums.weight);
         }
         squares.is_finite().then(|| Fit {
             shift: human + b * (judged - judge),
@@ -354,19 +356,19 @@ mod tests {
                 .map(|at| f64::from(at * 7 % 11) / 10.0 + shift)
                 .collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 5 % 13)).collect();
-            let found = prediction_powered_mean(
+            let mean = prediction_powered_mean(
                 &answers(&human, &judge[..30], &judge[30..]),
                 None,
                 Estimand::Difference,
                 few(),
             )
             .unwrap();
-            let interval = found.interval.unwrap();
-            assert!((interval.low + interval.high - 2.0 * found.estimate).abs() < 1e-12);
+            let interval = mean.interval.unwrap();
+            assert!((interval.low + interval.high - 2.0 * mean.estimate).abs() < 1e-12);
             assert_eq!(
-                found.p < 0.05,
+                mean.p < 0.05,
                 interval.low > 0.0 || interval.high < 0.0,
-                "{found:?}"
+                "{mean:?}"
             );
         }
     }
@@ -430,11 +432,11 @@ mod tests {
         let data = answers(&[5.0; 20], &[0.9; 20], &[0.9; 80]);
         assert_eq!(mean(&data, None).unwrap().interval, None);
         // The lower end of 20 of 20, 0.8130 (`bounded_mean`), of the way from 1 to 5.
-        let found = prediction_powered_mean(&data, None, range, few())
+        let interval = prediction_powered_mean(&data, None, range, few())
             .unwrap()
             .interval
             .unwrap();
-        assert!((found.low - 4.2521).abs() < 1e-4 && found.high == 5.0);
+        assert!((interval.low - 4.2521).abs() < 1e-4 && interval.high == 5.0);
     }
 
     #[test]
@@ -456,10 +458,10 @@ mod tests {
                 .collect();
             let judge: Vec<f64> = (0..60).map(|at| f64::from(at * 7 % 9)).collect();
             let data = answers(&human, &judge[..20], &judge[20..]);
-            let found = prediction_powered_mean(&data, None, range, few()).unwrap();
-            let interval = found.interval.unwrap();
+            let mean = prediction_powered_mean(&data, None, range, few()).unwrap();
+            let interval = mean.interval.unwrap();
             let excludes_0 = interval.low > 0.0 || interval.high < 0.0;
-            assert_eq!(found.p < 0.05, excludes_0, "{wins}: {found:?}");
+            assert_eq!(mean.p < 0.05, excludes_0, "{wins}: {mean:?}");
         }
     }
 

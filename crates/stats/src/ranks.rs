@@ -30,12 +30,14 @@ pub fn rank_distribution(
     // draws would add that as noise to each rank.
     let means = ClusteredSample::new(systems, clusters)?.resampled_means(options);
     let mut counts = vec![vec![0.0; systems.len()]; systems.len()];
-    for own in &means {
+    for resampled in &means {
         let mut order: Vec<usize> = (0..systems.len()).collect();
-        order.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
+        order.sort_by(|a, b| resampled[*b].total_cmp(&resampled[*a]));
         let mut rank = 0;
         // Means in another order of summation differ in their last digits.
-        for tied in order.chunk_by(|a, b| own[*a] - own[*b] <= 1e-12 * own[*a].abs().max(1e-3)) {
+        for tied in order
+            .chunk_by(|a, b| resampled[*a] - resampled[*b] <= 1e-12 * resampled[*a].abs().max(1e-3))
+        {
             for system in tied {
                 // Ranks of equal means are split; the order in the table would otherwise make the
                 // first one better.

@@ -100,15 +100,18 @@ mod tests {
             .chain([500.0, 300.0])
             .collect();
         for n in [1, 5, 20, 41, 42] {
-            let found = inclusion_probabilities(&sizes, n);
-            assert!((found.iter().sum::<f64>() - n as f64).abs() < 1e-9, "{n}");
+            let probabilities = inclusion_probabilities(&sizes, n);
             assert!(
-                found
+                (probabilities.iter().sum::<f64>() - n as f64).abs() < 1e-9,
+                "{n}"
+            );
+            assert!(
+                probabilities
                     .iter()
                     .all(|p| *p <= 1.0 && *p >= n as f64 / 84.0 - 1e-12),
-                "{n}: {found:?}"
+                "{n}: {probabilities:?}"
             );
-            assert_eq!(systematic_sample(&found, 3).len(), n);
+            assert_eq!(systematic_sample(&probabilities, 3).len(), n);
         }
         assert_eq!(inclusion_probabilities(&[0.0; 4], 1), [0.25; 4]);
         assert_eq!(inclusion_probabilities(&[0.3; 3], 5), [1.0; 3]);

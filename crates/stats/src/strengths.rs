@@ -2,7 +2,7 @@
 //!
 //! R. A. Bradley and M. E. Terry (Biometrika 39, 1952): logit P(the first wins) = s_first - s_second + g, with the strengths s
 //! adding to 0 and g the worth of the first place; a tie is half a win. R. R. Davidson (JASA 65, 1970) gives ties a probability
-//! of their own, in proportion to nu sqrt(pi_first pi_second) with pi = exp(s).
+//! in proportion to nu sqrt(pi_first pi_second) with pi = exp(s).
 //!
 //! Standard errors are over questions: H^-1 (Q / (Q - 1) sum over questions of g_q g_q') H^-1, with H the information and g_q the
 //! score of a question's verdicts. Where strengths do not exist there is no prior: the reason is returned.
@@ -89,12 +89,12 @@ impl Strengths {
             .values()
             .map(|score| information.solve(score))
             .collect();
-        let influences: Vec<Vec<f64>> = moved.iter().map(|own| model.centered(own)).collect();
-        let of_system = |system: usize| influences.iter().map(move |own| own[system]);
+        let influences: Vec<Vec<f64>> = moved.iter().map(|change| model.centered(change)).collect();
+        let of_system = |system: usize| influences.iter().map(move |influence| influence[system]);
         let errors = (0..systems).map(|system| clustered_error(of_system(system)));
         let position = with_position.then(|| {
             let place = model.position();
-            let error = clustered_error(moved.iter().map(|own| own[place]));
+            let error = clustered_error(moved.iter().map(|change| change[place]));
             (parameters[place], error)
         });
         Ok(Self {
@@ -117,8 +117,8 @@ impl Strengths {
         let difference = self.values[first] - self.values[second];
         let questions = self.questions() as f64;
         let mut values = Vec::with_capacity(self.questions());
-        for own in &self.influences {
-            values.push(difference + questions * (own[first] - own[second]));
+        for influence in &self.influences {
+            values.push(difference + questions * (influence[first] - influence[second]));
         }
         values
     }
@@ -253,13 +253,18 @@ impl Model {
             }
             let information = Cholesky::of(&information)?;
             let step = information.solve(&score);
-            let largest = step.iter().fold(0.0_f64, |most, own| most.max(own.abs()));
+            let largest = step
+                .iter()
+                .fold(0.0_f64, |most, change| most.max(change.abs()));
             // Longer steps overshoot where the likelihood is flat.
             let length = if largest > 2.0 { 2.0 / largest } else { 1.0 };
-            for (own, step) in parameters.iter_mut().zip(&step) {
-                *own += length * step;
+            for (parameter, step) in parameters.iter_mut().zip(&step) {
+                *parameter += length * step;
             }
-            if parameters.iter().any(|own| own.abs() > UNBOUNDED) {
+            if parameters
+                .iter()
+                .any(|parameter| parameter.abs() > UNBOUNDED)
+            {
                 return None;
             }
             if largest < 1e-13 {
@@ -338,8 +343,8 @@ impl Reach {
         }
         let beyond = self.reaches[to].clone();
         for row in self.reaches.iter_mut().filter(|row| row[from]) {
-            for (own, reached) in row.iter_mut().zip(&beyond) {
-                *own |= reached;
+            for (is_reached, reached) in row.iter_mut().zip(&beyond) {
+                *is_reached |= reached;
             }
         }
     }
@@ -358,8 +363,12 @@ impl Reach {
                 groups.push(vec![system]);
             }
         }
-        let reached =
-            |group: &Vec<usize>| self.reaches[group[0]].iter().filter(|own| **own).count();
+        let reached = |group: &Vec<usize>| {
+            self.reaches[group[0]]
+                .iter()
+                .filter(|is_reached| **is_reached)
+                .count()
+        };
         groups.sort_by_key(|group| std::cmp::Reverse(reached(group)));
         groups
     }
@@ -373,10 +382,10 @@ mod tests {
     fn two_systems_have_the_logit_of_their_win_rate() {
         // Three wins of four: ln 3, half of it to either side.
         let verdicts = [1.0, 1.0, 1.0, 0.0].map(|value| PairVerdict::new(0, 0, 1, value));
-        let found = Strengths::of(2, &verdicts, Ties::Half, false).unwrap();
-        assert!((found.values[0] - 3.0_f64.ln() / 2.0).abs() < 1e-12);
-        assert!((found.win_rate_against_the_others(0) - 0.75).abs() < 1e-12);
-        assert_eq!(found.errors, None);
+        let strengths = Strengths::of(2, &verdicts, Ties::Half, false).unwrap();
+        assert!((strengths.values[0] - 3.0_f64.ln() / 2.0).abs() < 1e-12);
+        assert!((strengths.win_rate_against_the_others(0) - 0.75).abs() < 1e-12);
+        assert_eq!(strengths.errors, None);
     }
 
     #[test]
@@ -386,8 +395,8 @@ mod tests {
             PairVerdict::new(0, 2, 3, 1.0),
         ];
         let groups = vec![vec![0, 1], vec![2, 3]];
-        let found = Strengths::of(4, &apart, Ties::Half, false);
-        assert_eq!(found, Err(NoStrengths::NotCompared(groups)));
+        let strengths = Strengths::of(4, &apart, Ties::Half, false);
+        assert_eq!(strengths, Err(NoStrengths::NotCompared(groups)));
         // 1 and 2 tie; 0 beats both.
         let best = [
             PairVerdict::new(0, 1, 2, 0.5),
@@ -395,8 +404,8 @@ mod tests {
             PairVerdict::new(0, 2, 0, 0.0),
         ];
         let groups = vec![vec![0], vec![1, 2]];
-        let found = Strengths::of(3, &best, Ties::Half, false);
-        assert_eq!(found, Err(NoStrengths::Separated(groups)));
+        let strengths = Strengths::of(3, &best, Ties::Half, false);
+        assert_eq!(strengths, Err(NoStrengths::Separated(groups)));
         let by_place = [
             PairVerdict::new(0, 0, 1, 1.0),
             PairVerdict::new(0, 1, 0, 1.0),
@@ -405,8 +414,8 @@ mod tests {
             Strengths::of(2, &by_place, Ties::Half, true),
             Err(NoStrengths::Position)
         );
-        let found = Strengths::of(2, &by_place, Ties::Half, false).unwrap();
-        assert_eq!(found.values, [0.0, 0.0]);
+        let strengths = Strengths::of(2, &by_place, Ties::Half, false).unwrap();
+        assert_eq!(strengths.values, [0.0, 0.0]);
     }
 
     #[test]
@@ -416,12 +425,12 @@ mod tests {
                 PairVerdict::new(at / 2, at % 2, 1 - at % 2, f64::from(u8::from(at % 3 == 0)))
             })
             .collect();
-        let found = Strengths::of(2, &verdicts, Ties::Half, true).unwrap();
-        let values = found.pseudo_values(0, 1);
-        let difference = found.values[0] - found.values[1];
+        let strengths = Strengths::of(2, &verdicts, Ties::Half, true).unwrap();
+        let values = strengths.pseudo_values(0, 1);
+        let difference = strengths.values[0] - strengths.values[1];
         assert!((super::super::mean(&values).unwrap() - difference).abs() < 1e-9);
         // The two strengths mirror each other: their difference has twice the error of one.
         let error = super::super::sd(&values).unwrap() / 6.0_f64.sqrt();
-        assert!((error - 2.0 * found.errors.unwrap()[0]).abs() < 1e-9);
+        assert!((error - 2.0 * strengths.errors.unwrap()[0]).abs() < 1e-9);
     }
 }

@@ -1,4 +1,4 @@
-//! Means with intervals that account for their own standard error: Wilson's for bounded values ([`BoundedMean`]), bootstrap-t for
+//! Means with intervals that use the standard error of each: Wilson's for bounded values ([`BoundedMean`]), bootstrap-t for
 //! others.
 //!
 //! Several cases of one question are not independent: questions are clusters, drawn as a whole. The standard error is CR2
@@ -154,7 +154,7 @@ impl ClusteredSample {
         let clusters = self.deviations[list].iter().zip(&self.sizes).zip(drawn);
         for ((deviation, size), drawn) in clusters {
             for at in 0..N {
-                // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so that its own deviation
+                // The CR2 factor: a cluster pulls the mean toward itself by its share of the cases, so that its deviation
                 // looks too small by as much. A cluster as large as a resample without it would have no factor.
                 let factor = 1.0 - size / cases[at];
                 let weight = if drawn[at] == 0 {
@@ -162,8 +162,8 @@ impl ClusteredSample {
                 } else {
                     f64::from(drawn[at]) / factor
                 };
-                let own = deviation - size * shifts[at];
-                squares[at] += weight * own * own;
+                let deviation_here = deviation - size * shifts[at];
+                squares[at] += weight * deviation_here * deviation_here;
             }
         }
         std::array::from_fn(|at| (shifts[at], squares[at].sqrt() / cases[at]))
@@ -197,8 +197,8 @@ impl ClusteredSample {
         let cases = self.cases(drawn);
         let mut resamples: [Vec<f64>; TOGETHER] = Default::default();
         for (list, whole) in self.errors.iter().enumerate() {
-            let found = self.shift_and_error(list, drawn, cases);
-            for (statistics, (shift, error)) in resamples.iter_mut().zip(found) {
+            let statistics_of_list = self.shift_and_error(list, drawn, cases);
+            for (statistics, (shift, error)) in resamples.iter_mut().zip(statistics_of_list) {
                 statistics.push(studentized(shift, error, *whole));
             }
         }
@@ -326,8 +326,8 @@ pub fn mean_interval_within(
         return student(mean, error, sample.effective_clusters(), options.level);
     }
     let resampled = sample.resampled_t(options);
-    let own = resampled.into_iter().map(|own| own[0]).collect();
-    equal_tails(mean, error, own, options).0
+    let t_values = resampled.into_iter().map(|means| means[0]).collect();
+    equal_tails(mean, error, t_values, options).0
 }
 
 /// Student's interval of a mean; `None` without a standard error.
@@ -464,14 +464,14 @@ mod tests {
     fn counts_of_few_questions_have_students_interval() {
         // Words 74, 78, 84, 90: mean 81.5, sd 7 (squares 56.25 + 12.25 + 6.25 + 72.25 = 147, / 3 = 49), error 3.5; t with 3
         // degrees of freedom is 3.1824.
-        let found = mean_interval(&[74.0, 78.0, 84.0, 90.0], None, None, options()).unwrap();
+        let interval = mean_interval(&[74.0, 78.0, 84.0, 90.0], None, None, options()).unwrap();
         assert!(
-            (found.low - (81.5 - 3.182_446 * 3.5)).abs() < 1e-4,
-            "{found:?}"
+            (interval.low - (81.5 - 3.182_446 * 3.5)).abs() < 1e-4,
+            "{interval:?}"
         );
         assert!(
-            (found.high - (81.5 + 3.182_446 * 3.5)).abs() < 1e-4,
-            "{found:?}"
+            (interval.high - (81.5 + 3.182_446 * 3.5)).abs() < 1e-4,
+            "{interval:?}"
         );
     }
 
@@ -486,9 +486,10 @@ mod tests {
             resamples: 199,
             ..BootstrapOptions::seeded(1)
         };
-        let found = (0..400).filter_map(|_| mean_interval(&sample(&mut rng), None, range, options));
-        found
-            .filter(|own| own.low <= mean && mean <= own.high)
+        let intervals =
+            (0..400).filter_map(|_| mean_interval(&sample(&mut rng), None, range, options));
+        intervals
+            .filter(|interval| interval.low <= mean && mean <= interval.high)
             .count() as f64
             / 400.0
     }
@@ -528,7 +529,7 @@ mod tests {
             mean_interval_within(&rounded, None, &ranges, options()),
             Some(top)
         );
-        // One that is below its own range, or has none, leaves all unbounded: then equal values have no interval.
+        // One that is below the range given for it, or has none, leaves all unbounded: then equal values have no interval.
         let below = mean_interval_within(&[-1.5; 20], None, &ranges, options());
         assert_eq!(below, None);
         let few = mean_interval_within(&[1.0; 20], None, &ranges[1..], options());

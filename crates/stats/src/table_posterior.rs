@@ -98,12 +98,12 @@ mod tests {
     fn a_share_has_the_quantiles_of_its_beta_distribution() {
         // 8 and 2 with a prior of 1/2 each: Beta(8.5, 2.5), 2.5% and 97.5% quantiles 0.4972 and 0.9559 (SciPy).
         let share = |cells: &[f64]| Some(cells[0] / (cells[0] + cells[1]));
-        let found = posterior_interval(&[8.0, 2.0], 0.8, share, 0.95).unwrap();
-        assert!((found.low - 0.4972).abs() < 0.015, "{found:?}");
-        assert!((found.high - 0.9559).abs() < 0.008, "{found:?}");
+        let interval = posterior_interval(&[8.0, 2.0], 0.8, share, 0.95).unwrap();
+        assert!((interval.low - 0.4972).abs() < 0.015, "{interval:?}");
+        assert!((interval.high - 0.9559).abs() < 0.008, "{interval:?}");
         assert_eq!(
             posterior_interval(&[8.0, 2.0], 0.8, share, 0.95),
-            Some(found),
+            Some(interval),
             "the draws are the same"
         );
     }

@@ -38,7 +38,7 @@ pub struct VarianceComponents {
 ///
 /// `None` for values that are not finite, fewer than two questions, and without repeated samples or a second judge:
 /// then noise and questions cannot be separated. Also `None` if the design does not determine a component (such as
-/// every judge with its own questions).
+/// every judge with other questions).
 ///
 /// ```
 /// use scholareval_stats::{Judged, variance_components};
@@ -331,9 +331,9 @@ mod tests {
             variance_components(&judged(&[(0, 0, 1.0), (0, 0, f64::NAN), (1, 0, 2.0)])),
             None
         );
-        // Each judge has its own question, so the two effects cannot be separated.
-        let own = [(0, 0, 1.0), (0, 0, 2.0), (1, 1, 5.0), (1, 1, 6.0)];
-        assert_eq!(variance_components(&judged(&own)), None);
+        // Each judge has another question, so the two effects cannot be separated.
+        let one_question_each = [(0, 0, 1.0), (0, 0, 2.0), (1, 1, 5.0), (1, 1, 6.0)];
+        assert_eq!(variance_components(&judged(&one_question_each)), None);
     }
 
     #[test]

@@ -59,8 +59,8 @@ pub fn weighted_share(units: &[WeightedUnit], level: f64) -> Option<WeightedShar
     let mut questions = 0.0;
     for (weight, hit) in weights.iter().zip(&hits) {
         if *weight > 0.0 {
-            let own = (hit - share * weight) / total;
-            squares += own * own / (1.0 - weight / total);
+            let deviation = (hit - share * weight) / total;
+            squares += deviation * deviation / (1.0 - weight / total);
             weight_squares += weight * weight;
             questions += 1.0;
         }
@@ -90,23 +90,26 @@ mod tests {
         let units = |weight| -> Vec<WeightedUnit> {
             (0..20).map(|at| unit(at, weight, at % 4 != 0)).collect()
         };
-        let one = weighted_share(&units(1.0), 0.95).unwrap();
-        let five = weighted_share(&units(5.0), 0.95).unwrap();
-        assert!((one.share - 0.75).abs() < 1e-12);
-        let [one, five] = [one, five].map(|own| own.interval.unwrap());
-        assert!((one.low - five.low).abs() < 1e-12);
+        let of_one = weighted_share(&units(1.0), 0.95).unwrap();
+        let of_five = weighted_share(&units(5.0), 0.95).unwrap();
+        assert!((of_one.share - 0.75).abs() < 1e-12);
+        let [of_one, of_five] = [of_one, of_five].map(|share| share.interval.unwrap());
+        assert!((of_one.low - of_five.low).abs() < 1e-12);
         // Ten units of each of two questions are worth two.
         let few: Vec<WeightedUnit> = (0..20).map(|at| unit(at % 2, 1.0, at % 4 != 0)).collect();
         let few = weighted_share(&few, 0.95).unwrap().interval.unwrap();
-        assert!(few.half_width() > 2.0 * one.half_width(), "{few:?} {one:?}");
+        assert!(
+            few.half_width() > 2.0 * of_one.half_width(),
+            "{few:?} {of_one:?}"
+        );
     }
 
     #[test]
     fn all_hits_are_no_proof_of_a_share_of_one() {
         let units: Vec<WeightedUnit> = (0..10).map(|at| unit(at, 1.0, true)).collect();
-        let found = weighted_share(&units, 0.95).unwrap();
-        let interval = found.interval.unwrap();
-        assert_eq!((found.share, interval.high), (1.0, 1.0));
+        let share = weighted_share(&units, 0.95).unwrap();
+        let interval = share.interval.unwrap();
+        assert_eq!((share.share, interval.high), (1.0, 1.0));
         assert!((0.6..0.8).contains(&interval.low), "{interval:?}");
         assert_eq!(weighted_share(&[], 0.95), None);
         assert_eq!(weighted_share(&units[..1], 0.95).unwrap().interval, None);

@@ -31,7 +31,7 @@ fn questions(row: &Value) -> Vec<usize> {
 }
 
 fn ends(interval: Option<Interval>) -> [f64; 2] {
-    interval.map_or([f64::NAN; 2], |own| [own.low, own.high])
+    interval.map_or([f64::NAN; 2], |interval| [interval.low, interval.high])
 }
 
 fn mean(row: &Value) -> Vec<f64> {
@@ -68,13 +68,13 @@ fn difference(row: &Value) -> Vec<f64> {
         let values = numbers(&row[side]);
         values.iter().all(|value| [0.0, width].contains(value))
     });
-    let found = test(if is_binary {
+    let result = test(if is_binary {
         MetricValues::ZeroOr(width)
     } else {
         MetricValues::Within(width)
     });
-    let [low, high] = ends(found.interval);
-    vec![found.difference, low, high, found.pointwise_p, found.p]
+    let [low, high] = ends(result.interval);
+    vec![result.difference, low, high, result.pointwise_p, result.p]
 }
 
 fn agreement(row: &Value) -> Vec<f64> {
@@ -92,8 +92,8 @@ fn agreement(row: &Value) -> Vec<f64> {
         "interval" => MeasurementLevel::Interval,
         other => panic!("what is {other}?"),
     });
-    let own: Vec<usize> = (0..units.len()).collect();
-    let [low, high] = ends(alpha.interval(&raters, &own, 0.95));
+    let singles: Vec<usize> = (0..units.len()).collect();
+    let [low, high] = ends(alpha.interval(&raters, &singles, 0.95));
     vec![alpha.of(&raters).unwrap(), low, high]
 }
 
@@ -102,7 +102,7 @@ fn assert_rows(golden: &Value, fewest: usize) {
     let rows = golden["rows"].as_array().unwrap();
     assert!(rows.len() >= fewest);
     for row in rows {
-        let found = match row["kind"].as_str().unwrap() {
+        let actual = match row["kind"].as_str().unwrap() {
             "mean" => mean(row),
             "difference" => difference(row),
             "agreement" => agreement(row),
@@ -110,11 +110,11 @@ fn assert_rows(golden: &Value, fewest: usize) {
         };
         // Of agreement the file also has the degrees of freedom, which the interval shows.
         let expected = numbers(&row["expected"]);
-        for (ours, theirs) in found.iter().zip(&expected) {
+        for (ours, theirs) in actual.iter().zip(&expected) {
             let is_close = (ours - theirs).abs() <= 1e-6;
             assert!(
                 is_close,
-                "{}: {found:?}, expected {expected:?}",
+                "{}: {actual:?}, expected {expected:?}",
                 row["name"]
             );
         }

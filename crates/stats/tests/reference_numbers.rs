@@ -38,7 +38,7 @@ fn ratings(row: &Value) -> Vec<Vec<Option<f64>>> {
         .as_array()
         .unwrap()
         .iter()
-        .map(|own| own.as_array().unwrap().iter().map(Value::as_f64).collect())
+        .map(|list| list.as_array().unwrap().iter().map(Value::as_f64).collect())
         .collect()
 }
 
@@ -131,19 +131,19 @@ fn intervals_of_coefficients_are_those_of_left_out_units() {
             .map(|column| column.iter().copied().map(Some).collect())
             .collect();
         let (x, y) = (&columns[0], &columns[1]);
-        // Every unit is its own cluster.
-        let own: Vec<usize> = (0..x.len()).collect();
+        // One cluster per unit.
+        let singles: Vec<usize> = (0..x.len()).collect();
         let interval = match row["name"].as_str().unwrap() {
-            "pearson" => Correlation::Pearson.clustered_interval(x, y, &own, 0.95),
-            "spearman" => Correlation::Spearman.clustered_interval(x, y, &own, 0.95),
-            "kendall" => Correlation::KendallTauB.clustered_interval(x, y, &own, 0.95),
+            "pearson" => Correlation::Pearson.clustered_interval(x, y, &singles, 0.95),
+            "spearman" => Correlation::Spearman.clustered_interval(x, y, &singles, 0.95),
+            "kendall" => Correlation::KendallTauB.clustered_interval(x, y, &singles, 0.95),
             "alpha" => Coefficient::Alpha(MeasurementLevel::Interval).interval(
                 &borrowed(&some),
-                &own,
+                &singles,
                 0.95,
             ),
-            "kappa" => Coefficient::QuadraticKappa.interval(&borrowed(&some[..2]), &own, 0.95),
-            "icc" => Coefficient::Icc.interval(&borrowed(&some), &own, 0.95),
+            "kappa" => Coefficient::QuadraticKappa.interval(&borrowed(&some[..2]), &singles, 0.95),
+            "icc" => Coefficient::Icc.interval(&borrowed(&some), &singles, 0.95),
             name => panic!("what is {name}?"),
         };
         assert_interval(interval, &row, ["low", "high"]);

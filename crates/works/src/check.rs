@@ -155,7 +155,10 @@ mod tests {
 
     fn states(sources: &[PathBuf]) -> Vec<&'static str> {
         let checked = check(sources).unwrap();
-        checked.iter().map(|one| one.state.name()).collect()
+        checked
+            .iter()
+            .map(|reference| reference.state.name())
+            .collect()
     }
 
     fn write(dir: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -236,7 +239,10 @@ mod tests {
             .check(&references, &|_, _| {})
             .unwrap();
         assert_eq!(by_index, by_scan);
-        let states: Vec<&str> = by_index.iter().map(|one| one.state.name()).collect();
+        let states: Vec<&str> = by_index
+            .iter()
+            .map(|reference| reference.state.name())
+            .collect();
         assert_eq!(
             states,
             [

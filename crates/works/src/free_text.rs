@@ -113,13 +113,13 @@ impl FreeText {
     /// The largest share of these words that one field has.
     pub(super) fn share_in_field(&self, words: &[&str]) -> f64 {
         let mut largest = 0;
-        let mut found = 0;
+        let mut in_field = 0;
         for index in 0..self.words.len() {
             if self.is_mark_before(index) {
-                found = 0;
+                in_field = 0;
             }
-            found += usize::from(words.contains(&self.word(index)));
-            largest = largest.max(found);
+            in_field += usize::from(words.contains(&self.word(index)));
+            largest = largest.max(in_field);
         }
         // One word is in many fields.
         if largest < 2 {
@@ -147,7 +147,7 @@ impl FreeText {
             return None;
         }
         let is_long = word_count >= LONG_TITLE;
-        let mut found = None;
+        let mut span_of_title = None;
         for (at, _) in self.key.match_indices(key) {
             let Some(first) = self.word_at(at) else {
                 continue;
@@ -166,18 +166,18 @@ impl FreeText {
             if is_field {
                 return Some(span);
             }
-            if is_long && found.is_none() {
-                found = Some(span);
+            if is_long && span_of_title.is_none() {
+                span_of_title = Some(span);
             }
         }
-        found
+        span_of_title
     }
 
     /// Whether the text names these authors outside of the title: the first one, or half of the first three. `None` if it
     /// names nobody.
     pub(super) fn names_authors(&self, authors: &[PersonName], title: TitleSpan) -> Option<bool> {
         let mut sought = 0;
-        let mut found = 0;
+        let mut named = 0;
         for author in authors.iter().take(AUTHORS_SOUGHT) {
             let family = family_words(author).replace(' ', "");
             if family.is_empty() {
@@ -185,7 +185,7 @@ impl FreeText {
             }
             sought += 1;
             if self.has_words(&family, title) {
-                found += 1;
+                named += 1;
                 if sought == 1 {
                     return Some(true);
                 }
@@ -194,7 +194,7 @@ impl FreeText {
         if sought == 0 {
             return None;
         }
-        if found * 2 >= sought {
+        if named * 2 >= sought {
             return Some(true);
         }
         // Styles that put the title first and in quotes name the authors behind it; text with nothing before the title
@@ -224,13 +224,13 @@ impl FreeText {
     pub(super) fn names_year(&self, year: i32, tolerance: i32, title: TitleSpan) -> Option<bool> {
         let mut has_year = false;
         for index in (0..title.first).chain(title.end..self.words.len()) {
-            let Some(found) = self.year_at(index) else {
+            let Some(stated) = self.year_at(index) else {
                 continue;
             };
-            if (found - year).abs() <= tolerance {
+            if (stated - year).abs() <= tolerance {
                 return Some(true);
             }
-            has_year |= self.is_stated_year(index, found);
+            has_year |= self.is_stated_year(index, stated);
         }
         has_year.then_some(false)
     }
@@ -258,10 +258,10 @@ impl FreeText {
         if words.is_empty() {
             return 0.0;
         }
-        let found = words
+        let present = words
             .iter()
             .filter(|word| self.has_words(word, self.no_title()));
-        found.count() as f64 / words.len() as f64
+        present.count() as f64 / words.len() as f64
     }
 
     /// Whether a number that may be a year is one: at a mark, and not next to a number, as pages are.
@@ -348,16 +348,16 @@ impl FreeText {
 
 /// The addresses, DOIs and arXiv ids of a text, also those without `doi:`.
 fn identifiers_in(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = addresses_in(text).into_iter().map(str::to_owned).collect();
+    let mut identifiers: Vec<String> = addresses_in(text).into_iter().map(str::to_owned).collect();
     for word in text.split_whitespace() {
         let word = word.trim_matches(['(', ')', '[', ']', '<', '>', '.', ',', ';', '"']);
         if word.starts_with("10.") && word.contains('/') {
-            found.push(word.to_owned());
+            identifiers.push(word.to_owned());
         }
     }
     // A long address may hold a shorter one.
-    found.sort_by_key(|address| std::cmp::Reverse(address.len()));
-    found
+    identifiers.sort_by_key(|address| std::cmp::Reverse(address.len()));
+    identifiers
 }
 
 /// The beginning of the key of a title, by which it is sought in texts; `None` of a shorter key.

@@ -93,9 +93,13 @@ fn works(entries: &[HallmarkEntry]) -> Vec<WorkRecord> {
 /// `exists 3, differs(title) 20, not_in_index 5`.
 fn counted(checked: &[CheckedReference]) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for one in checked {
-        let mut name = one.state.name().to_owned();
-        let fields: Vec<&str> = one.fields.iter().map(|field| field.field.name()).collect();
+    for reference in checked {
+        let mut name = reference.state.name().to_owned();
+        let fields: Vec<&str> = reference
+            .fields
+            .iter()
+            .map(|field| field.field.name())
+            .collect();
         if !fields.is_empty() {
             name.push_str(&format!("({})", fields.join("+")));
         }
@@ -126,38 +130,43 @@ fn altered_references_do_not_exist_and_differ_in_what_was_altered() {
         let references: Vec<Reference> = entries.iter().map(|entry| entry.reference()).collect();
         let checked = check(&references, &works);
         println!("{kind} ({}): {}", entries.len(), counted(&checked));
-        for (entry, one) in entries.iter().zip(&checked) {
+        for (entry, result) in entries.iter().zip(&checked) {
             let title = &entry.fields.title;
             let has_original = titles.contains(&title_key(title));
             let differs_in = |field: WorkField| {
-                one.state == WorkState::Differs
-                    && one.fields.iter().any(|other| other.field == field)
+                result.state == WorkState::Differs
+                    && result.fields.iter().any(|other| other.field == field)
             };
             match kind {
                 // Two of these differ from their original in a hyphen, which is no other title.
                 "near_miss_title" | "chimeric_title" | "plausible_fabrication" => {
                     assert!(
-                        has_original || one.state != WorkState::Exists,
-                        "{title}: {one:?}"
+                        has_original || result.state != WorkState::Exists,
+                        "{title}: {result:?}"
                     );
                 }
                 _ if !has_original => {
-                    assert_ne!(one.state, WorkState::Exists, "{title}");
+                    assert_ne!(result.state, WorkState::Exists, "{title}");
                 }
                 "placeholder_authors" | "swapped_authors" => {
-                    assert!(differs_in(WorkField::Authors), "{title}: {one:?}");
+                    assert!(differs_in(WorkField::Authors), "{title}: {result:?}");
                 }
-                "future_date" => assert!(differs_in(WorkField::Year), "{title}: {one:?}"),
-                "fabricated_doi" => assert!(differs_in(WorkField::Identifier), "{title}: {one:?}"),
+                "future_date" => assert!(differs_in(WorkField::Year), "{title}: {result:?}"),
+                "fabricated_doi" => {
+                    assert!(differs_in(WorkField::Identifier), "{title}: {result:?}")
+                }
                 // Two of these have another year, too.
                 "wrong_venue" if differs_in(WorkField::Year) => {}
                 "wrong_venue" | "nonexistent_venue" | "preprint_as_published" => {
-                    assert_eq!(one.state, WorkState::Exists, "{title}: {one:?}");
-                    let recorded = one.record.as_ref().and_then(|record| record.venue.as_ref());
+                    assert_eq!(result.state, WorkState::Exists, "{title}: {result:?}");
+                    let recorded = result
+                        .record
+                        .as_ref()
+                        .and_then(|record| record.venue.as_ref());
                     let has_venues = recorded.is_some() && entry.venue().is_some();
-                    assert_eq!(one.venue.is_some(), has_venues, "{title}: {one:?}");
+                    assert_eq!(result.venue.is_some(), has_venues, "{title}: {result:?}");
                 }
-                "valid" => assert_eq!(one.state, WorkState::Exists, "{title}: {one:?}"),
+                "valid" => assert_eq!(result.state, WorkState::Exists, "{title}: {result:?}"),
                 _ => {}
             }
         }
@@ -349,15 +358,15 @@ fn valid_references_exist_as_people_write_them() {
         let references: Vec<Reference> = valid.iter().map(|entry| style(entry)).collect();
         let checked = check(&references, &works);
         println!("{name}: {}", counted(&checked));
-        for (reference, one) in references.iter().zip(&checked) {
-            if one.state != WorkState::Exists {
+        for (reference, result) in references.iter().zip(&checked) {
+            if result.state != WorkState::Exists {
                 let text = reference.text.as_deref().unwrap_or(&reference.title);
-                println!("    {} {:?} {text}", one.state.name(), one.fields);
+                println!("    {} {:?} {text}", result.state.name(), result.fields);
             }
         }
         let missed = checked
             .iter()
-            .filter(|one| one.state != WorkState::Exists)
+            .filter(|result| result.state != WorkState::Exists)
             .count();
         assert!(
             missed * 50 <= checked.len(),
@@ -405,8 +414,8 @@ fn altered_titles_in_free_text_do_not_exist() {
             .collect();
         let checked = check(&references, &works);
         println!("{name}: {}", counted(&checked));
-        for (reference, one) in references.iter().zip(&checked) {
-            assert_ne!(one.state, WorkState::Exists, "{reference:?} {one:?}");
+        for (reference, result) in references.iter().zip(&checked) {
+            assert_ne!(result.state, WorkState::Exists, "{reference:?} {result:?}");
         }
     }
 }

@@ -206,15 +206,15 @@ fn entity(name: &str) -> Option<String> {
 }
 
 fn named(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
-    let found = table.iter().find(|(other, _)| *other == name);
-    found.map(|(_, meant)| *meant)
+    let entry = table.iter().find(|(other, _)| *other == name);
+    entry.map(|(_, meant)| *meant)
 }
 
 /// The Greek letter of this name in LaTeX or HTML.
 fn greek(name: &str) -> Option<char> {
     let name = name.strip_prefix("var").unwrap_or(name).to_lowercase();
-    let found = GREEK.iter().find(|(other, _)| *other == name);
-    found.map(|(_, letter)| *letter)
+    let entry = GREEK.iter().find(|(other, _)| *other == name);
+    entry.map(|(_, letter)| *letter)
 }
 
 /// The text without HTML and MathML tags.

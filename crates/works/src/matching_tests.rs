@@ -108,9 +108,9 @@ fn a_short_title_of_several_works_is_ambiguous_unless_authors_say_which() {
         (said.state, said.record.unwrap().id.as_str()),
         (WorkState::Exists, "W2")
     );
-    let one = check(&reference("Editorial", "C. Doe", 2001), &editorials[..1]);
+    let single = check(&reference("Editorial", "C. Doe", 2001), &editorials[..1]);
     assert_eq!(
-        (one.state, fields(&one)),
+        (single.state, fields(&single)),
         (WorkState::Differs, vec!["authors"])
     );
 }

@@ -170,7 +170,7 @@ impl ComparedName {
         let family: Vec<&str> = self.family.split(' ').collect();
         let has_family = family
             .iter()
-            .all(|own| other.words.iter().any(|word| word == own));
+            .all(|name| other.words.iter().any(|word| word == name));
         let Some(initial) = self.initials.first() else {
             return false;
         };

@@ -203,8 +203,8 @@ fn push_folded(c: char, out: &mut String) {
             'ς' => out.push_str("sigma"),
             'ϵ' => out.push_str("epsilon"),
             'α'..='ω' => {
-                let found = GREEK.iter().find(|(_, letter)| *letter == lower);
-                out.push_str(found.map_or("", |(name, _)| name));
+                let entry = GREEK.iter().find(|(_, letter)| *letter == lower);
+                out.push_str(entry.map_or("", |(name, _)| name));
             }
             // A combining mark that lower case split off.
             lower if lower.is_alphanumeric() || is_voicing(lower) => out.push(lower),

@@ -162,13 +162,13 @@ impl Retractions {
     /// unique, so that one that was not found says nothing.
     pub fn apply(&self, reference: &Reference, checked: &mut CheckedReference) {
         let keys = keys_of(reference, checked);
-        let mut found: Vec<usize> = Vec::new();
+        let mut indices: Vec<usize> = Vec::new();
         for key in &keys {
-            found.extend(self.by_work.get(key).into_iter().flatten());
+            indices.extend(self.by_work.get(key).into_iter().flatten());
         }
-        found.sort_unstable();
-        found.dedup();
-        if found.is_empty() {
+        indices.sort_unstable();
+        indices.dedup();
+        if indices.is_empty() {
             self.apply_by_title(reference, checked, !keys.is_empty());
             return;
         }
@@ -176,7 +176,7 @@ impl Retractions {
         if let RetractionStatus::Notice(recorded) = &checked.retraction {
             notices.push(recorded.clone());
         }
-        notices.extend(found.iter().map(|index| self.notices[*index].clone()));
+        notices.extend(indices.iter().map(|index| self.notices[*index].clone()));
         checked.retraction = deciding(notices).map_or(RetractionStatus::NoNotice, |notice| {
             RetractionStatus::Notice(notice)
         });
@@ -194,8 +194,8 @@ impl Retractions {
         }
         let record = record_of_work(checked);
         let title = record.map_or(reference.title.as_str(), |record| &record.title);
-        let found = long_title_key(title).and_then(|title| self.by_title.get(&title));
-        let notices = found.into_iter().flatten();
+        let indices = long_title_key(title).and_then(|title| self.by_title.get(&title));
+        let notices = indices.into_iter().flatten();
         let possible = deciding(notices.map(|index| self.notices[*index].clone()).collect());
         if let Some(mut possible) = possible {
             possible.is_possible = true;
@@ -250,7 +250,8 @@ fn push_keys(keys: &mut Vec<String>, [doi, arxiv, pmid]: [&Option<String>; 3]) {
 /// take it back.
 fn deciding(mut notices: Vec<Retraction>) -> Option<Retraction> {
     // Notices of one day: a reinstatement follows a retraction. One without a date comes first.
-    notices.sort_by(|one, other| (&one.date, one.status).cmp(&(&other.date, other.status)));
+    notices
+        .sort_by(|first, second| (&first.date, first.status).cmp(&(&second.date, second.status)));
     let reinstated = notices
         .iter()
         .rposition(|notice| notice.status == RetractionKind::Reinstated);
@@ -286,13 +287,13 @@ impl Columns {
         let names: Vec<String> = header.iter().map(text_of).collect();
         let mut places = [0; COLUMNS.len()];
         for (place, column) in places.iter_mut().zip(COLUMNS) {
-            let found = names
+            let index = names
                 .iter()
                 .position(|name| name.eq_ignore_ascii_case(column));
-            let Some(found) = found else {
+            let Some(index) = index else {
                 return Err(missing_column(column, &names, path).into());
             };
-            *place = found;
+            *place = index;
         }
         Ok(Self {
             places,
@@ -464,11 +465,11 @@ mod tests {
         );
         let retractions = parse(&rows);
         for doi in ["10.1234/abc", "https://doi.org/10.1234/SECOND"] {
-            let found = notice(status(&retractions, &cited(doi)));
-            assert_eq!(found.status, RetractionKind::Retracted);
-            assert_eq!(found.date.as_deref(), Some("2021-05-14"));
-            assert_eq!(found.source, "retraction_watch");
-            assert!(!found.is_possible);
+            let retraction = notice(status(&retractions, &cited(doi)));
+            assert_eq!(retraction.status, RetractionKind::Retracted);
+            assert_eq!(retraction.date.as_deref(), Some("2021-05-14"));
+            assert_eq!(retraction.source, "retraction_watch");
+            assert!(!retraction.is_possible);
         }
         let mut reference = Reference::new("k", "f");
         reference.pmid = Some("33".to_owned());
@@ -533,25 +534,25 @@ mod tests {
             }
             notice(status(&parse(&rows), &cited("10.1234/x")))
         };
-        let found = of(&[
+        let retraction = of(&[
             ("3/1/2020", "Retraction"),
             ("1/1/2020", "Expression of concern"),
         ]);
-        assert_eq!(found.status, RetractionKind::Retracted);
-        assert_eq!(found.earlier.len(), 1);
-        assert_eq!(found.earlier[0].status, RetractionKind::Concern);
-        let found = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Reinstatement")]);
-        assert_eq!(found.status, RetractionKind::Reinstated);
-        let found = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Correction")]);
-        assert_eq!(found.status, RetractionKind::Retracted);
-        let found = of(&[
+        assert_eq!(retraction.status, RetractionKind::Retracted);
+        assert_eq!(retraction.earlier.len(), 1);
+        assert_eq!(retraction.earlier[0].status, RetractionKind::Concern);
+        let retraction = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Reinstatement")]);
+        assert_eq!(retraction.status, RetractionKind::Reinstated);
+        let retraction = of(&[("3/1/2020", "Retraction"), ("1/1/2021", "Correction")]);
+        assert_eq!(retraction.status, RetractionKind::Retracted);
+        let retraction = of(&[
             ("3/1/2020", "Expression of concern"),
             ("1/1/2021", "Correction"),
         ]);
-        assert_eq!(found.status, RetractionKind::Corrected);
+        assert_eq!(retraction.status, RetractionKind::Corrected);
         // As text 12/1/2019 would come behind 2/1/2020.
-        let found = of(&[("2/1/2020", "Reinstatement"), ("12/1/2019", "Retraction")]);
-        assert_eq!(found.status, RetractionKind::Reinstated);
+        let retraction = of(&[("2/1/2020", "Reinstatement"), ("12/1/2019", "Retraction")]);
+        assert_eq!(retraction.status, RetractionKind::Reinstated);
     }
 
     #[test]

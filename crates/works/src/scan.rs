@@ -203,7 +203,7 @@ impl Scanner<'_> {
         let list = load_library(task.path)?;
         let bytes = task.path.metadata().map_or(0, |meta| meta.len());
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // It has its own rule for how many may be broken.
+        // It has another rule for how many may be broken.
         let counts = &self.counts[task.dump];
         let broken = list.faults.len() as u64;
         counts.left_out.fetch_add(broken, Ordering::Relaxed);

@@ -24,7 +24,7 @@ pub(super) struct WantedWorks {
     cited: Vec<SoughtWork>,
     keys: HashMap<Key, Vec<usize>>,
     words: HashMap<String, Vec<usize>>,
-    found: Vec<Mutex<Candidates>>,
+    candidates: Vec<Mutex<Candidates>>,
 }
 
 impl WantedWorks {
@@ -48,12 +48,12 @@ impl WantedWorks {
             }
         }
         words.retain(|_, references| references.len() <= COMMON);
-        let found = cited.iter().map(|_| Mutex::default()).collect();
+        let candidates = cited.iter().map(|_| Mutex::default()).collect();
         Self {
             cited,
             keys,
             words,
-            found,
+            candidates,
         }
     }
 
@@ -69,8 +69,10 @@ impl WantedWorks {
 
     /// Whether a record with the title of a reference was found.
     pub(super) fn has_title(&self, index: usize) -> bool {
-        let found = self.found[index].lock();
-        found.unwrap_or_else(PoisonError::into_inner).has_title()
+        let candidates = self.candidates[index].lock();
+        candidates
+            .unwrap_or_else(PoisonError::into_inner)
+            .has_title()
     }
 
     /// Gives a record to the references that may mean it.
@@ -90,10 +92,10 @@ impl WantedWorks {
 
     /// Gives a record to a reference.
     pub(super) fn offer_to(&self, index: usize, record: &WorkRecord, title: &RecordTitle) {
-        let mut found = self.found[index]
+        let mut candidates = self.candidates[index]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        found.take(&self.cited[index], record, title);
+        candidates.take(&self.cited[index], record, title);
     }
 
     /// The references that share enough rare words with a title.
@@ -120,14 +122,15 @@ impl WantedWorks {
 
     /// The decisions, in the order of the references.
     pub(super) fn decide(self, sources: &[WorkSource]) -> Vec<CheckedReference> {
-        let found = self
-            .found
-            .into_iter()
-            .map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let candidates = self.candidates.into_iter().map(|of_reference| {
+            of_reference
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+        });
         self.cited
             .iter()
-            .zip(found)
-            .map(|(cited, found)| decide(cited, found, sources))
+            .zip(candidates)
+            .map(|(cited, of_reference)| decide(cited, of_reference, sources))
             .collect()
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn compare_metric(
         systems
             .iter_mut()
             .zip(letters)
-            .for_each(|(system, own)| system.letters = own);
+            .for_each(|(system, letters)| system.letters = letters);
     }
     MetricComparison {
         metric: table.metric.clone(),
@@ -124,39 +124,45 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
         .collect();
     let mut systems = Vec::with_capacity(shared.order.len());
     for (rank, system) in shared.order.iter().enumerate() {
-        let own: Vec<Observation> = shared
+        let observations: Vec<Observation> = shared
             .by_id
             .iter()
             .map(|case| shared.observation(rank, *case))
             .collect();
-        let values: Vec<f64> = own
+        let values: Vec<f64> = observations
             .iter()
             .filter_map(|observation| observation.value())
             .collect();
-        let count = |counts: fn(&Observation) -> bool| own.iter().filter(|own| counts(own)).count();
+        let count = |counts: fn(&Observation) -> bool| {
+            observations
+                .iter()
+                .filter(|observation| counts(observation))
+                .count()
+        };
         let win_rate = shared.win_rate(rank);
         let mean_here = means.get(rank).copied().flatten();
-        let higher = |own: f64| {
+        let higher = |value: f64| {
             means
                 .iter()
                 .flatten()
                 // Means that differ in the last digit only (another order of summation) share a
                 // rank.
-                .filter(|other| **other > own + SAME)
+                .filter(|other| **other > value + SAME)
                 .count()
         };
         systems.push(SystemMean {
             system: *system,
             label: shared.label(rank).to_owned(),
-            rank: mean_here.map(|own| 1 + higher(own)),
+            rank: mean_here.map(|mean| 1 + higher(mean)),
             letters: String::new(),
             mean: mean_here,
             interval: interval_of(shared, rank),
-            own_mean: win_rate.map_or_else(|| mean(&values), |own| Some(own.win_rate)),
+            own_mean: win_rate.map_or_else(|| mean(&values), |win_rate| Some(win_rate.win_rate)),
             own_cases: values.len(),
-            unscored: count(|own| own.is_unscored()),
-            missing: count(|own| *own == Observation::Missing),
-            bounds: bounds(&own).map(|own| shared.win_rate_bounds(rank).unwrap_or(own)),
+            unscored: count(|observation| observation.is_unscored()),
+            missing: count(|observation| *observation == Observation::Missing),
+            bounds: bounds(&observations)
+                .map(|bounds| shared.win_rate_bounds(rank).unwrap_or(bounds)),
         });
     }
     systems
@@ -166,17 +172,17 @@ fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
 pub(super) fn measure_set(shared: &SharedCases<'_>, set: &SetTable, systems: &mut [SystemMean]) {
     let participants = &shared.order[..shared.participants];
     let cases = (&*shared.by_id, &*shared.question_of);
-    for own in systems.iter_mut().filter(|own| own.mean.is_some()) {
-        let over_shared = set.measure(own.system, participants, cases, shared.bootstrap());
-        let over_all = set.measure(own.system, &[], cases, shared.bootstrap());
-        (own.mean, own.interval) = (over_shared.estimate, over_shared.interval);
-        (own.own_mean, own.own_cases) = (over_all.estimate, over_all.n);
-        own.bounds = over_all.bounds;
+    for system in systems.iter_mut().filter(|system| system.mean.is_some()) {
+        let over_shared = set.measure(system.system, participants, cases, shared.bootstrap());
+        let over_all = set.measure(system.system, &[], cases, shared.bootstrap());
+        (system.mean, system.interval) = (over_shared.estimate, over_shared.interval);
+        (system.own_mean, system.own_cases) = (over_all.estimate, over_all.n);
+        system.bounds = over_all.bounds;
     }
-    let means: Vec<f64> = systems.iter().filter_map(|own| own.mean).collect();
-    for own in systems {
+    let means: Vec<f64> = systems.iter().filter_map(|system| system.mean).collect();
+    for system in systems {
         let higher = |mean: f64| means.iter().filter(|other| **other > mean + SAME).count();
-        own.rank = own.mean.map(|mean| 1 + higher(mean));
+        system.rank = system.mean.map(|mean| 1 + higher(mean));
     }
 }
 
@@ -185,12 +191,12 @@ fn interval_of(shared: &SharedCases<'_>, rank: usize) -> Option<Interval> {
     if let Some(win_rate) = shared.win_rate(rank) {
         return win_rate.interval(shared.options.level);
     }
-    let mut own = MeanValues::default();
+    let mut mean_values = MeanValues::default();
     for (at, value) in shared.values.get(rank)?.iter().enumerate() {
         let net_range = shared.net_range(rank, shared.cases[at]);
-        own.push(*value, shared.questions[at], net_range);
+        mean_values.push(*value, shared.questions[at], net_range);
     }
-    own.interval(shared.table.metric.unit, shared.bootstrap())
+    mean_values.interval(shared.table.metric.unit, shared.bootstrap())
 }
 
 fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {

@@ -74,10 +74,10 @@ pub(super) fn labels(metric: &MetricComparison) -> Vec<&str> {
 }
 
 #[track_caller]
-pub(super) fn assert_close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
+pub(super) fn assert_close(ours: f64, theirs: f64, tolerance: f64, number: &str) {
     assert!(
         (ours - theirs).abs() <= tolerance,
-        "{what}: ours {ours}, expected {theirs}"
+        "{number}: ours {ours}, expected {theirs}"
     );
 }
 
@@ -472,7 +472,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
                 metric
                     .systems
                     .iter()
-                    .position(|own| own.system == system)
+                    .position(|system_mean| system_mean.system == system)
                     .unwrap()
             };
             let (first, second) = (place("first"), place("second"));
@@ -484,11 +484,11 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
             let number = |key: &str| theirs[key].as_f64().unwrap();
             // Of fewer than 20 questions it is left out; the line is the same.
             assert_eq!(pair.length.is_some(), metric.questions >= 20);
-            let [one, other] = [first, second].map(|place| metric.systems[place].system);
+            let [better, worse] = [first, second].map(|place| metric.systems[place].system);
             let less = |rows: &[Vec<f64>]| {
-                rows[one]
+                rows[better]
                     .iter()
-                    .zip(&rows[other])
+                    .zip(&rows[worse])
                     .map(|(a, b)| a - b)
                     .collect::<Vec<_>>()
             };
@@ -501,7 +501,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
                 (
                     pair.length
                         .clone()
-                        .map_or(length.intercept, |own| own.adjusted),
+                        .map_or(length.intercept, |line| line.adjusted),
                     "at_equal_length",
                 ),
                 (length.intercept_interval.low, "length_low"),

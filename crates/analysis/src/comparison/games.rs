@@ -53,8 +53,8 @@ impl Game {
     }
 
     /// Whether these two meet in it.
-    pub(super) fn is_between(&self, one: usize, other: usize) -> bool {
-        [self.first, self.second] == [one, other] || [self.second, self.first] == [one, other]
+    pub(super) fn is_between(&self, first: usize, second: usize) -> bool {
+        [self.first, self.second] == [first, second] || [self.second, self.first] == [first, second]
     }
 }
 
@@ -139,7 +139,7 @@ fn observed(system: SystemName) -> ObservedSystem {
 
 fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
     let score = &answer.score;
-    let count = |name: &str| score.component(name).and_then(|own| own.value);
+    let count = |name: &str| score.component(name).and_then(|component| component.value);
     let [own_words, other_words] = WORDS.map(count);
     let range = match score.value {
         Some(value) => Interval::new(value, value),
@@ -151,7 +151,7 @@ fn game(answer: &ScoredAnswer, first: usize, second: usize) -> Game {
         second,
         value: score.value,
         range,
-        words: own_words.zip(other_words).map(|(own, other)| [own, other]),
+        words: own_words.zip(other_words).map(<[f64; 2]>::from),
         much_better: count(MUCH_BETTER),
     }
 }
@@ -166,18 +166,20 @@ fn means_of(system: usize, games: &[Game], other: usize) -> [Option<f64>; 3] {
             values[2].extend(game.value.map(|_| range.low));
         }
     }
-    values.map(|own| mean(&own))
+    values.map(|list| mean(&list))
 }
 
 /// The mean over those whom a system met in a case of its verdicts against each, so that one counts no more for being met in both
 /// orders; where verdicts are missing, of those at hand.
 fn observation(games: &[Game], system: usize) -> Observation {
-    let own = games.iter().filter(|game| game.range_of(system).is_some());
-    let others: BTreeSet<usize> = own.map(|game| game.first + game.second - system).collect();
+    let games_of_system = games.iter().filter(|game| game.range_of(system).is_some());
+    let others: BTreeSet<usize> = games_of_system
+        .map(|game| game.first + game.second - system)
+        .collect();
     let others = others.into_iter();
     let met: Vec<[Option<f64>; 3]> = others.map(|other| means_of(system, games, other)).collect();
     let [low, high, known] = [0, 1, 2].map(|kind| {
-        let against = met.iter().filter_map(|own| own[kind]);
+        let against = met.iter().filter_map(|means| means[kind]);
         mean(&against.collect::<Vec<_>>())
     });
     match (low.zip(high), known) {
@@ -245,7 +247,7 @@ impl SharedCases<'_> {
                 let is_highest = is_best == (game.first == system);
                 Some(if is_highest { high } else { low })
             });
-            SystemWinRate::of(system, &verdicts).map(|own| own.win_rate)
+            SystemWinRate::of(system, &verdicts).map(|win_rate| win_rate.win_rate)
         });
         low.zip(high).map(|(low, high)| Interval { low, high })
     }
@@ -259,7 +261,7 @@ impl SharedCases<'_> {
     /// What these pairs are tested by; `None` where the verdicts allow no test.
     pub(super) fn pair_sample(&self, ranks: &[(usize, usize)]) -> Option<PairSample> {
         let verdicts = self.verdicts();
-        let distinct: BTreeSet<usize> = verdicts.iter().map(|own| own.question).collect();
+        let distinct: BTreeSet<usize> = verdicts.iter().map(|verdict| verdict.question).collect();
         let questions: Vec<usize> = distinct.into_iter().collect();
         let is_enough = questions.len() >= FEWEST_ADJUSTED;
         if self.is_circle(ranks) {
@@ -325,10 +327,12 @@ impl SharedCases<'_> {
     }
 
     /// Whether these two were compared in both places, but never in both orders of one question: then the values of each place vary
-    /// around their own mean.
+    /// around a mean of that place.
     pub(super) fn is_in_one_order(&self, (first, second): (usize, usize)) -> bool {
-        let found = WinRate::of(self.order[first], self.order[second], &self.verdicts());
-        found.is_some_and(|own| own.position_effect.is_some() && own.orders.questions == 0)
+        let win_rate = WinRate::of(self.order[first], self.order[second], &self.verdicts());
+        win_rate.is_some_and(|win_rate| {
+            win_rate.position_effect.is_some() && win_rate.orders.questions == 0
+        })
     }
 }
 
@@ -351,16 +355,16 @@ pub(super) fn strengths_by_rank(
             ..*verdict
         });
     }
-    let shown = ranked.iter().map(|one| (one.first, one.second));
+    let shown = ranked.iter().map(|verdict| (verdict.first, verdict.second));
     let shown: BTreeSet<(usize, usize)> = shown.collect();
     let has_both_orders = shown
         .iter()
         .any(|(first, second)| shown.contains(&(*second, *first)));
-    let found = Strengths::of(shared.participants, &ranked, ties, has_both_orders);
-    match found {
+    let strengths = Strengths::of(shared.participants, &ranked, ties, has_both_orders);
+    match strengths {
         // The place decides every verdict, so that its worth has no limit: without it the systems are equal.
         Err(NoStrengths::Position) => Strengths::of(shared.participants, &ranked, ties, false),
-        found => found,
+        strengths => strengths,
     }
 }
 
@@ -436,9 +440,14 @@ mod tests {
     fn both_orders(pairs: &[(&str, &str, &[BothPlaces])]) -> Vec<Arc<ScoredAnswer>> {
         let mut scored = Vec::new();
         for (first, second, values) in pairs {
-            for (case, [one, other]) in values.iter().enumerate() {
-                scored.push(judged(case, first, second, *one));
-                scored.push(judged(case, second, first, other.map(|value| 1.0 - value)));
+            for (case, [first_value, second_value]) in values.iter().enumerate() {
+                scored.push(judged(case, first, second, *first_value));
+                scored.push(judged(
+                    case,
+                    second,
+                    first,
+                    second_value.map(|value| 1.0 - value),
+                ));
             }
         }
         scored
@@ -486,7 +495,7 @@ mod tests {
         let mean = |label: &str| {
             let mut systems = metric.systems.iter();
             systems
-                .find(|own| own.label == label)
+                .find(|system| system.label == label)
                 .unwrap()
                 .mean
                 .unwrap()
@@ -497,7 +506,12 @@ mod tests {
         assert_eq!(mean("c"), f64::midpoint(0.5, 0.5));
         let pairwise = comparison.pairwise.unwrap();
         assert_eq!(pairwise.no_strengths, None);
-        assert!(pairwise.strengths.iter().all(|own| own.strength.is_some()));
+        assert!(
+            pairwise
+                .strengths
+                .iter()
+                .all(|system| system.strength.is_some())
+        );
         // Every pair was compared in every case: no circle, although nothing on a and c could be read in the last one.
         assert!(!pairwise.is_circle && metric.pairs.iter().all(|pair| pair.p.is_some()));
     }
@@ -536,14 +550,15 @@ mod tests {
             let strengths = compared(scored).pairwise.unwrap().strengths;
             strengths
                 .iter()
-                .map(|own| own.strength.unwrap())
+                .map(|system| system.strength.unwrap())
                 .collect::<Vec<_>>()
         };
-        for (own, expected) in strengths(&scored)
-            .iter()
-            .zip([2.0_f64.ln(), 0.0, -(2.0_f64.ln())])
+        for (strength, expected) in
+            strengths(&scored)
+                .iter()
+                .zip([2.0_f64.ln(), 0.0, -(2.0_f64.ln())])
         {
-            assert!((own - expected).abs() < 1e-9, "{own}");
+            assert!((strength - expected).abs() < 1e-9, "{strength}");
         }
         // The other order of one pair: 14 to 1 for the place there.
         for case in 0..15 {
@@ -604,7 +619,7 @@ mod tests {
         let interval = pair.interval.unwrap();
         assert!(interval.low > -1.0 && interval.high < 1.0, "{interval:?}");
         let strengths = many.pairwise.unwrap().strengths;
-        let sum: f64 = strengths.iter().filter_map(|own| own.strength).sum();
+        let sum: f64 = strengths.iter().filter_map(|system| system.strength).sum();
         assert!(sum.abs() < 1e-9);
     }
 

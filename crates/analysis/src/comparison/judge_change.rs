@@ -30,7 +30,7 @@ pub struct JudgeChange {
     /// The systems, best by the old judge first.
     pub systems: Vec<SystemShift>,
     /// How the shift differs between systems: the standard deviation of their shifts, for three systems or more. It
-    /// includes their own errors, and may be much more than these.
+    /// includes the errors of these shifts, and may be much more than these.
     pub between_systems: Option<Deviation>,
     /// Pairs of systems that the two judges order differently, the better one by the old judge first.
     pub swapped: Vec<SwappedPair>,
@@ -120,7 +120,7 @@ fn mean_shifts(shared: &SharedCases<'_>, both: &[[usize; 2]]) -> Vec<f64> {
     let shifts = shifts(shared, both);
     let mut by_case = Vec::new();
     for case in 0..shared.cases.len() {
-        let sum = shifts.iter().map(|own| own[case]).sum::<f64>();
+        let sum = shifts.iter().map(|by_case| by_case[case]).sum::<f64>();
         by_case.push(sum / shifts.len() as f64);
     }
     by_case
@@ -135,7 +135,7 @@ pub(super) fn system_shifts(
     let tests = paired_tests(shared, &shifts)?;
     let means: Vec<[f64; 2]> = both
         .iter()
-        .map(|own| own.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
+        .map(|ranks| ranks.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
         .collect();
     let alpha = shared.bootstrap().alpha();
     let mut systems = Vec::new();
@@ -163,8 +163,11 @@ fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Ve
 
 /// The rank of a system by its mean in a run; means that differ by rounding only share a rank.
 fn rank_in_run(means: &[[f64; 2]], at: usize, run: usize) -> usize {
-    let own = means[at][run];
-    1 + means.iter().filter(|other| other[run] > own + SAME).count()
+    let own_mean = means[at][run];
+    1 + means
+        .iter()
+        .filter(|other| other[run] > own_mean + SAME)
+        .count()
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
@@ -206,7 +209,9 @@ fn judge_change(
         cases: shared.cases.len(),
         questions: shared.distinct_questions(),
         whole: Shift::of(&whole, alpha),
-        is_constant: by_case.iter().all(|own| (own - by_case[0]).abs() < SAME),
+        is_constant: by_case
+            .iter()
+            .all(|change| (change - by_case[0]).abs() < SAME),
         between_systems: between_systems(&systems, options.level),
         systems,
         swapped: swapped_pairs(&shared, &ranks),
@@ -215,7 +220,7 @@ fn judge_change(
 }
 
 fn between_systems(systems: &[SystemShift], level: f64) -> Option<Deviation> {
-    let shifts: Vec<f64> = systems.iter().map(|own| own.shift.shift).collect();
+    let shifts: Vec<f64> = systems.iter().map(|system| system.shift.shift).collect();
     Deviation::of(&shifts, level)
 }
 
@@ -285,9 +290,13 @@ fn agreement_of_judges(
 /// One judge's values over the shared cases. Both judges' ratings carry the name from the old run, by which they pair.
 fn ratings_by_judge(shared: &SharedCases<'_>, ranks: &[[usize; 2]], judge: usize) -> Vec<Rating> {
     let mut ratings = Vec::new();
-    for own in ranks {
-        let system = &shared.system(own[0]).system;
-        for (case, value) in shared.cases.iter().zip(&shared.values[own[judge]]) {
+    for ranks_of_system in ranks {
+        let system = &shared.system(ranks_of_system[0]).system;
+        for (case, value) in shared
+            .cases
+            .iter()
+            .zip(&shared.values[ranks_of_system[judge]])
+        {
             ratings.push(Rating {
                 system: system.clone(),
                 case_id: shared.all.cases[*case].case_id.clone(),

@@ -92,8 +92,8 @@ impl LookSchedule {
     ///
     /// let schedule = LookSchedule::one_order_first(100, 1);
     /// let information: Vec<f64> = schedule.looks.iter().map(|look| look.information).collect();
-    /// for (own, expected) in information.iter().zip([0.32, 0.48, 0.64, 0.8, 1.0]) {
-    ///     assert!((own - expected).abs() < 1e-12);
+    /// for (actual, expected) in information.iter().zip([0.32, 0.48, 0.64, 0.8, 1.0]) {
+    ///     assert!((actual - expected).abs() < 1e-12);
     /// }
     /// assert!(schedule.looks[3].one_order && !schedule.looks[4].one_order);
     /// ```
@@ -142,18 +142,20 @@ impl LookSchedule {
         for pair in pairs {
             let mut decision = pair.decided(look.critical);
             if decision == Decision::Undecided && at + 1 < self.looks.len() {
-                let z = pair.estimate.map(|own| own.z(pair.margin));
+                let z = pair.estimate.map(|estimate| estimate.z(pair.margin));
                 let predicted =
                     z.map(|z| predictive_probability(z, look.information, last.critical));
-                if predicted.is_some_and(|own| own < FUTILE) {
+                if predicted.is_some_and(|probability| probability < FUTILE) {
                     decision = Decision::Futile;
                 }
             }
             decisions.push(PairDecision {
                 systems: pair.systems.clone(),
                 margin: pair.margin,
-                difference: pair.estimate.map(|own| own.difference),
-                interval: pair.estimate.and_then(|own| own.interval(look.critical)),
+                difference: pair.estimate.map(|estimate| estimate.difference),
+                interval: pair
+                    .estimate
+                    .and_then(|estimate| estimate.interval(look.critical)),
                 decision,
             });
         }
@@ -192,15 +194,17 @@ impl PairAtLook {
     /// tell that its judge failed.
     fn decided(&self, critical: f64) -> Decision {
         let threshold = -self.margin;
-        let interval_of = |own: Option<LookEstimate>| own.and_then(|own| own.interval(critical));
+        let interval_of = |estimate: Option<LookEstimate>| {
+            estimate.and_then(|estimate| estimate.interval(critical))
+        };
         let Some(interval) = interval_of(self.estimate) else {
             return Decision::Undecided;
         };
         let mut is_above = interval.low > threshold;
         let mut is_below = interval.high < threshold;
         if let Some([lowest, highest]) = self.extremes {
-            is_above &= interval_of(lowest).is_some_and(|own| own.low > threshold);
-            is_below &= interval_of(highest).is_some_and(|own| own.high < threshold);
+            is_above &= interval_of(lowest).is_some_and(|interval| interval.low > threshold);
+            is_below &= interval_of(highest).is_some_and(|interval| interval.high < threshold);
         }
         if is_above {
             Decision::Above
@@ -248,9 +252,9 @@ impl PairDecision {
     }
 
     /// Whether it is about these two, whichever comes first.
-    fn is_between(&self, one: &str, other: &str) -> bool {
-        let own = [&*self.systems[0], &*self.systems[1]];
-        own == [one, other] || own == [other, one]
+    fn is_between(&self, first: &str, second: &str) -> bool {
+        let systems = [&*self.systems[0], &*self.systems[1]];
+        systems == [first, second] || systems == [second, first]
     }
 }
 
@@ -280,7 +284,12 @@ pub struct RunLooks {
 
 impl RunLooks {
     /// The state at the look of this index.
-    pub fn new(until: &str, schedule: &LookSchedule, at: usize, found: Option<RulePairs>) -> Self {
+    pub fn new(
+        until: &str,
+        schedule: &LookSchedule,
+        at: usize,
+        rule_pairs: Option<RulePairs>,
+    ) -> Self {
         let mut looks = Self {
             until: until.to_owned(),
             metric: None,
@@ -291,10 +300,10 @@ impl RunLooks {
             cases: Vec::new(),
             not_shown: BTreeMap::new(),
         };
-        if let Some(found) = found {
-            looks.metric = Some(LookedMetric::of(&found.metric));
-            looks.pairs = schedule.decide(at, &found.pairs);
-            if let Some(range) = found.metric.range() {
+        if let Some(rule_pairs) = rule_pairs {
+            looks.metric = Some(LookedMetric::of(&rule_pairs.metric));
+            looks.pairs = schedule.decide(at, &rule_pairs.pairs);
+            if let Some(range) = rule_pairs.metric.range() {
                 let most = range.high - range.low;
                 for interval in looks
                     .pairs
@@ -319,9 +328,10 @@ impl RunLooks {
     /// than this look's critical value is for.
     pub fn keep_settled(&mut self, before: &Self) {
         for pair in &mut self.pairs {
-            let [one, other] = &pair.systems;
+            let [first, second] = &pair.systems;
             let mut earlier = before.pairs.iter();
-            let earlier = earlier.find(|own| own.is_settled() && own.is_between(one, other));
+            let earlier =
+                earlier.find(|decided| decided.is_settled() && decided.is_between(first, second));
             if let Some(earlier) = earlier {
                 *pair = earlier.clone();
             }
@@ -330,9 +340,10 @@ impl RunLooks {
     }
 
     /// Whether another order of these two systems' answers can still matter: the rule waits for them, or knows nothing yet.
-    pub fn waits_for(&self, one: &str, other: &str) -> bool {
+    pub fn waits_for(&self, first: &str, second: &str) -> bool {
         let mut pairs = self.pairs.iter();
-        self.pairs.is_empty() || pairs.any(|own| !own.is_settled() && own.is_between(one, other))
+        self.pairs.is_empty()
+            || pairs.any(|decided| !decided.is_settled() && decided.is_between(first, second))
     }
 
     /// Whether the run ended before its last look.
@@ -347,7 +358,11 @@ impl RunLooks {
 
     /// Whether this case of a system, or of a pair by its name, was asked.
     pub fn has_asked(&self, system: &str, case: &str) -> bool {
-        let has = |cases: &[String]| cases.binary_search_by(|own| (**own).cmp(case)).is_ok();
+        let has = |cases: &[String]| {
+            cases
+                .binary_search_by(|shown_case| (**shown_case).cmp(case))
+                .is_ok()
+        };
         let is_asked = !self.is_early() || has(&self.cases);
         let left_out = self.not_shown.get(system);
         is_asked && left_out.is_none_or(|cases| !has(cases))
@@ -379,8 +394,9 @@ impl RunLooks {
         for system in &mut metric.systems {
             system.letters.clear();
         }
-        let own = self.metric.as_ref();
-        let is_own = own.is_some_and(|own| *own == LookedMetric::of(&metric.metric));
+        let looked_metric = self.metric.as_ref();
+        let is_own = looked_metric
+            .is_some_and(|looked_metric| *looked_metric == LookedMetric::of(&metric.metric));
         for pair in &mut metric.pairs {
             pair.p = None;
             pair.pointwise_p = None;
@@ -403,7 +419,7 @@ impl RunLooks {
         for pair in &mut pairwise.pairs {
             let repeated = self.interval_of([&pair.first, &pair.second]);
             // A difference of win rates is twice what the win rate is above a half.
-            pair.interval = repeated.map(|own| own.map(|end| f64::midpoint(1.0, end)));
+            pair.interval = repeated.map(|interval| interval.map(|end| f64::midpoint(1.0, end)));
             pair.at_equal_length_interval = None;
         }
     }
@@ -656,7 +672,7 @@ fn estimates(
 ) -> Vec<Option<LookEstimate>> {
     let games = shared.table.games.as_ref();
     let sample = games.and_then(|_| shared.pair_sample(tested));
-    let sample = sample.filter(|own| !own.is_of_strengths);
+    let sample = sample.filter(|pair_sample| !pair_sample.is_of_strengths);
     if games.is_some() && sample.is_none() {
         return Vec::new();
     }
@@ -670,7 +686,7 @@ fn estimates(
     let lists = slices(&differences);
     if !is_only {
         let each = lists.iter();
-        let each = each.map(|own| LookEstimate::of(own, Some(questions), values));
+        let each = each.map(|list| LookEstimate::of(list, Some(questions), values));
         return each.collect();
     }
     let options = BootstrapOptions::seeded(shared.options.seed);
@@ -695,10 +711,11 @@ fn extreme_estimates(
     shared: &SharedCases<'_>,
     (first, second): (usize, usize),
 ) -> Option<[Option<LookEstimate>; 2]> {
-    let found = Extremes::of(shared, first, second)?;
-    let estimate =
-        |differences: &[f64]| LookEstimate::of(differences, Some(&found.questions), found.values);
-    Some([estimate(&found.lows), estimate(&found.highs)])
+    let extremes = Extremes::of(shared, first, second)?;
+    let estimate = |differences: &[f64]| {
+        LookEstimate::of(differences, Some(&extremes.questions), extremes.values)
+    };
+    Some([estimate(&extremes.lows), estimate(&extremes.highs)])
 }
 
 #[cfg(test)]
@@ -764,15 +781,15 @@ mod tests {
 
     #[test]
     fn missing_values_must_not_change_a_decision() {
-        let mut own = pair(&around(0.07), 0.0);
-        own.extremes = Some([
+        let mut uncertain = pair(&around(0.07), 0.0);
+        uncertain.extremes = Some([
             pair(&around(0.03), 0.0).estimate,
             pair(&around(0.09), 0.0).estimate,
         ]);
-        assert_eq!(decision(0, &own), Decision::Undecided);
+        assert_eq!(decision(0, &uncertain), Decision::Undecided);
         // Unbounded values allow no decision.
-        own.extremes = Some([None, None]);
-        assert_eq!(decision(0, &own), Decision::Undecided);
+        uncertain.extremes = Some([None, None]);
+        assert_eq!(decision(0, &uncertain), Decision::Undecided);
     }
 
     #[test]

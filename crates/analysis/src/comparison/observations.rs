@@ -72,10 +72,10 @@ impl MetricId {
 
     /// Whether it is called `name` or `scorer.name`.
     pub fn is_called(&self, name: &str) -> bool {
-        let own = name
+        let name_in_scorer = name
             .strip_prefix(self.scorer.as_str())
             .and_then(|rest| rest.strip_prefix('.'));
-        self.name == name || own == Some(&self.name)
+        self.name == name || name_in_scorer == Some(&self.name)
     }
 }
 
@@ -159,11 +159,11 @@ impl Observations {
             );
             return Ok(all);
         }
-        let found = self.find_metrics(name);
-        if found.is_empty() {
+        let metrics = self.find_metrics(name);
+        if metrics.is_empty() {
             Err(self.no_metric(name))
         } else {
-            Ok(found)
+            Ok(metrics)
         }
     }
 
@@ -182,7 +182,7 @@ impl Observations {
     }
 
     /// The metric and the number among those of its table with this name, as [`MetricId::is_called`]. A number with the name of its
-    /// metric is shown in its place, and has no name of its own.
+    /// metric is shown in its place, and has no separate name.
     pub(super) fn set_named(&self, name: &str) -> Option<(usize, usize)> {
         for (at, table) in self.metrics.iter().enumerate() {
             let mut sets = table.sets.iter();
@@ -261,12 +261,12 @@ impl Observations {
 }
 
 /// The error for an unknown name: suggests the nearest name (or `meant`), and lists all.
-pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>) -> Error {
+pub fn unknown_name(kind: &str, name: &str, known: &[&str], meant: Option<&str>) -> Error {
     let meant = meant
         .or_else(|| nearest(name, known.iter().copied()))
         .map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
     Error::Settings(format!(
-        "no {what} is called {name}{meant}; the runs have {}",
+        "no {kind} is called {name}{meant}; the runs have {}",
         known.join(", ")
     ))
 }

@@ -55,8 +55,8 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     let (cases, answered) = cases(runs);
     let frame = Frame::new(runs, &systems, &cases, answered);
     let mut placed: Vec<Placed<'_>> = Vec::new();
-    for (run, own) in runs.iter().enumerate() {
-        for answer in own.scored {
+    for (run, run_answers) in runs.iter().enumerate() {
+        for answer in run_answers.scored {
             if let Some(place) = frame.place(run, &answer.system, &answer.case.case_id) {
                 placed.push((place, &**answer));
             }
@@ -64,20 +64,23 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     }
     let mut metrics: Vec<MetricTable> = Vec::new();
     for scorer in distinct(placed.iter().map(|(_, answer)| &answer.score.scorer)) {
-        let own: Vec<Placed<'_>> = placed
+        let placed_of_scorer: Vec<Placed<'_>> = placed
             .iter()
             .copied()
-            .filter(|(_, own)| own.score.scorer == *scorer)
+            .filter(|(_, answer)| answer.score.scorer == *scorer)
             .collect();
-        let answers: Vec<&ScoredAnswer> = own.iter().map(|(_, answer)| *answer).collect();
+        let answers: Vec<&ScoredAnswer> =
+            placed_of_scorer.iter().map(|(_, answer)| *answer).collect();
         let mut tables = Vec::new();
         for (id, quantity) in metrics_of(scorer, &answers) {
-            tables.extend(frame.table(id, &quantity, &own));
+            tables.extend(frame.table(id, &quantity, &placed_of_scorer));
         }
         for number in set_numbers(scorer, &answers) {
             let mut own_tables = tables.iter_mut();
-            if let Some(table) = own_tables.find(|own| own.metric.name == number.of_answers()) {
-                table.sets.push(frame.set_table(scorer, number, &own));
+            if let Some(table) = own_tables.find(|table| table.metric.name == number.of_answers()) {
+                table
+                    .sets
+                    .push(frame.set_table(scorer, number, &placed_of_scorer));
             }
         }
         metrics.append(&mut tables);
@@ -121,7 +124,7 @@ pub(crate) fn metrics_of(
 
 /// By run: systems with answers in their order, then those without.
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
-    let mut found: Vec<(usize, &SystemName)> = Vec::new();
+    let mut names_by_run: Vec<(usize, &SystemName)> = Vec::new();
     for (run, answers) in runs.iter().enumerate() {
         let unanswered: BTreeSet<&SystemName> = answers
             .unanswered
@@ -135,15 +138,19 @@ fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
             .map(|answer| &answer.system)
             .chain(unanswered);
         let mut seen = HashSet::new();
-        found.extend(
+        names_by_run.extend(
             names
                 .filter(|name| seen.insert(*name))
                 .map(|name| (run, name)),
         );
     }
     let mut systems = Vec::new();
-    for (run, name) in &found {
-        let is_unique = found.iter().filter(|(_, other)| other == name).count() == 1;
+    for (run, name) in &names_by_run {
+        let is_unique = names_by_run
+            .iter()
+            .filter(|(_, other)| other == name)
+            .count()
+            == 1;
         let label = if is_unique {
             name.to_string()
         } else {
@@ -204,7 +211,7 @@ struct Frame<'a> {
     /// Number of cases with an answer, which come first.
     answered: usize,
     /// Whether the system was asked the case: by system, then by case.
-    asked: Vec<Vec<bool>>,
+    is_asked: Vec<Vec<bool>>,
     /// How the run of each system counts unscored answers.
     policies: Vec<OnUnscored>,
 }
@@ -219,17 +226,17 @@ impl<'a> Frame<'a> {
         let system_places: HashMap<(usize, &SystemName), usize> = systems
             .iter()
             .enumerate()
-            .map(|(at, own)| ((own.run, &own.system), at))
+            .map(|(at, system)| ((system.run, &system.system), at))
             .collect();
         let case_places: HashMap<&CaseId, usize> = cases
             .iter()
             .enumerate()
             .map(|(at, case)| (&case.case_id, at))
             .collect();
-        let mut asked: Vec<Vec<bool>> = Vec::new();
+        let mut is_asked: Vec<Vec<bool>> = Vec::new();
         for system in systems {
             let has_list = runs[system.run].unanswered.is_some();
-            asked.push(
+            is_asked.push(
                 (0..cases.len())
                     .map(|case| !has_list && case < answered)
                     .collect(),
@@ -244,7 +251,7 @@ impl<'a> Frame<'a> {
             system_places,
             case_places,
             answered,
-            asked,
+            is_asked,
             policies,
         };
         for (run, answers) in runs.iter().enumerate() {
@@ -259,7 +266,7 @@ impl<'a> Frame<'a> {
                 .map(|(system, case)| (system, case));
             for (system, case) in answered.chain(unanswered) {
                 if let Some((system, case)) = frame.place(run, system, case) {
-                    frame.asked[system][case] = true;
+                    frame.is_asked[system][case] = true;
                 }
             }
         }
@@ -367,8 +374,8 @@ impl<'a> Frame<'a> {
             if case < self.answered && !has_any {
                 continue;
             }
-            for (system, (row, asked)) in values.iter_mut().zip(&self.asked).enumerate() {
-                let is_open = asked[case] && row[case] == Observation::NotApplicable;
+            for (system, (row, is_asked)) in values.iter_mut().zip(&self.is_asked).enumerate() {
+                let is_open = is_asked[case] && row[case] == Observation::NotApplicable;
                 if is_open && !inapplicable.contains(&(system, case)) {
                     row[case] = Observation::Missing;
                 }

@@ -217,8 +217,16 @@ fn the_policy_of_a_run_holds_for_means_and_the_bounds_stay() {
         }]);
         let compared = compare(&observed, &ComparisonOptions::seeded(1));
         let metric = compared.metrics[0].clone();
-        let own = metric.systems.iter().find(|own| own.label == "b").cloned();
-        (metric.cases.len(), own.unwrap(), metric.pairs[0].clone())
+        let mean_of_b = metric
+            .systems
+            .iter()
+            .find(|mean_of_b| mean_of_b.label == "b")
+            .cloned();
+        (
+            metric.cases.len(),
+            mean_of_b.unwrap(),
+            metric.pairs[0].clone(),
+        )
     };
     let (cases, excluded, _) = of_b(OnUnscored::Exclude);
     assert_eq!((cases, excluded.own_cases, excluded.unscored), (1, 1, 1));
@@ -326,14 +334,14 @@ fn each_sample_gives_the_score_it_would_have_made() {
             .map(|samples| samples[0][0][0].clone())
     };
     let close = |name: &str, expected: [f64; 2]| {
-        let found = drawn(name).unwrap_or_default();
+        let factors = drawn(name).unwrap_or_default();
         assert!(
-            found
+            factors
                 .iter()
                 .zip(expected)
                 .all(|(a, b)| (a - b).abs() < 1e-12)
-                && found.len() == 2,
-            "{name} {found:?}"
+                && factors.len() == 2,
+            "{name} {factors:?}"
         );
     };
     // 0.05 + 0.04 + 0.05 + 0.5 * 0.4 + 0.2 * 0.5 = 0.44; 0.05 + 0.08 + 0.05 + 0.5 * 0.8 + 0.2 * 1 = 0.78.
@@ -395,7 +403,7 @@ fn missing(runs: &[RunAnswers<'_>], name: &str) -> (Vec<usize>, usize) {
     let mut by_system: Vec<(usize, usize)> = metric
         .systems
         .iter()
-        .map(|own| (own.system, own.missing))
+        .map(|system_mean| (system_mean.system, system_mean.missing))
         .collect();
     by_system.sort_unstable();
     (

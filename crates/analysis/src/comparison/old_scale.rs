@@ -111,7 +111,7 @@ impl<'a> OldValues<'a> {
     }
 
     fn has_any(&self, system: &SystemName) -> bool {
-        self.0.keys().any(|(own, _)| *own == system)
+        self.0.keys().any(|(known, _)| *known == system)
     }
 }
 
@@ -164,25 +164,25 @@ fn anchored_system(shared: &SharedCases<'_>, values: &OldValues<'_>, rank: usize
     let new_mean = mean(&shared.values[rank]).unwrap_or_default();
     let system = OldScaleMean::by_new(&shared.system(rank).system, answers.len(), new_mean);
     let range = shared.table.metric.range();
-    let Some(found) = anchored_mean(&answers, range, shared.bootstrap()) else {
+    let Some(anchored) = anchored_mean(&answers, range, shared.bootstrap()) else {
         return OldScaleMean {
             why_not: Some("none of its answers has a value by the old judge".to_owned()),
             ..system
         };
     };
-    let why_not = found.interval.is_none().then(|| {
+    let why_not = anchored.interval.is_none().then(|| {
         format!(
             "needs more anchors; in at least {} the judges must differ by another amount than in most",
-            fewest_differing(found.anchors)
+            fewest_differing(anchored.anchors)
         )
     });
     OldScaleMean {
-        anchors: found.anchors,
-        estimate: Some(found.estimate),
-        interval: found.interval,
-        of_questions: found.of_questions,
-        anchors_mean: Some(found.alone),
-        anchors_interval: found.alone_interval,
+        anchors: anchored.anchors,
+        estimate: Some(anchored.estimate),
+        interval: anchored.interval,
+        of_questions: anchored.of_questions,
+        anchors_mean: Some(anchored.alone),
+        anchors_interval: anchored.alone_interval,
         why_not,
         ..system
     }
@@ -290,7 +290,8 @@ impl AnchorSystems {
             };
         }
         let range = shared.table.metric.range();
-        let Some(found) = carried_mean(new_mean, &self.shifts, range, shared.options.level) else {
+        let Some(carried) = carried_mean(new_mean, &self.shifts, range, shared.options.level)
+        else {
             return OldScaleMean {
                 why_not: Some(format!(
                     "needs {FEWEST_ANCHOR_SYSTEMS} systems that both judges scored, has {}",
@@ -299,13 +300,13 @@ impl AnchorSystems {
                 ..system
             };
         };
-        let why_not = found
+        let why_not = carried
             .interval
             .is_none()
             .then(|| "all systems that both judges scored shift by the same".to_owned());
         OldScaleMean {
-            estimate: Some(found.estimate),
-            interval: found.interval,
+            estimate: Some(carried.estimate),
+            interval: carried.interval,
             why_not,
             ..system
         }
@@ -402,7 +403,7 @@ pub fn plan_anchors(
     })
 }
 
-/// The common variance of several lists around their own means.
+/// The common variance of several lists around the mean of each list.
 #[derive(Default)]
 struct Spread {
     squares: f64,
@@ -413,9 +414,9 @@ struct Spread {
 impl Spread {
     fn add(&mut self, list: &[f64]) {
         self.values += list.len();
-        if let Some(own) = sd(list) {
+        if let Some(deviation) = sd(list) {
             let degrees = list.len() as f64 - 1.0;
-            self.squares += own * own * degrees;
+            self.squares += deviation * deviation * degrees;
             self.degrees += degrees;
         }
     }

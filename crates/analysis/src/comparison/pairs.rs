@@ -125,7 +125,7 @@ fn judged_pairs(
             result.standard_error = None;
         }
         for interval in [&mut result.interval, &mut result.pointwise] {
-            *interval = interval.map(|own| own.map(on_win_rates));
+            *interval = interval.map(|interval| interval.map(on_win_rates));
         }
         add_sensitivity(shared, &mut result);
         results.push(result);
@@ -189,9 +189,12 @@ fn possible_difference(
             (is_missing(first) || is_missing(second)).then_some(any)
         });
     }
-    let own = values_values(shared, first, case)?;
-    let other = values_values(shared, second, case)?;
-    Some(Interval::new(own.low - other.high, own.high - other.low))
+    let own_range = values_values(shared, first, case)?;
+    let other_range = values_values(shared, second, case)?;
+    Some(Interval::new(
+        own_range.low - other_range.high,
+        own_range.high - other_range.low,
+    ))
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.
@@ -284,9 +287,9 @@ fn length_effect(
     let [own_words, other_words] = [first, second].map(|rank| &all_words[shared.order[rank]]);
     let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
     for (at, case) in shared.cases.iter().enumerate() {
-        if let Some((own, other)) = own_words[*case].zip(other_words[*case]) {
+        if let Some((own_count, other_count)) = own_words[*case].zip(other_words[*case]) {
             let [words, values] = by_question.entry(shared.questions[at]).or_default();
-            words.push(own - other);
+            words.push(own_count - other_count);
             values.push(shared.values[first][at] - shared.values[second][at]);
         }
     }
@@ -296,7 +299,10 @@ fn length_effect(
     // By question and not by case: least squares take their points as independent.
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
     let mean_words = mean(&words)?;
-    let shorter_is_longer = words.iter().filter(|own| **own * mean_words < 0.0).count();
+    let shorter_is_longer = words
+        .iter()
+        .filter(|difference| **difference * mean_words < 0.0)
+        .count();
     // Where one system is always the longer one, the line would be extended to a length that no
     // pair of answers has.
     if words.len() < MIN_QUESTIONS || shorter_is_longer * 10 < words.len() {

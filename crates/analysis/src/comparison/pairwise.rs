@@ -24,7 +24,7 @@ pub struct Pairwise {
     /// Why there are no strengths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_strengths: Option<String>,
-    /// Davidson's nu, if ties are an outcome of their own.
+    /// Davidson's nu, if a tie is a third outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nu: Option<f64>,
     /// Pairs that were compared, the better system first.
@@ -153,10 +153,10 @@ pub fn pairwise(
     let mut orders = OrderCounts::default();
     for first in 0..shared.participants {
         for second in first + 1..shared.participants {
-            if let Some((record, own)) =
+            if let Some((record, both_orders)) =
                 pair_record(&shared, &verdicts, &strengths, (first, second))
             {
-                orders.add(own);
+                orders.add(both_orders);
                 pairs.push(record);
             }
         }
@@ -170,7 +170,7 @@ pub fn pairwise(
     let much_better: Vec<f64> = games.iter().filter_map(|game| game.much_better).collect();
     Some(Pairwise {
         no_strengths: strengths.as_ref().err().map(|why| reason(why, &shared)),
-        nu: strengths.as_ref().ok().and_then(|own| own.nu),
+        nu: strengths.as_ref().ok().and_then(|strengths| strengths.nu),
         strengths: system_strengths(&shared, &strengths),
         pairs,
         is_circle: shared.is_circle(&shared.pairs()),
@@ -196,12 +196,12 @@ fn system_strengths(
 ) -> Vec<SystemStrength> {
     let mut systems = Vec::with_capacity(shared.participants);
     for rank in 0..shared.participants {
-        let own = strengths.as_ref().ok();
+        let fit = strengths.as_ref().ok();
         systems.push(SystemStrength {
             label: shared.label(rank).to_owned(),
-            strength: own.map(|own| own.values[rank]),
-            interval: own.and_then(|own| strength_interval(own, rank, shared.options.level)),
-            against_the_others: own.map(|own| own.win_rate_against_the_others(rank)),
+            strength: fit.map(|fit| fit.values[rank]),
+            interval: fit.and_then(|fit| strength_interval(fit, rank, shared.options.level)),
+            against_the_others: fit.map(|fit| fit.win_rate_against_the_others(rank)),
         });
     }
     systems
@@ -227,27 +227,27 @@ fn pair_record(
     strengths: &Result<Strengths, NoStrengths>,
     (first, second): (usize, usize),
 ) -> Option<(PairRecord, BothOrders)> {
-    let found = WinRate::of(shared.order[first], shared.order[second], verdicts)?;
+    let win_rate = WinRate::of(shared.order[first], shared.order[second], verdicts)?;
     let line = length_line(shared, (first, second));
-    let fitted = strengths.as_ref().ok().map(|own| {
-        let lead = own.values[first] - own.values[second];
+    let fitted = strengths.as_ref().ok().map(|strengths| {
+        let lead = strengths.values[first] - strengths.values[second];
         f64::midpoint(1.0, lead_of_strengths(lead))
     });
     let record = PairRecord {
         first: shared.label(first).to_owned(),
         second: shared.label(second).to_owned(),
-        win_rate: found.win_rate,
-        interval: found.interval(shared.options.level),
-        questions: found.questions,
-        when_first: found.when_first,
-        when_second: found.when_second,
-        position_effect: found.position_effect,
-        orders: OrderCounts::of(found.orders),
-        residual: fitted.map(|fitted| found.win_rate - fitted),
+        win_rate: win_rate.win_rate,
+        interval: win_rate.interval(shared.options.level),
+        questions: win_rate.questions,
+        when_first: win_rate.when_first,
+        when_second: win_rate.when_second,
+        position_effect: win_rate.position_effect,
+        orders: OrderCounts::of(win_rate.orders),
+        residual: fitted.map(|fitted| win_rate.win_rate - fitted),
         at_equal_length: line.map(|(at_equal_length, _)| at_equal_length),
         at_equal_length_interval: line.map(|(_, interval)| interval),
     };
-    Some((record, found.orders))
+    Some((record, win_rate.orders))
 }
 
 /// The win rate for answers of equal length with its interval: the value of each question regressed on (l - m) / (l + m) for
@@ -262,17 +262,17 @@ fn length_line(shared: &SharedCases<'_>, pair: (usize, usize)) -> Option<(f64, I
             continue;
         };
         let is_exchanged = game.is_some_and(|game| game.first == second);
-        let own = if is_exchanged {
+        let own_count = if is_exchanged {
             second_words
         } else {
             first_words
         };
-        let other = first_words + second_words - own;
+        let other_count = first_words + second_words - own_count;
         if let Some(lead) = shared.lead(pair, *case)
-            && own + other > 0.0
+            && own_count + other_count > 0.0
         {
             let [x, y] = by_question.entry(shared.question_of[*case]).or_default();
-            x.push((own - other) / (own + other));
+            x.push((own_count - other_count) / (own_count + other_count));
             y.push(f64::midpoint(1.0, lead));
         }
     }
@@ -329,8 +329,8 @@ fn triads_of(verdicts: &[PairVerdict], systems: usize) -> (usize, usize) {
     }
     let mut triads = 0;
     let mut cyclic = 0;
-    for own in by_question.values() {
-        let (decided, cycles) = cyclic_triads(systems, own);
+    for verdicts_of_question in by_question.values() {
+        let (decided, cycles) = cyclic_triads(systems, verdicts_of_question);
         triads += decided;
         cyclic += cycles;
     }

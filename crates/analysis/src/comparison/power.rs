@@ -99,8 +99,8 @@ pub fn plan_power(
     let designs = sample_factors(&shared).unwrap_or_else(|| vec![(None, 1.0)]);
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
-        let [low, high] =
-            [pilot.range.low, pilot.range.high].map(|own| questions(own * largest) as f64);
+        let [low, high] = [pilot.range.low, pilot.range.high]
+            .map(|variance| questions(variance * largest) as f64);
         PlannedStudy {
             difference,
             samples,
@@ -161,7 +161,7 @@ fn differences_between(wanted: &[f64]) -> Vec<f64> {
 /// The largest of these values, with its index.
 fn largest(values: &[f64]) -> Option<(usize, f64)> {
     let values = values.iter().copied().enumerate();
-    values.reduce(|best, own| if own.1 > best.1 { own } else { best })
+    values.reduce(|best, value| if value.1 > best.1 { value } else { best })
 }
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
         );
         let differences: Vec<f64> = plan.studies.iter().map(|study| study.difference).collect();
         assert_eq!(differences, [0.01, 0.02, 0.05, 0.1]);
-        let ends = [plan.curve.first(), plan.curve.last()].map(|own| own.unwrap().questions);
+        let ends = [plan.curve.first(), plan.curve.last()].map(|study| study.unwrap().questions);
         assert_eq!(ends, [plan.studies[0].questions, plan.studies[3].questions]);
         let first = &plan.studies[0];
         assert!(
@@ -226,7 +226,9 @@ mod tests {
         };
         let rows = observed.metrics[0].values.clone();
         let values = |row: &Vec<super::super::Observation>| {
-            row.iter().filter_map(|own| own.value()).collect::<Vec<_>>()
+            row.iter()
+                .filter_map(|observation| observation.value())
+                .collect::<Vec<_>>()
         };
         let of = |(system, row)| {
             values(row)
@@ -244,7 +246,7 @@ mod tests {
             questions[0] > questions[1] && questions[1] > questions[2],
             "{questions:?}"
         );
-        // With the pilot's own number of samples, as without knowing about samples.
+        // With the number of samples of the pilot, as without knowing about samples.
         let plain = plan_power(&pilot(), 0, Some(0.02), &quick()).unwrap();
         assert_eq!(plain.studies[0].questions, questions[1]);
     }

@@ -91,7 +91,7 @@ mod tests {
         let names: Vec<&str> = change
             .systems
             .iter()
-            .map(|own| own.system.as_str())
+            .map(|system_shift| system_shift.system.as_str())
             .collect();
         assert_eq!(names, ["a", "b", "c"]);
         let gained = &change.systems[0];
@@ -99,7 +99,11 @@ mod tests {
         // Of 2^8 assignments of signs, two give all changes of a one sign, and two all those of b, which are those of c.
         assert_close(gained.shift.p, 4.0 / 256.0, 1e-12, "p");
         assert!(gained.shift.differs);
-        assert!(change.systems[1..].iter().all(|own| !own.shift.differs));
+        assert!(
+            change.systems[1..]
+                .iter()
+                .all(|system_shift| !system_shift.shift.differs)
+        );
     }
 
     #[test]
@@ -110,7 +114,7 @@ mod tests {
         let names: Vec<&str> = changes[0]
             .systems
             .iter()
-            .map(|own| own.system.as_str())
+            .map(|system_shift| system_shift.system.as_str())
             .collect();
         assert_eq!(names, ["b", "c"]);
         assert!(run_changes(&all, [(0, "old"), (2, "none")], &quick()).is_empty());

@@ -11,7 +11,7 @@ use scholareval_stats::{Judged, VarianceComponents, mean, variance_components};
 /// Maximum points of a judge.
 const MAX_POINTS: f64 = 10.0;
 
-/// Numbers of samples, the own one among them, with the factor by which each changes the variance of a question's difference
+/// Numbers of samples, that of the run among them, with the factor by which each changes the variance of a question's difference
 /// between two systems (the mean over pairs). `None` without repeated samples, and where verdicts are votes of their samples: the
 /// noise of a vote is not that of a mean.
 pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usize>, f64)>> {
@@ -22,9 +22,9 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
         shared,
         by_system: shared.table.samples.as_ref()?,
     };
-    let (judges, own) = samples.judges_and_samples();
+    let (judges, samples_now) = samples.judges_and_samples();
     // One sample does not show how much another one would differ.
-    if own < 2 {
+    if samples_now < 2 {
         return None;
     }
     let components: Vec<VarianceComponents> = shared
@@ -32,9 +32,9 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
         .into_iter()
         .filter_map(|pair| samples.variance_of_difference(pair))
         .collect();
-    let today = mean_variance(&components, judges, own);
+    let today = mean_variance(&components, judges, samples_now);
     let mut factors = Vec::new();
-    for count in BTreeSet::from([1, 2, 5, own]) {
+    for count in BTreeSet::from([1, 2, 5, samples_now]) {
         let factor = mean_variance(&components, judges, count)? / today?;
         if !factor.is_finite() {
             return None;
@@ -48,7 +48,7 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
 fn mean_variance(components: &[VarianceComponents], judges: usize, samples: usize) -> Option<f64> {
     let of_pairs: Vec<f64> = components
         .iter()
-        .map(|own| own.of_question(judges, samples))
+        .map(|component| component.of_question(judges, samples))
         .collect();
     mean(&of_pairs)
 }
@@ -94,8 +94,8 @@ impl Samples<'_> {
                 .of_answer(first, *case)
                 .iter()
                 .zip(self.of_answer(second, *case));
-            for (judge, (own, other)) in judges.enumerate() {
-                for (sample, (a, b)) in own.iter().zip(other).enumerate() {
+            for (judge, (own_samples, other_samples)) in judges.enumerate() {
+                for (sample, (a, b)) in own_samples.iter().zip(other_samples).enumerate() {
                     let differences = by_sample.entry((*question, judge, sample)).or_default();
                     differences.push(a - b);
                 }

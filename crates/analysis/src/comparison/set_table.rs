@@ -29,7 +29,7 @@ impl SetTable {
         cases: &[usize],
     ) -> Vec<f64> {
         let answers = self.shared_answers(system, systems, cases);
-        let answers: Vec<&SetAnswer> = answers.iter().map(|(_, own)| own).collect();
+        let answers: Vec<&SetAnswer> = answers.iter().map(|(_, answer)| answer).collect();
         self.number.values_of(&answers)
     }
 
@@ -48,7 +48,7 @@ impl SetTable {
             return false;
         };
         let mut values = answer.parts[part].iter();
-        !self.number.needs_values() || values.all(|own| own.value().is_some())
+        !self.number.needs_values() || values.all(|observation| observation.value().is_some())
     }
 
     /// The answers of a system to these cases, each with what counts of it among these systems.
@@ -84,7 +84,7 @@ impl SetTable {
     ) -> Metric {
         let answers = self.shared_answers(system, systems, cases);
         let answers = answers.iter();
-        let given = answers.map(|(case, own)| (question_of[*case], own));
+        let given = answers.map(|(case, answer)| (question_of[*case], answer));
         self.number.measure(&given.collect::<Vec<_>>(), options)
     }
 }
@@ -196,7 +196,7 @@ mod tests {
         let metric = compared
             .metrics
             .iter()
-            .find(|own| own.metric.name == "aspect_mean");
+            .find(|table| table.metric.name == "aspect_mean");
         assert_eq!(metric.unwrap().systems[0].mean, Some(3.0));
     }
 
@@ -219,12 +219,12 @@ mod tests {
         let metric = compared
             .metrics
             .iter()
-            .find(|own| own.metric.name == "aspect_mean");
+            .find(|table| table.metric.name == "aspect_mean");
         let metric = metric.unwrap();
         let means: Vec<_> = metric
             .systems
             .iter()
-            .map(|own| (&*own.label, own.mean))
+            .map(|system| (&*system.label, system.mean))
             .collect();
         assert_eq!(means, [("b", Some(2.75)), ("a", Some(2.5))]);
         assert!((metric.pairs[0].difference - 0.25).abs() < 1e-12);
@@ -241,11 +241,11 @@ mod tests {
         let compared = compare(&observed(&answers), &quick());
         let mut metrics = compared.metrics.iter();
         let metric = metrics
-            .find(|own| own.metric.name == "aspect_mean")
+            .find(|table| table.metric.name == "aspect_mean")
             .unwrap();
         let systems = metric.systems.iter();
         let shown: Vec<_> = systems
-            .map(|own| (&*own.label, own.mean, own.own_mean))
+            .map(|system| (&*system.label, system.mean, system.own_mean))
             .collect();
         assert_eq!(shown, [("b", None, Some(4.0)), ("a", None, Some(2.0))]);
     }
@@ -273,14 +273,14 @@ mod tests {
         assert!((means[0].1 - 2.0 / 3.0).abs() < 1e-12 && (means[1].1 - 0.6).abs() < 1e-12);
         let names = ["entailment.citation_f1", "citation_f1", "citation_recall"].map(str::to_owned);
         let all = observed(&answers);
-        let found = compare_named(&all, &names, &quick()).unwrap();
-        assert_eq!(found.len(), 2, "one column has two names");
-        assert!(found[0].pairs.is_empty() && !found[1].pairs.is_empty());
+        let metrics = compare_named(&all, &names, &quick()).unwrap();
+        assert_eq!(metrics.len(), 2, "one column has two names");
+        assert!(metrics[0].pairs.is_empty() && !metrics[1].pairs.is_empty());
         assert!(
-            found[0]
+            metrics[0]
                 .systems
                 .iter()
-                .all(|own| own.letters.is_empty() && own.rank.is_some())
+                .all(|system| system.letters.is_empty() && system.rank.is_some())
         );
         assert!(compare_named(&all, &["citation_f2".to_owned()], &quick()).is_err());
     }

@@ -117,8 +117,11 @@ impl<'a> SharedCases<'a> {
     fn order_systems(&mut self) {
         let (all, table) = (self.all, self.table);
         // A system without any value would leave no shared case for the others.
-        let has_value =
-            |system: usize| table.values[system].iter().any(|own| own.value().is_some());
+        let has_value = |system: usize| {
+            table.values[system]
+                .iter()
+                .any(|observation| observation.value().is_some())
+        };
         let (participants, mut without): (Vec<usize>, Vec<usize>) =
             (0..all.systems.len()).partition(|system| has_value(*system));
         let set = table.column_set();
@@ -132,7 +135,7 @@ impl<'a> SharedCases<'a> {
                 None => participants.iter().all(has_value),
             }
         });
-        // Without a shared case, order by the means over each system's own cases.
+        // Without a shared case, order by the means over all cases of each system.
         let counted = if self.cases.is_empty() {
             &self.by_id
         } else {
@@ -149,7 +152,7 @@ impl<'a> SharedCases<'a> {
         };
         let means: Vec<f64> = (0..all.systems.len())
             .map(|system| match &self.win_rates[system] {
-                Some(own) => own.win_rate,
+                Some(win_rate) => win_rate.win_rate,
                 None => mean(&values_over(system, counted)).unwrap_or(f64::NEG_INFINITY),
             })
             .collect();
@@ -164,7 +167,7 @@ impl<'a> SharedCases<'a> {
         self.questions = cases.map(|case| self.question_of[*case]).collect();
         for system in &order {
             self.values.push(match &self.win_rates[*system] {
-                Some(own) => own.values(&self.questions),
+                Some(win_rate) => win_rate.values(&self.questions),
                 None => values_over(*system, &self.cases),
             });
         }
@@ -175,8 +178,8 @@ impl<'a> SharedCases<'a> {
 
     /// The mean of a system over the shared cases.
     pub(super) fn mean(&self, rank: usize) -> Option<f64> {
-        let own = self.win_rate(rank).map(|own| own.win_rate);
-        own.or_else(|| mean(self.values.get(rank)?))
+        let win_rate = self.win_rate(rank).map(|win_rate| win_rate.win_rate);
+        win_rate.or_else(|| mean(self.values.get(rank)?))
     }
 
     /// The system at this rank.
@@ -270,11 +273,11 @@ impl<'a> SharedCases<'a> {
     /// units.
     pub(super) fn net_range(&self, rank: usize, case: usize) -> Option<Interval> {
         let ranges = &self.table.net_ranges;
-        if let Some(own) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
-            return Some(own);
+        if let Some(range) = ranges.get(self.order[rank]).and_then(|row| row[case]) {
+            return Some(range);
         }
         let all = ranges.iter().filter_map(|row| row[case]);
-        all.reduce(|one, other| Interval::new(one.low.min(other.low), one.high.max(other.high)))
+        all.reduce(|a, b| Interval::new(a.low.min(b.low), a.high.max(b.high)))
     }
 
     /// The number of cases that the metric applies to.

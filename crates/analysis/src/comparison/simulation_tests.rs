@@ -39,13 +39,13 @@ fn equal_systems_differ_as_often_as_alpha_says_and_families_of_pairs_no_more_oft
             ("c", &rows[2]),
             ("d", &rows[3]),
         ]);
-        let found = compare(&observed, &options).metrics.remove(0).pairs;
-        pairs += found.len();
-        wrong_pairs += found
+        let pairs_of_set = compare(&observed, &options).metrics.remove(0).pairs;
+        pairs += pairs_of_set.len();
+        wrong_pairs += pairs_of_set
             .iter()
             .filter(|pair| pair.pointwise_p.is_some_and(|p| p <= 0.05))
             .count();
-        wrong_sets += usize::from(found.iter().any(|pair| pair.differs));
+        wrong_sets += usize::from(pairs_of_set.iter().any(|pair| pair.differs));
     }
     let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 150.0);
     assert_eq!(pairs, 900);
@@ -54,13 +54,13 @@ fn equal_systems_differ_as_often_as_alpha_says_and_families_of_pairs_no_more_oft
 }
 
 /// How often the interval of the pair holds the true difference (a is 0.05 better than b).
-fn coverage(sets: usize, mut made: impl FnMut() -> Observations) -> f64 {
+fn coverage(sets: usize, mut observe: impl FnMut() -> Observations) -> f64 {
     let options = ComparisonOptions {
         resamples: 200,
         ..ComparisonOptions::seeded(1)
     };
     let held = (0..sets).filter(|_| {
-        let metric = compare(&made(), &options).metrics.remove(0);
+        let metric = compare(&observe(), &options).metrics.remove(0);
         let pair = &metric.pairs[0];
         let truth = if metric.systems[pair.first].label == "a" {
             0.05
@@ -95,7 +95,7 @@ fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_92_to_98() {
 #[test]
 fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_cases_were_drawn() {
     // 50 questions of 3 cases; the difference is mostly the question's: cases of a question are not independent evidence.
-    let made = |rng: &mut ChaCha8Rng, with_questions: bool| {
+    let simulated = |rng: &mut ChaCha8Rng, with_questions: bool| {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for _ in 0..50 {
             let lead = skewed(rng) - 0.25;
@@ -115,9 +115,9 @@ fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_c
         observed
     };
     let mut rng = ChaCha8Rng::seed_from_u64(6);
-    let clustered = coverage(200, || made(&mut rng, true));
+    let clustered = coverage(200, || simulated(&mut rng, true));
     assert!((0.91..=0.99).contains(&clustered), "{clustered}");
     // An interval narrower by the root of nearly 3: P(|z| < 1.96 / 1.7) = 0.75.
-    let naive = coverage(100, || made(&mut rng, false));
+    let naive = coverage(100, || simulated(&mut rng, false));
     assert!(naive < 0.88, "{naive}");
 }

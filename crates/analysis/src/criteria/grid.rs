@@ -107,7 +107,7 @@ fn means_by_system<'m>(
     for mark in marks {
         credits[mark.system].push(mark.credit);
     }
-    credits.iter().map(|own| mean(own)).collect()
+    credits.iter().map(|list| mean(list)).collect()
 }
 
 /// The criteria of these runs by system; answers of other systems than these are left out, as are comparisons of two answers.
@@ -264,7 +264,7 @@ impl<'a> GridBuilder<'a> {
 }
 
 fn order(scorers: &[&ScorerId], scorer: &ScorerId) -> Option<usize> {
-    scorers.iter().position(|own| *own == scorer)
+    scorers.iter().position(|other| *other == scorer)
 }
 
 /// What a criterion asks for. Criteria of every case are known by their names; the text of the length has a case's bounds.
@@ -274,8 +274,8 @@ fn label<'a>(answer: &'a ScoredAnswer, component: &'a Component) -> &'a str {
         ComponentKind::Evidence => {
             let name = property_of(component);
             let mut components = answer.score.components.iter();
-            let property = components.find(|own| *own.name == *name);
-            property.map_or(name, |own| text_or_name(own))
+            let property = components.find(|other| *other.name == *name);
+            property.map_or(name, |component| text_or_name(component))
         }
         _ => text_or_name(component),
     }
@@ -345,7 +345,7 @@ impl<'a> TagFamilies<'a> {
 fn differing_family(components: &[Component]) -> Option<&str> {
     let mut criteria = components
         .iter()
-        .filter(|own| own.kind == ComponentKind::Criterion);
+        .filter(|component| component.kind == ComponentKind::Criterion);
     let first = criteria.next()?;
     let others: Vec<&Component> = criteria.collect();
     let mut families = first.tags.iter().map(|tag| family_of(tag));
@@ -388,10 +388,10 @@ mod tests {
     }
 
     fn criterion(name: &str, tags: &[&str], weight: f64, value: Option<f64>) -> Component {
-        let mut own = component(name, ComponentKind::Criterion, weight, value)
+        let mut criterion = component(name, ComponentKind::Criterion, weight, value)
             .with_text(&format!("text of {name}"));
-        own.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        own
+        criterion.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        criterion
     }
 
     /// Heading, text and means of every row.
@@ -507,8 +507,8 @@ mod tests {
     #[test]
     fn a_criterion_knows_its_other_names() {
         let named = |name: &str| {
-            let own = component(name, ComponentKind::Criterion, 1.0, Some(1.0));
-            vec![own.with_text("Cites a review.")]
+            let criterion = component(name, ComponentKind::Criterion, 1.0, Some(1.0));
+            vec![criterion.with_text("Cites a review.")]
         };
         let scored = [answer("a", "1", named("c1")), answer("a", "2", named("c4"))];
         let grid = criteria_grid(&[&scored], &[system("a")]);

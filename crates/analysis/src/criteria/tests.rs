@@ -46,14 +46,14 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
         [("i_3", last), ("i_2", 0.5), ("i_1", 1.0), ("i_0", 0.0)]
             .map(|(name, value)| (name, Property, value))
     };
-    let found = of(
+    let criteria = of(
         vec![
             answer("a", "c", &values(0.2)),
             answer("b", "c", &values(0.8)),
         ],
         &[],
     );
-    let names: Vec<_> = found
+    let names: Vec<_> = criteria
         .criteria
         .iter()
         .map(|row| (row.name.as_str(), row.finding))
@@ -66,7 +66,7 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
         ("i", None),
     ];
     assert_eq!(names, expected);
-    let group = row(&found, "i");
+    let group = row(&criteria, "i");
     assert_eq!(
         (group.group_of, group.answers, &group.case_id),
         (4, 8, &None)
@@ -78,8 +78,9 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
     assert_close(group.variance, 0.045);
     // 1 - 0.05^(1/2) = 0.776
     assert!(
-        found.notes[0].text.contains("at most 2 answers") && found.notes[0].text.contains("78%"),
-        "{found:?}"
+        criteria.notes[0].text.contains("at most 2 answers")
+            && criteria.notes[0].text.contains("78%"),
+        "{criteria:?}"
     );
 }
 
@@ -126,8 +127,8 @@ fn an_answer_whose_fault_cannot_be_assessed_belongs_to_the_same_row() {
         with_fault("b", Some(1.0)),
         with_fault("d", Some(0.0)),
     ];
-    let found = of(answers.to_vec(), &[]);
-    let faults: Vec<_> = found.criteria.iter().filter(|row| row.fault).collect();
+    let criteria = of(answers.to_vec(), &[]);
+    let faults: Vec<_> = criteria.criteria.iter().filter(|row| row.fault).collect();
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert_eq!(faults[0].answers, 2);
 }
@@ -144,8 +145,8 @@ fn a_group_of_faults_is_apart_from_the_other_criteria() {
             score(components.to_vec()),
         )
     };
-    let found = of(vec![answer("x", 1.0), answer("y", 0.0)], &[]);
-    let groups = found.criteria.iter().filter(|row| row.group_of > 0);
+    let criteria = of(vec![answer("x", 1.0), answer("y", 0.0)], &[]);
+    let groups = criteria.criteria.iter().filter(|row| row.group_of > 0);
     let means: Vec<_> = groups
         .map(|row| (row.fault, row.group_of, row.mean))
         .collect();
@@ -154,9 +155,9 @@ fn a_group_of_faults_is_apart_from_the_other_criteria() {
 
 #[test]
 fn one_answer_is_no_finding_and_has_no_variance() {
-    let found = of(vec![answer("a", "c", &[("p", Property, 0.0)])], &[]);
+    let criteria = of(vec![answer("a", "c", &[("p", Property, 0.0)])], &[]);
     assert_eq!(
-        (row(&found, "p").finding, row(&found, "p").variance),
+        (row(&criteria, "p").finding, row(&criteria, "p").variance),
         (None, None)
     );
 }
@@ -170,15 +171,15 @@ fn the_share_of_systems_is_epsilon_squared_within_questions() {
         ("a", "c2", 0.8),
         ("b", "c2", 0.0),
     ];
-    let found = of(
+    let criteria = of(
         answers
             .map(|(system, case, value)| answer(system, case, &length(value)))
             .to_vec(),
         &[],
     );
     // Deviations 0.2, -0.2, 0.4, -0.4: total 0.4; between 2 * 0.6^2 / 2 = 0.36; rest 0.04 over 2 - 1: (0.36 - 0.04) / 0.4
-    assert_close(row(&found, "length").system_share, 0.8);
-    assert_close(row(&found, "length").variance, 0.2);
+    assert_close(row(&criteria, "length").system_share, 0.8);
+    assert_close(row(&criteria, "length").variance, 0.2);
 }
 
 #[test]
@@ -214,31 +215,31 @@ fn the_rest_of_the_score_is_without_the_own_snippets_and_a_reversed_criterion_is
             ],
         )
     });
-    let found = of(answers.collect(), &[]);
-    let own = row(&found, "p_0");
-    assert_close(own.item_rest.estimate, -(1.0 - 12.0 / 1716.0));
-    assert_eq!(own.finding, Some(Finding::Reversed), "{own:?}");
+    let criteria = of(answers.collect(), &[]);
+    let criterion = row(&criteria, "p_0");
+    assert_close(criterion.item_rest.estimate, -(1.0 - 12.0 / 1716.0));
+    assert_eq!(criterion.finding, Some(Finding::Reversed), "{criterion:?}");
 }
 
 #[test]
 fn correlations_are_within_questions() {
     // Within each of two questions both rise together; between them one falls while the other rises.
     let answers = (0..10_u32).map(|at| {
-        let (own, shift) = (f64::from(at % 5) / 10.0, f64::from(at / 5) * 0.4);
+        let (base, shift) = (f64::from(at % 5) / 10.0, f64::from(at / 5) * 0.4);
         let case = format!("c{}", at / 5);
         answer(
             &format!("s{}", at % 5),
             &case,
             &[
-                ("expertise", Expertise, own + shift),
-                ("p", Property, own + 0.4 - shift),
+                ("expertise", Expertise, base + shift),
+                ("p", Property, base + 0.4 - shift),
             ],
         )
     });
-    let found = of(answers.collect(), &[]);
-    assert_close(row(&found, "expertise").item_rest.estimate, 1.0);
+    let criteria = of(answers.collect(), &[]);
+    assert_close(row(&criteria, "expertise").item_rest.estimate, 1.0);
     assert_eq!(
-        row(&found, "expertise").item_rest.interval(),
+        row(&criteria, "expertise").item_rest.interval(),
         None,
         "two questions are too few"
     );
@@ -263,8 +264,8 @@ fn a_judge_whose_samples_differ_as_much_as_the_answers_is_noisy() {
         answer.members.insert("expertise".into(), vec![member]);
         answer
     };
-    let found = |last| of(vec![sampled("a", [4.0, 6.0]), sampled("b", last)], &[]);
-    let (near, far) = (found([5.0, 7.0]), found([8.0, 10.0]));
+    let criteria_with = |last| of(vec![sampled("a", [4.0, 6.0]), sampled("b", last)], &[]);
+    let (near, far) = (criteria_with([5.0, 7.0]), criteria_with([8.0, 10.0]));
     // Samples 0.4, 0.6 and 0.5, 0.7: variance 0.02 each, 0.01 of a mean of two. The answers 0.5 and 0.6 vary by 0.005.
     assert_close(row(&near, "expertise").noise, 0.02_f64.sqrt());
     assert_eq!(row(&near, "expertise").finding, Some(Finding::Noisy));
@@ -279,7 +280,7 @@ fn labels_of_people_are_averaged_and_those_of_judges_ignored() {
     let answers = systems
         .iter()
         .enumerate()
-        .map(|(at, own)| answer(own, "c", &[("p", Property, at as f64 / 10.0)]));
+        .map(|(at, system)| answer(system, "c", &[("p", Property, at as f64 / 10.0)]));
     let rater = |name: &str, kind, values: [f64; 10]| {
         let rating = |(system, value): (&String, f64)| Rating {
             system: system.as_str().into(),
@@ -307,8 +308,8 @@ fn labels_of_people_are_averaged_and_those_of_judges_ignored() {
         RaterKind::Judge,
         [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0],
     );
-    let found = of(answers.collect(), &[ann, bob, judge]);
+    let criteria = of(answers.collect(), &[ann, bob, judge]);
     // One of 45 pairs is discordant: (44 - 1) / 45
-    assert_eq!(row(&found, "p").labels, 10);
-    assert_close(row(&found, "p").people.estimate, 43.0 / 45.0);
+    assert_eq!(row(&criteria, "p").labels, 10);
+    assert_close(row(&criteria, "p").people.estimate, 43.0 / 45.0);
 }

@@ -55,7 +55,7 @@ fn grades(names: &[&str]) -> Score {
 
 /// Grades of coverage by a panel, one answer a case: (a, b, ..).
 fn coverage(rows: &[&[Option<f64>]]) -> Vec<ScoredAnswer> {
-    let one = |(at, row): (usize, &&[Option<f64>])| {
+    let answer_of_row = |(at, row): (usize, &&[Option<f64>])| {
         judged(
             "s",
             &format!("c{at}"),
@@ -64,7 +64,7 @@ fn coverage(rows: &[&[Option<f64>]]) -> Vec<ScoredAnswer> {
             row,
         )
     };
-    rows.iter().enumerate().map(one).collect()
+    rows.iter().enumerate().map(answer_of_row).collect()
 }
 
 fn close(value: Option<f64>, expected: f64) {
@@ -278,7 +278,7 @@ fn the_order_of_answers_changes_nothing() {
 #[test]
 fn the_answers_to_one_case_are_drawn_together() {
     // Systems s and t got the same grades in each case: copies do not add evidence.
-    // Fewer units that are all in cases of their own would have another interval.
+    // Fewer units that are each in another case would have another interval.
     let rows: Vec<[Option<f64>; 2]> = (0..120_u32)
         .map(|at| {
             [
@@ -288,7 +288,7 @@ fn the_answers_to_one_case_are_drawn_together() {
         })
         .collect();
     let of = |system: &str| -> Vec<ScoredAnswer> {
-        let one = |(at, row): (usize, &[Option<f64>; 2])| {
+        let answer_of_row = |(at, row): (usize, &[Option<f64>; 2])| {
             judged(
                 system,
                 &format!("c{at}"),
@@ -297,7 +297,7 @@ fn the_answers_to_one_case_are_drawn_together() {
                 row,
             )
         };
-        rows.iter().enumerate().map(one).collect()
+        rows.iter().enumerate().map(answer_of_row).collect()
     };
     let once = agreed(&of("s")).0.remove(0);
     let twice = agreed(&[of("s"), of("t")].concat()).0.remove(0);

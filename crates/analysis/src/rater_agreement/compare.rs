@@ -230,7 +230,9 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
         let order = pair.ranking.as_ref().or(pair.wins.as_ref());
         orders.extend(order.map(|order| &order.kendall_tau_b));
         let chance = compared.map_or(0.0, PairAgreement::chance);
-        let main = compared.map_or(&pair.overall.kendall_tau_b, |own| &own.half_credit);
+        let main = compared.map_or(&pair.overall.kendall_tau_b, |compared| {
+            &compared.half_credit
+        });
         is_above_chance &= main.low.is_some_and(|low| low > chance);
         chances.push(chance);
     }
@@ -251,7 +253,9 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
 /// The ratings or comparisons that two raters share.
 fn units_of(pair: &RaterPair) -> usize {
     let compared = pair.overall.comparisons.as_ref();
-    pair.overall.n.max(compared.map_or(0, |own| own.n))
+    pair.overall
+        .n
+        .max(compared.map_or(0, |compared| compared.n))
 }
 
 /// The mean of the defined estimates, without an interval; a single estimate is unchanged. Without any, the first one's reason,
@@ -267,9 +271,11 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
     let first = estimates
         .iter()
         .find_map(|estimate| estimate.undefined.as_deref());
-    let units = estimates.iter().filter(|own| own.estimate.is_some());
+    let units = estimates
+        .iter()
+        .filter(|estimate| estimate.estimate.is_some());
     Estimate {
-        n: units.filter_map(|own| own.n).min(),
+        n: units.filter_map(|estimate| estimate.n).min(),
         ..Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
     }
 }
@@ -316,8 +322,8 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
 
 fn has_number_without_interval(pair: &RaterPair) -> bool {
     let estimates = pair.overall.estimates();
-    let mut estimates = estimates.iter().map(|(.., own)| own);
-    estimates.any(|own| own.estimate.is_some() && own.low.is_none())
+    let mut estimates = estimates.iter().map(|(.., estimate)| estimate);
+    estimates.any(|estimate| estimate.estimate.is_some() && estimate.low.is_none())
 }
 
 /// Warnings first.

@@ -95,11 +95,11 @@ impl<'a> RatedByBoth<'a> {
         let mut compared = Vec::new();
         for pair in pairs {
             let differences = raters.map(|view| preference_of(view, pair));
-            if let [Some(one), Some(other)] = differences {
+            if let [Some(first), Some(second)] = differences {
                 compared.push(Compared {
                     systems: [&pair.first, &pair.second],
                     question: self.context.questions.number(&pair.case_id),
-                    differences: [one, other],
+                    differences: [first, second],
                     outright: raters.map(|view| view.preferences.contains_key(pair)),
                 });
             }
@@ -333,7 +333,7 @@ impl Outcomes<'_> {
 /// What two outcomes of one pair are worth as agreement.
 fn credit(signs: [i8; 2], half: f64) -> f64 {
     match signs {
-        [one, other] if one == other => 1.0,
+        [first, second] if first == second => 1.0,
         [0, _] | [_, 0] => half,
         _ => 0.0,
     }

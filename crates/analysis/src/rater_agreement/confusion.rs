@@ -153,8 +153,8 @@ fn rows_of(
 fn level_of(value: f64, scale: &ItemScale) -> Option<usize> {
     let mut nearest = None;
     let mut least = f64::INFINITY;
-    for (level, (_, own)) in scale.levels.iter().enumerate() {
-        let distance = (own - value).abs();
+    for (level, (_, level_value)) in scale.levels.iter().enumerate() {
+        let distance = (level_value - value).abs();
         if (distance - least).abs() < ROUNDING {
             nearest = None;
         } else if distance < least {
@@ -191,10 +191,10 @@ fn level_accuracy(
 }
 
 fn share_of(units: &[WeightedUnit], confidence: f64) -> Estimate {
-    let found = weighted_share(units, confidence);
-    let interval = found.and_then(|own| own.interval);
+    let weighted = weighted_share(units, confidence);
+    let interval = weighted.and_then(|share| share.interval);
     let reason = "people gave no such label";
-    Estimate::new(found.map(|own| own.share), || interval, reason).with_units(units.len())
+    Estimate::new(weighted.map(|share| share.share), || interval, reason).with_units(units.len())
 }
 
 #[cfg(test)]
@@ -210,7 +210,8 @@ mod tests {
                 .to_vec(),
             items: BTreeSet::new(),
         };
-        let levels = [0.0, 0.2, 0.25, 0.5, 0.74, 0.75, 0.9, 1.0].map(|own| level_of(own, &scale));
+        let levels =
+            [0.0, 0.2, 0.25, 0.5, 0.74, 0.75, 0.9, 1.0].map(|value| level_of(value, &scale));
         let expected = [
             Some(0),
             Some(0),

@@ -145,7 +145,7 @@ fn rated<'a, K: Ord>(
 ) -> (Vec<&'a K>, Ratings) {
     let raters: Vec<&BTreeMap<K, f64>> = raters.collect();
     let mut counts: BTreeMap<&K, usize> = BTreeMap::new();
-    for unit in raters.iter().flat_map(|own| own.keys()) {
+    for unit in raters.iter().flat_map(|values| values.keys()) {
         *counts.entry(unit).or_default() += 1;
     }
     // A unit with one rating says nothing about agreement, but would be counted among the units of
@@ -153,8 +153,8 @@ fn rated<'a, K: Ord>(
     counts.retain(|_, count| *count >= 2);
     let units: Vec<&K> = counts.into_keys().collect();
     let mut rows = Vec::new();
-    for own in raters {
-        rows.push(units.iter().map(|unit| own.get(unit).copied()).collect());
+    for values in raters {
+        rows.push(units.iter().map(|unit| values.get(unit).copied()).collect());
     }
     let questions = units
         .iter()

@@ -77,18 +77,18 @@ fn label_plan(run: &LabeledRun<'_>, level: f64) -> Option<LabelPlan> {
     for answers in run.systems.values() {
         let pairs: Vec<(f64, f64)> = answers
             .values()
-            .filter_map(|own| Some((own.judge, own.human?)))
+            .filter_map(|answer| Some((answer.judge, answer.human?)))
             .collect();
         // Within systems: their different means would look like agreement, but each system's mean
-        // is estimated from its own labels.
+        // is estimated from the labels of that system.
         let n = pairs.len() as f64;
         let (x, y) = pairs
             .iter()
-            .fold((0.0, 0.0), |(x, y), own| (x + own.0 / n, y + own.1 / n));
-        for own in &pairs {
-            xx += (own.0 - x).powi(2);
-            xy += (own.0 - x) * (own.1 - y);
-            yy += (own.1 - y).powi(2);
+            .fold((0.0, 0.0), |(x, y), pair| (x + pair.0 / n, y + pair.1 / n));
+        for pair in &pairs {
+            xx += (pair.0 - x).powi(2);
+            xy += (pair.0 - x) * (pair.1 - y);
+            yy += (pair.1 - y).powi(2);
         }
         (labels, systems, all) = (labels + pairs.len(), systems + 1, all + answers.len());
     }
@@ -143,7 +143,8 @@ fn relative_width(labels: usize, answers: usize, correlation: f64, level: f64) -
 fn to_halve(n: usize, answers: usize, correlation: f64, level: f64) -> Option<usize> {
     let wanted = relative_width(n, answers, correlation, level)? / 2.0;
     let width = |labels: usize| relative_width(labels, answers, correlation, level);
-    let needed = (n..=answers).find(|labels| width(*labels).is_some_and(|own| own <= wanted))?;
+    let needed =
+        (n..=answers).find(|labels| width(*labels).is_some_and(|relative| relative <= wanted))?;
     Some(needed - n)
 }
 

@@ -78,7 +78,7 @@ impl<'a> RatedByBoth<'a> {
         }
     }
 
-    /// Measures of each item, if there are items; each with its own tie threshold.
+    /// Measures of each item, if there are items; each with a tie threshold for that item.
     fn items(&self) -> Vec<PartMeasures> {
         let names: BTreeSet<&Arc<str>> = self
             .units
@@ -87,13 +87,13 @@ impl<'a> RatedByBoth<'a> {
             .collect();
         let mut parts = Vec::new();
         for item in names {
-            let own = self.only(|unit| unit.item.as_ref() == Some(item));
-            let compared = own.compared();
-            let (thresholds, _) = own.thresholds(&compared);
+            let of_item = self.only(|unit| unit.item.as_ref() == Some(item));
+            let compared = of_item.compared();
+            let (thresholds, _) = of_item.thresholds(&compared);
             let all: Vec<&Compared<'_>> = compared.iter().collect();
             parts.push(PartMeasures {
                 name: item.to_string(),
-                measures: own.measures(&all, thresholds),
+                measures: of_item.measures(&all, thresholds),
             });
         }
         parts
@@ -114,10 +114,10 @@ impl<'a> RatedByBoth<'a> {
                 .iter()
                 .filter(|pair| pair.systems.contains(&system));
             let compared: Vec<&Compared<'_>> = of_system.collect();
-            let own = self.only(|unit| unit.system == *system);
+            let of_this_system = self.only(|unit| unit.system == *system);
             parts.push(PartMeasures {
                 name: system.to_string(),
-                measures: own.measures(&compared, thresholds),
+                measures: of_this_system.measures(&compared, thresholds),
             });
         }
         parts

@@ -119,8 +119,8 @@ impl<'a> LabeledRun<'a> {
                 let answers = differences(ours, theirs);
                 let labeled: Vec<usize> = answers
                     .iter()
-                    .filter(|own| own.human.is_some())
-                    .map(|own| own.question)
+                    .filter(|answer| answer.human.is_some())
+                    .map(|answer| answer.question)
                     .collect();
                 let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS;
                 if is_enough && self.draw == Draw::Uniform {
@@ -155,7 +155,7 @@ impl<'a> LabeledRun<'a> {
     ) -> PoweredMean {
         let labeled: Vec<JudgedAnswer> = answers
             .iter()
-            .filter(|own| own.human.is_some())
+            .filter(|answer| answer.human.is_some())
             .copied()
             .collect();
         let is_usable = self.draw != Draw::Unknown;
@@ -169,9 +169,9 @@ impl<'a> LabeledRun<'a> {
             1 => "one answer without a label is too few",
             _ => few,
         };
-        let found = self.mean(answers, None, estimand);
+        let powered_mean = self.mean(answers, None, estimand);
         let only = self.mean(&labeled, Some(0.0), estimand);
-        let powered = estimate(found, reason).with_units(labeled.len());
+        let powered = estimate(powered_mean, reason).with_units(labeled.len());
         PoweredMean {
             judge: Arc::clone(&self.judge.rater.name),
             human: Arc::clone(&self.human.rater.name),
@@ -179,11 +179,11 @@ impl<'a> LabeledRun<'a> {
             labeled: labeled.len(),
             unlabeled: answers.len() - labeled.len(),
             labels_only: estimate(only, few).with_units(labeled.len()),
-            lambda: found.map(|mean| mean.lambda),
+            lambda: powered_mean.map(|mean| mean.lambda),
             p: minus
                 .as_ref()
                 .and(powered.low)
-                .and(found)
+                .and(powered_mean)
                 .map(|mean| mean.p),
             minus,
             powered,
@@ -210,7 +210,7 @@ fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
     let mut counts: HashMap<u64, usize> = HashMap::new();
     labeled
         .iter()
-        .filter_map(|own| own.human)
+        .filter_map(|answer| answer.human)
         .for_each(|label| *counts.entry(label.to_bits()).or_default() += 1);
     let most = counts.into_values().max().unwrap_or(0);
     labeled.len() >= FEWEST_LABELS && most as f64 <= MOST_EQUAL * labeled.len() as f64
@@ -245,15 +245,15 @@ fn differences(
     theirs: &BTreeMap<&CaseId, JudgedAnswer>,
 ) -> Vec<JudgedAnswer> {
     let mut differences = Vec::new();
-    for (case, own) in ours {
-        let Some(other) = theirs.get(case) else {
+    for (case, our_answer) in ours {
+        let Some(their_answer) = theirs.get(case) else {
             continue;
         };
-        let labels = own.human.zip(other.human);
+        let labels = our_answer.human.zip(their_answer.human);
         differences.push(JudgedAnswer {
-            judge: own.judge - other.judge,
-            human: labels.map(|(own, other)| own - other),
-            ..*own
+            judge: our_answer.judge - their_answer.judge,
+            human: labels.map(|(ours, theirs)| ours - theirs),
+            ..*our_answer
         });
     }
     differences
@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    fn found(
+    fn powered_of(
         labels: usize,
         probability: impl Fn(usize) -> Option<f64>,
     ) -> crate::rater_agreement::RaterAgreement {
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_difference_has_an_interval_and_p_that_agree_and_needs_20_questions() {
-        let all = found(60, |_| None);
+        let all = powered_of(60, |_| None);
         // Two means, then their difference.
         let pair = &all.powered[2];
         assert_eq!(
@@ -425,16 +425,16 @@ mod tests {
             "{pair:?}"
         );
         assert!(pair.reliable && !mentions(&all.powered_notes, "fewer than 50 labels"));
-        let few = found(20, |_| None);
+        let few = powered_of(20, |_| None);
         assert!(!few.powered[2].reliable && mentions(&few.powered_notes, "fewer than 50 labels"));
-        assert_eq!(found(19, |_| None).powered.len(), 2);
+        assert_eq!(powered_of(19, |_| None).powered.len(), 2);
     }
 
     #[test]
     fn unequal_probabilities_weight_the_means_and_equal_ones_change_nothing() {
-        let (plain, equal) = (found(60, |_| None), found(60, |_| Some(0.5)));
+        let (plain, equal) = (powered_of(60, |_| None), powered_of(60, |_| Some(0.5)));
         assert_eq!(plain.powered, equal.powered);
-        let weighted = found(60, |case| Some(if case % 2 == 0 { 0.25 } else { 0.75 }));
+        let weighted = powered_of(60, |case| Some(if case % 2 == 0 { 0.25 } else { 0.75 }));
         assert!(
             mentions(&weighted.powered_notes, "unequal probabilities")
                 && weighted.powered.len() == 2
@@ -458,7 +458,7 @@ mod tests {
             .abs()
                 < 0.2
         );
-        let unknown = found(60, |case| (case % 2 == 0).then_some(0.5));
+        let unknown = powered_of(60, |case| (case % 2 == 0).then_some(0.5));
         assert_eq!(
             unknown.powered[0].powered.undefined.as_deref(),
             Some("some labels have no probability")

@@ -128,8 +128,8 @@ fn by_compared_metric(
     mut known: Vec<String>,
 ) -> Result<Rater, Vec<String>> {
     for scorer in distinct(scored.iter().map(|answer| &answer.score.scorer)) {
-        let own = scored.iter().map(|answer| &**answer);
-        let answers: Vec<&ScoredAnswer> = own
+        let all = scored.iter().map(|answer| &**answer);
+        let answers: Vec<&ScoredAnswer> = all
             .filter(|answer| answer.score.scorer == *scorer)
             .collect();
         for (id, quantity) in metrics_of(scorer, &answers) {
@@ -189,8 +189,13 @@ fn numbers(score: &Score) -> impl Iterator<Item = (&str, Option<f64>, Option<Com
         (ann_sum, finite(score.ann_score), None),
     ];
     let components = score.components.iter();
-    sums.into_iter()
-        .chain(components.map(|own| (&*own.name, finite(own.value), Some(own.kind))))
+    sums.into_iter().chain(components.map(|component| {
+        (
+            &*component.name,
+            finite(component.value),
+            Some(component.kind),
+        )
+    }))
 }
 
 fn is_judged(kind: ComponentKind) -> bool {

@@ -77,9 +77,10 @@ pub(super) fn unknown_scale_note(views: &[RaterView], context: &Context<'_>) -> 
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
 pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
-    SCALES
-        .into_iter()
-        .find(|top| ends.iter().all(|own| own.low >= 0.0 && own.high <= *top))
+    SCALES.into_iter().find(|top| {
+        ends.iter()
+            .all(|interval| interval.low >= 0.0 && interval.high <= *top)
+    })
 }
 
 /// Detects a rater with items within 0..=1 and items beyond, among those of these units.
@@ -145,29 +146,29 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
             values.insert((item, &rating.system, &rating.case_id), rating.value);
         }
     }
-    let mut found = Vec::new();
+    let mut reversed = Vec::new();
     for item in items {
         let mut with = 0;
         let mut against = 0;
-        for made in &rater.preferences {
-            let case = &made.pair.case_id;
-            let first = values.get(&(&**item, &made.pair.first, case));
-            let second = values.get(&(&**item, &made.pair.second, case));
+        for preference in &rater.preferences {
+            let case = &preference.pair.case_id;
+            let first = values.get(&(&**item, &preference.pair.first, case));
+            let second = values.get(&(&**item, &preference.pair.second, case));
             let (Some(first), Some(second)) = (first, second) else {
                 continue;
             };
             let by_values =
-                Preferred::of_difference(first - second, 0.0).sign() * made.preferred.sign();
+                Preferred::of_difference(first - second, 0.0).sign() * preference.preferred.sign();
             with += usize::from(by_values > 0);
             against += usize::from(by_values < 0);
         }
         let all = (with + against) as f64;
         let more = against as f64 - with as f64;
         if with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all {
-            found.push((Arc::clone(item), against, with));
+            reversed.push((Arc::clone(item), against, with));
         }
     }
-    found
+    reversed
 }
 
 #[cfg(test)]
@@ -187,22 +188,22 @@ mod tests {
             };
             let (a, b) = if case < with { (2.0, 1.0) } else { (1.0, 2.0) };
             rater.ratings.extend([rating("a", a), rating("b", b)]);
-            let made = Preference::new(
+            let preference = Preference::new(
                 format!("c{case}").into(),
                 "a".into(),
                 "b".into(),
                 Preferred::First,
             );
-            rater.preferences.extend(made);
+            rater.preferences.extend(preference);
         }
         rater
     }
 
     #[test]
     fn grades_of_which_one_is_the_best_are_noticed() {
-        let found = reversed_items(&person(30, 5));
+        let reversed = reversed_items(&person(30, 5));
         assert_eq!(
-            found
+            reversed
                 .iter()
                 .map(|(item, against, with)| (&**item, *against, *with))
                 .collect::<Vec<_>>(),

@@ -34,7 +34,7 @@ pub(super) fn by_wins(
     let rows = compared.iter().flat_map(|pair| {
         let signs = pair.signs(thresholds).map(f64::from);
         [(0, 1.0), (1, -1.0)].map(|(side, sign)| {
-            let shares = signs.map(|own| f64::midpoint(1.0, sign * own));
+            let shares = signs.map(|other_sign| f64::midpoint(1.0, sign * other_sign));
             (pair.systems[side], shares, pair.question)
         })
     });
@@ -104,10 +104,10 @@ fn weighted_means(
     let mut sums = vec![[0.0; 3]; systems];
     for (((_, [x, y], _), place), weight) in rows.iter().zip(places).zip(weights) {
         let weight = f64::from(*weight);
-        let own = &mut sums[*place];
-        own[0] += weight * x;
-        own[1] += weight * y;
-        own[2] += weight;
+        let sums_of_system = &mut sums[*place];
+        sums_of_system[0] += weight * x;
+        sums_of_system[1] += weight * y;
+        sums_of_system[2] += weight;
     }
     let mut x_means = Vec::with_capacity(systems);
     let mut y_means = Vec::with_capacity(systems);
@@ -123,7 +123,7 @@ fn weighted_means(
 
 /// The rank of one of the means, from 1; equal means share it.
 fn rank(means: &[f64], at: usize) -> usize {
-    let own = rounded(means[at]);
-    let higher = means.iter().filter(|mean| rounded(**mean) > own);
+    let own_mean = rounded(means[at]);
+    let higher = means.iter().filter(|mean| rounded(**mean) > own_mean);
     1 + higher.count()
 }

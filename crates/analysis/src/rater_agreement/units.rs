@@ -62,7 +62,12 @@ impl RaterView {
         let compares = !at_items && options.metric.is_none();
         let preferences = rater.preferences.iter().filter(|_| compares);
         let preferences = preferences
-            .map(|own| (own.pair.clone(), f64::from(own.preferred.sign())))
+            .map(|preference| {
+                (
+                    preference.pair.clone(),
+                    f64::from(preference.preferred.sign()),
+                )
+            })
             .collect();
         let mut view = Self::of(&rater.name, rater.kind, values, preferences);
         view.units.clone_from(&rater.units);
@@ -111,9 +116,12 @@ impl RaterView {
 
     /// These values as those of several people: their ends are what labels can be, which means seldom reach.
     fn with_people(mut self, people: &[&Self]) -> Self {
-        for (item, own) in people.iter().flat_map(|person| &person.ends) {
-            let ends = self.ends.entry(item.clone()).or_insert(*own);
-            *ends = Interval::new(ends.low.min(own.low), ends.high.max(own.high));
+        for (item, ends_of_person) in people.iter().flat_map(|person| &person.ends) {
+            let ends = self.ends.entry(item.clone()).or_insert(*ends_of_person);
+            *ends = Interval::new(
+                ends.low.min(ends_of_person.low),
+                ends.high.max(ends_of_person.high),
+            );
         }
         for person in people {
             self.rater.mean_of.push(Arc::clone(&person.rater.name));
@@ -137,10 +145,11 @@ impl RaterView {
         };
         let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
         for (unit, value) in &values {
-            let own = ends
+            let ends_of_item = ends
                 .entry(unit.item.clone())
                 .or_insert(Interval::new(*value, *value));
-            *own = Interval::new(own.low.min(*value), own.high.max(*value));
+            *ends_of_item =
+                Interval::new(ends_of_item.low.min(*value), ends_of_item.high.max(*value));
         }
         Self {
             rater,

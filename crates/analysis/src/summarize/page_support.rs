@@ -6,7 +6,7 @@ use scholareval_scorers::pages::{EFFECTIVE, PAGES};
 use scholareval_stats::Interval;
 
 impl ScorerAnswers<'_> {
-    /// Bounds the mean number of effective citations by what the open pairs could be: a count has no bounds of its own.
+    /// Bounds the mean number of effective citations by what the open pairs could be: a count is unbounded otherwise.
     pub(super) fn bound_effective_citations(&self, summary: &mut ScorerSummary) {
         if summary.scorer.name() != PAGES.name {
             return;

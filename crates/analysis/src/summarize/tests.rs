@@ -136,7 +136,7 @@ fn the_zero_policy_fills_the_component_and_counts_the_answer() {
 
 #[test]
 fn the_zero_policy_fills_a_mean_of_components_too() {
-    let one = |value| {
+    let expertise = |value| {
         score(vec![component(
             "expertise",
             ComponentKind::Expertise,
@@ -145,8 +145,8 @@ fn the_zero_policy_fills_a_mean_of_components_too() {
         )])
     };
     let scored = [
-        answer("a", "c0", one(Some(0.8))),
-        answer("a", "c1", one(None)),
+        answer("a", "c0", expertise(Some(0.8))),
+        answer("a", "c1", expertise(None)),
     ];
     // (0.8 + 0) / 2 against 0.8
     close(row(&scored, ZERO).metrics["expertise"].estimate, 0.4);
@@ -157,7 +157,7 @@ fn the_zero_policy_fills_a_mean_of_components_too() {
 
 #[test]
 fn systems_are_ranked_over_the_cases_scored_for_all() {
-    // a: own mean of values (1 + 0 + 0) / 3, over c0 alone 1; b: only c0, 0.9
+    // a: mean over all cases (1 + 0 + 0) / 3, over c0 alone 1; b: only c0, 0.9
     let mut scored = answers("a", &[Some(1.0), Some(0.0), Some(0.0)]);
     scored.extend(answers("b", &[Some(0.9), None, None]));
     let rows = rubric(&scored, EXCLUDE).rows;
@@ -402,7 +402,7 @@ fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too()
         ),
     ];
     let mean = row(&answers, ZERO).metrics[ASPECT_MEAN];
-    // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
+    // the mean of each answer (5 + 1) / 2 and (1 + 4) / 2
     assert_eq!(mean.estimate, Some(2.75));
     let of_values = mean_interval(
         &[3.0, 2.5],
@@ -442,7 +442,7 @@ fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_behind_it() {
         ]
     );
     let estimate = |name: &str| summary.rows[0].metrics[name].estimate;
-    // means 1/2 and 1/2; the answers' own: (2/3 + 0) / 2
+    // means 1/2 and 1/2; of the F1 of each answer: (2/3 + 0) / 2
     close(estimate("citation_f1"), 0.5);
     close(estimate("citation_f1_macro"), 1.0 / 3.0);
 }

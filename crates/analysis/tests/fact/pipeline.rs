@@ -75,7 +75,7 @@ impl SavedPages for StubPages {
     }
 }
 
-/// The extraction by a rule: one pair for each marker in a sentence whose reference has a line of its own.
+/// The extraction by a rule: one pair for each marker in a sentence whose reference has a separate line.
 fn extracted(article: &str) -> Vec<Value> {
     let mut references: HashMap<u64, &str> = HashMap::new();
     let lines: Vec<&str> = article.lines().collect();
@@ -148,19 +148,19 @@ fn without_markers(sentence: &str) -> (String, Vec<u64>) {
 
 /// The reply of the stub to a call.
 fn reply(call: &JudgeCall) -> String {
-    if let Some(own) = call.question.downcast_ref::<CitedStatements>() {
-        return json!(extracted(&own.report)).to_string();
+    if let Some(cited) = call.question.downcast_ref::<CitedStatements>() {
+        return json!(extracted(&cited.report)).to_string();
     }
-    if let Some(own) = call.question.downcast_ref::<DistinctStatements>() {
-        let numbered = (1..).zip(&*own.statements);
+    if let Some(distinct) = call.question.downcast_ref::<DistinctStatements>() {
+        let numbered = (1..).zip(&*distinct.statements);
         let kept = numbered.filter(|(_, text)| digit(text) != 0);
         return json!(kept.map(|(number, _)| number).collect::<Vec<_>>()).to_string();
     }
-    let own: &PageSupport = call.question.downcast_ref().unwrap();
+    let support: &PageSupport = call.question.downcast_ref().unwrap();
     let mut verdicts = Vec::new();
-    for (idx, statement) in (1..).zip(&*own.statements) {
-        let label = match digit(&format!("{}\0{}", own.page, statement.text)) {
-            _ if own.page.starts_with("scrape failed") => "unknown",
+    for (idx, statement) in (1..).zip(&*support.statements) {
+        let label = match digit(&format!("{}\0{}", support.page, statement.text)) {
+            _ if support.page.starts_with("scrape failed") => "unknown",
             14.. => "unknown",
             0..=7 => "supported",
             _ => "unsupported",
@@ -191,7 +191,7 @@ impl Asked {
 }
 
 /// The score of a report in compat mode.
-fn score_of(report: &Value, wording: &PromptSet, asked: &mut Asked) -> Score {
+fn score_of(report: &Value, wording: &PromptSet, asked_calls: &mut Asked) -> Score {
     let scorer = PageScorer {
         pages: Some(Arc::new(StubPages)),
         page_tokens: PAGE_TOKENS,
@@ -203,7 +203,7 @@ fn score_of(report: &Value, wording: &PromptSet, asked: &mut Asked) -> Score {
     let question = report["prompt"].as_str().unwrap();
     let case = TestCase::without_rubric(id.as_str().into(), question);
     let article = report["article"].as_str().unwrap();
-    asked
+    asked_calls
         .extracted
         .push(json!([report["id"], extracted(article)]));
     let answer = Answer::new("claude".into(), id.as_str().into(), article);
@@ -215,7 +215,7 @@ fn score_of(report: &Value, wording: &PromptSet, asked: &mut Asked) -> Score {
             Step::Done(score) => return score,
         };
         for call in calls {
-            asked.add(&call, wording);
+            asked_calls.add(&call, wording);
             let reading = call
                 .question
                 .parse(&JudgeReply::of_text(reply(&call)), Mode::Compat);
@@ -270,7 +270,7 @@ fn check_row(
     wording: &PromptSet,
 ) {
     let tag = row["tag"].as_str().unwrap();
-    let mut asked = Asked::default();
+    let mut asked_calls = Asked::default();
     let mut scored = Vec::new();
     let mut validated = Vec::new();
     let mut all_fetched = true;
@@ -283,21 +283,21 @@ fn check_row(
             is_chinese,
             "{tag} {id}"
         );
-        let score = score_of(report, wording, &mut asked);
+        let score = score_of(report, wording, &mut asked_calls);
         validated.push(json!([id, hashed_pages(&score)]));
         all_fetched &= score.pages.iter().all(|page| digit(&page.url) > 1);
         let id = id.to_string();
         let case = Arc::new(TestCase::without_rubric(id.as_str().into(), ""));
         scored.push(Arc::new(ScoredAnswer::new("claude".into(), case, score)));
     }
-    let pairs = asked
+    let pairs = asked_calls
         .extracted
         .iter()
-        .map(|own| own[1].as_array().unwrap().len());
+        .map(|row_of_report| row_of_report[1].as_array().unwrap().len());
     assert_eq!(row["pairs"], pairs.sum::<usize>(), "{tag}");
     assert_eq!(
         row["extracted_sha256"],
-        sha256(&json!(asked.extracted).to_string()),
+        sha256(&json!(asked_calls.extracted).to_string()),
         "{tag}"
     );
     assert_eq!(
@@ -305,7 +305,7 @@ fn check_row(
         sha256(&json!(validated).to_string()),
         "{tag}"
     );
-    let calls = asked.prompts.concat();
+    let calls = asked_calls.prompts.concat();
     assert_eq!(row["calls"], calls.len(), "{tag}");
     // The message of a failed fetch is in the prompts, and only the reference knows it.
     if all_fetched {

@@ -83,8 +83,8 @@ pub struct BlindTask {
 }
 
 impl BlindTask {
-    /// Hash of what a rater reads with the answer: labels given to one text are not labels of another one. The answer's own
-    /// text has its hash in the frame.
+    /// Hash of what a rater reads with the answer: labels given to one text are not labels of another one. The text of the
+    /// answer has its hash in the frame.
     pub fn shown(&self, answer: &BlindAnswer, scale: &LabelScale) -> Digest<16> {
         let mut texts = vec![answer.question.as_str(), &self.asks, &self.text];
         texts.extend(self.snippets.iter().map(String::as_str));

@@ -36,27 +36,27 @@ pub struct Citation {
 
 /// Numbers in brackets, and author-year citations that do not overlap with them, in order.
 pub fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
-    let mut found = Vec::new();
+    let mut citations = Vec::new();
     for marker in citation_markers(text) {
-        found.push(resolved(marker.range, &marker.numbers, prediction, base));
+        citations.push(resolved(marker.range, &marker.numbers, prediction, base));
     }
     for range in author_year_markers(text) {
-        found.push(resolved(range, &[], None, base));
+        citations.push(resolved(range, &[], None, base));
     }
-    found.sort_by_key(|citation| citation.range.start);
+    citations.sort_by_key(|citation| citation.range.start);
     let mut end = 0;
     // A bracket of numbers can also look like an author with a year: characters belong to one citation.
-    found.retain(|citation| {
+    citations.retain(|citation| {
         let is_apart = citation.range.start >= end;
         if is_apart {
             end = citation.range.end;
         }
         is_apart
     });
-    found
+    citations
 }
 
-/// Resolves numbers. Without sources no number is dangling; if the file has its own map from numbers to sources, only
+/// Resolves numbers. Without sources no number is dangling; if the file has a map from numbers to sources, only
 /// the numbers missing from it are.
 fn resolved(
     range: Range<usize>,
@@ -79,7 +79,7 @@ fn resolved(
             .and_then(|place| usize::try_from(place).ok())
             .filter(|place| *place < count);
         match (&prediction.id_mapping, place) {
-            // The file's own map names sources by its ids: which of `ctxs` they are is not known.
+            // The map of the file names sources by the ids of the file: which of `ctxs` they are is not known.
             (Some(mapping), _) if mapping.contains_key(&number.to_string()) => {}
             (None, Some(place)) => citation.sources.push(place),
             // Without a list of sources every number would be flagged, and the flag would mean

@@ -35,7 +35,7 @@ pub struct CaseCriterion {
     pub shared_id: Option<String>,
 }
 
-/// How the criteria of a benchmark, or of a user's own, are read, asked and counted (`profile.toml`).
+/// How the criteria of a benchmark, or those of a user, are read, asked and counted (`profile.toml`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RubricProfile {
@@ -252,7 +252,8 @@ impl ReplyShape {
             return Some(credit);
         };
         // Added to the line between the ends, which most scales follow throughout: they keep their digits.
-        let bends = [low, high].map(|(level, own)| (level, own - height(ends, level)));
+        let bends = [low, high]
+            .map(|(level, credit_of_level)| (level, credit_of_level - height(ends, level)));
         Some(credit + height(bends, number))
     }
 
@@ -343,7 +344,7 @@ impl ReplyShape {
             .map_or(("verdicts", "criterion"), |(list, number)| (list, number))
     }
 
-    /// Keys of the texts beside a level; a reply with a list of its own name has those of ScholarQA-CS2.
+    /// Keys of the texts beside a level; a reply with a list of another name has those of ScholarQA-CS2.
     pub fn texts(&self) -> &'static [&'static str] {
         if self.list.is_some() {
             // Its reference's validator requires all of them.
@@ -411,7 +412,7 @@ pub fn text_of(level: &Value) -> String {
 /// number (`1`, `1.0`) do not matter.
 pub fn comparable_level(level: &Value) -> String {
     let text = text_of(level);
-    // A level on a line of its own often ends like a sentence.
+    // A level on a separate line often ends like a sentence.
     let text = text.trim().trim_end_matches('.');
     match text.parse::<f64>() {
         // -0 is 0.
@@ -420,8 +421,8 @@ pub fn comparable_level(level: &Value) -> String {
     }
 }
 
-fn lies_between(number: f64, one: f64, other: f64) -> bool {
-    (one.min(other)..=one.max(other)).contains(&number)
+fn lies_between(number: f64, first: f64, second: f64) -> bool {
+    (first.min(second)..=first.max(second)).contains(&number)
 }
 
 /// The height of the line through two points.

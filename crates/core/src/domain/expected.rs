@@ -162,7 +162,7 @@ fn json_score(content: &str) -> Option<NumberPlace> {
     // In what is only nearly JSON, the key may stand in a text.
     python_json::parse(outermost_braces(&content[start..])?).ok()?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    let mut found = None;
+    let mut place = None;
     for (at, byte) in content.bytes().enumerate().skip(start) {
         if in_string {
             in_string = escaped || byte != b'"';
@@ -179,13 +179,13 @@ fn json_score(content: &str) -> Option<NumberPlace> {
                     .map(str::trim_start)
                     .and_then(|rest| rest.strip_prefix(':'));
                 if let Some(rest) = colon.filter(|_| depth == 1) {
-                    found = Some((at, content.len() - rest.trim_start().len()));
+                    place = Some((at, content.len() - rest.trim_start().len()));
                 }
             }
             _ => {}
         }
     }
-    let (anchor, number) = found?;
+    let (anchor, number) = place?;
     Some(NumberPlace {
         anchor,
         digits: whole_number(content, number)?,

@@ -6,7 +6,7 @@
 //!
 //! 1. the file names its sheet, and each label an item of it ([`LabelSheet::item`]);
 //! 2. the item names an answer of the [frame](LabelSheet::frame), what of it was labeled ([`LabelUnit`]), and the hash of the
-//!    text that the rater read; the answer has the hash of its own text: labels are valid for a run whose texts have these
+//!    text that the rater read; the answer has the hash of its text: labels are valid for a run whose texts have these
 //!    hashes, whatever its name, directory and judge;
 //! 3. a [value](GivenLabel::Value) is in the unit of the component that the unit names; a [preference](GivenLabel::Preference)
 //!    is left or right of the page, which [`PageItem::preferred`] turns into the first or the second answer of the item.

@@ -1,6 +1,6 @@
 //! When a service ends a model, as the service itself states it.
 //!
-//! Lists of models and replies carry the day; every protocol finds it in its own members
+//! Lists of models and replies carry the day; every protocol finds it in other members
 //! (`Protocol`), and here it becomes a day in UTC. No day is known to the program: services move them.
 
 use std::time::SystemTime;
@@ -51,7 +51,7 @@ impl ModelEnd {
 
     /// Whether the model has ended by `today`: it is retired, or its last day is over.
     pub fn is_over(&self, today: NaiveDate) -> bool {
-        // On the day itself it may still answer: services state no hour, or one in their own time zone.
+        // On the day itself it may still answer: services state no hour, or one in the service's time zone.
         self.is_retired() || self.date.is_some_and(|date| date < today)
     }
 

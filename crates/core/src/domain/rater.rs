@@ -26,7 +26,7 @@ pub struct Rating {
     pub case_id: CaseId,
     /// The component, aspect or criterion; `None`: the whole answer.
     pub item: Option<Arc<str>>,
-    /// Finite, on the rater's own scale.
+    /// Finite, on the scale of the rater.
     pub value: f64,
 }
 

@@ -87,9 +87,10 @@ pub fn is_long_number(text: &str) -> bool {
 }
 
 /// Whether two texts are the same value, 3 and 3.0 as well.
-fn are_equal(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap_or(Value::Null));
-    one == other || one.is_number() && one.as_f64() == other.as_f64()
+fn are_equal(first: &str, second: &str) -> bool {
+    let [first, second] =
+        [first, second].map(|text| serde_json::from_str(text).unwrap_or(Value::Null));
+    first == second || first.is_number() && first.as_f64() == second.as_f64()
 }
 
 /// The members of an object, in their order.

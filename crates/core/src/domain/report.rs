@@ -150,7 +150,7 @@ impl Report {
     }
 }
 
-/// What is shown of a source that a text cites: its own text, if that says more, else its title.
+/// What is shown of a source that a text cites: its text, if that says more, else its title.
 fn shown_source(source: &Source, text: &str) -> ShownText {
     match &source.text {
         Some(quote) if is_quotable(quote, text, source.title.as_deref()) => {
@@ -177,14 +177,14 @@ fn read(response: &Value) -> Result<(String, Report), String> {
     let mut report = Report::default();
     for (at, section) in sections.iter().enumerate() {
         let place = format!("sections[{at}]");
-        let (own, group) = part(section, &place)?;
+        let (paragraphs, group) = part(section, &place)?;
         report.add(group);
-        if !own.is_empty() {
-            text.push_str(&format!("{own}\n\n"));
+        if !paragraphs.is_empty() {
+            text.push_str(&format!("{paragraphs}\n\n"));
         }
         if let Some(table) = section.get("table").filter(|table| !table.is_null()) {
-            let (own, group) = part(table, &format!("{place}.table"))?;
-            text.push_str(&format!("{own}\n\n"));
+            let (paragraphs, group) = part(table, &format!("{place}.table"))?;
+            text.push_str(&format!("{paragraphs}\n\n"));
             if is_truthy(table) {
                 report.add(group);
             }
@@ -206,10 +206,10 @@ fn part<'a>(
         None => "",
     };
     let mut citations: Vec<Result<ShownCitation, String>> = Vec::new();
-    for (at, one) in list_of(fields, "citations", place)?.iter().enumerate() {
+    for (at, entry) in list_of(fields, "citations", place)?.iter().enumerate() {
         // Two kinds of fault: `?` for what makes the reference fail while reading, so that not even
         // the text is judged; the inner error for what fails when citations are judged.
-        citations.push(citation(one, text, &format!("{place}.citations[{at}]"))?);
+        citations.push(citation(entry, text, &format!("{place}.citations[{at}]"))?);
     }
     for key in ["text", "citations"] {
         if !fields.contains_key(key) {
@@ -299,9 +299,9 @@ fn is_quotable(snippet: &str, text: &str, title: Option<&str>) -> bool {
     };
     // Letters only, as in the reference: a quote that differs in spaces or marks says nothing new.
     // A snippet without ASCII letters is part of every text.
-    let own = letters(snippet);
-    let is_title = title.is_some_and(|title| !title.is_empty() && letters(title) == own);
-    snippet != PLACEHOLDER && !is_title && !letters(text).contains(&own)
+    let quote = letters(snippet);
+    let is_title = title.is_some_and(|title| !title.is_empty() && letters(title) == quote);
+    snippet != PLACEHOLDER && !is_title && !letters(text).contains(&quote)
 }
 
 fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, String> {

@@ -151,7 +151,7 @@ impl ComponentKind {
         !matches!(self, Self::Aspect | Self::Share | Self::Count)
     }
 
-    /// Whether each case has components of its own of this kind.
+    /// Whether components of this kind differ from case to case.
     pub fn is_of_case(self) -> bool {
         self.is_annotated() || self == Self::Criterion
     }
@@ -338,8 +338,8 @@ pub struct Score {
 
 /// A score as a line of `scores.jsonl` holds it.
 ///
-/// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users name
-/// their own scorers.
+/// The key of the sum says who judged: `lexical_score` is the baseline's. A scorer's name says nothing, since users may name
+/// scorers as they like.
 #[derive(Deserialize)]
 struct RecordedScore {
     scorer: String,
@@ -673,14 +673,14 @@ mod tests {
                 0.0,
             )
         };
-        let (one, other) = (
+        let (first, second) = (
             of("shared", 0.5).with_reasons(),
             of("shared", 0.5).with_reasons(),
         );
-        let read: Score = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
+        let read: Score = serde_json::from_str(&serde_json::to_string(&first).unwrap()).unwrap();
         let is_same =
-            |other: &Score| Arc::ptr_eq(&one.components[0].measure, &other.components[0].measure);
-        assert!(is_same(&other) && is_same(&read));
+            |other: &Score| Arc::ptr_eq(&first.components[0].measure, &other.components[0].measure);
+        assert!(is_same(&second) && is_same(&read));
         assert!(
             !is_same(&of("shared", 0.25).with_reasons()),
             "its weight differs"

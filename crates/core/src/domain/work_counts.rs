@@ -160,8 +160,12 @@ impl WorkCounts {
 }
 
 /// `1 differs`, `2 differ`, `0 differ`.
-fn agreeing(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+fn agreeing(count: u64, singular: &str, plural: &str) -> String {
+    format!(
+        "{} {}",
+        grouped(count),
+        if count == 1 { singular } else { plural }
+    )
 }
 
 /// `12,345`
@@ -206,8 +210,8 @@ mod tests {
         ];
         let counts = WorkCounts::of(&works);
         // 3 of 4 decided ones; 3/5 .. 4/5 over all.
-        let found = counts.found_share().unwrap();
-        assert_eq!((found.share, found.low, found.high), (Some(0.75), 0.6, 0.8));
+        let share = counts.found_share().unwrap();
+        assert_eq!((share.share, share.low, share.high), (Some(0.75), 0.6, 0.8));
         let retractions = counts.retracted_share().unwrap();
         assert_eq!(
             (retractions.share, retractions.low, retractions.high),

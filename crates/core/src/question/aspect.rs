@@ -236,7 +236,9 @@ fn merge_texts(samples: &[Sample], rule: GradeMerge) -> Judgment {
         return Err(UnscoredReason::new(UnscoredKind::Exception, what));
     }
     // A run in default mode may have stopped before the texts decide; without the rest there is no vote by text.
-    let reasons = samples.iter().filter_map(|own| own.judgment.as_ref().err());
+    let reasons = samples
+        .iter()
+        .filter_map(|sample| sample.judgment.as_ref().err());
     for reason in reasons {
         if reason.kind == UnscoredKind::NeedsOtherCalls {
             return Err(reason.clone());
@@ -258,9 +260,9 @@ fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
         return Err(format!("no {RESULT} in the reply"));
     };
     let Some((grade, rest)) = leading_grade(behind) else {
-        let found = quoted(behind.trim_end());
+        let start = quoted(behind.trim_end());
         return Err(format!(
-            "behind {RESULT} stands \"{found}\", not a grade 1 to 5"
+            "behind {RESULT} stands \"{start}\", not a grade 1 to 5"
         ));
     };
     Ok((grade, feedback(&text[..at]), rest))

@@ -25,5 +25,5 @@ pub(super) fn whole_number(value: &Value) -> Option<f64> {
     value
         .as_f64()
         .or_else(|| value.as_bool().map(|is_true| f64::from(u8::from(is_true))))
-        .filter(|own| own.fract() == 0.0)
+        .filter(|number| number.fract() == 0.0)
 }

@@ -119,8 +119,10 @@ impl Question for SourceSupport {
         _rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let readable = samples
+            .iter()
+            .filter_map(|sample| sample.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
         counts_needed(&BY_PRECEDENCE.map(|label| count(label, &verdicts)), left)
     }
 
@@ -149,8 +151,11 @@ fn most_common_label(verdicts: &[&Verdict]) -> Option<Attribution> {
 }
 
 fn count(label: Attribution, verdicts: &[&Verdict]) -> usize {
-    let own = Verdict::Attribution(label);
-    verdicts.iter().filter(|verdict| ***verdict == own).count()
+    let verdict_of_label = Verdict::Attribution(label);
+    verdicts
+        .iter()
+        .filter(|verdict| ***verdict == verdict_of_label)
+        .count()
 }
 
 /// What may stand around a label: white space, quotes and punctuation.

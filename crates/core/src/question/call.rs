@@ -50,7 +50,7 @@ impl JudgeCall {
         }
     }
 
-    /// The names of the items that a reply is about: the call's own, or one for each item of a batch.
+    /// The names of the items that a reply is about: that of the call, or one for each item of a batch.
     pub fn items(&self) -> Vec<Arc<str>> {
         let items = self.question.items();
         if items.is_empty() {

@@ -61,7 +61,7 @@ impl Question for SectionCitations {
     }
 
     fn shared_texts(&self) -> Vec<&str> {
-        // Twice, since a section is its own question: the ids in cached requests are hashes of both.
+        // Twice, since a section is also the question: the ids in cached requests are hashes of both.
         vec![&self.text, &self.text]
     }
 
@@ -90,7 +90,7 @@ impl Question for SectionCitations {
         let object = astabench::object(reply, mode)?;
         let list = list_of(&object, "claims", "").map_err(Unreadable::new)?;
         let claims: Result<Arc<[CitedClaim]>, String> =
-            list.iter().map(|own| claim(own, mode)).collect();
+            list.iter().map(|entry| claim(entry, mode)).collect();
         let claims = claims.map_err(Unreadable::new)?;
         Ok(Reading::new(Verdict::CitedClaims(claims)))
     }
@@ -148,11 +148,12 @@ fn claim(claim: &Value, mode: Mode) -> Result<CitedClaim, String> {
     if mode == Mode::Compat && !has_text {
         return Err("a claim has no text".to_owned());
     }
-    let found = single(claim, "is_fully_supported")?.ok_or("a claim has no is_fully_supported")?;
-    let is_fully_supported = truth(found).ok_or_else(|| {
+    let support =
+        single(claim, "is_fully_supported")?.ok_or("a claim has no is_fully_supported")?;
+    let is_fully_supported = truth(support).ok_or_else(|| {
         format!(
             "is_fully_supported is {}, not true or false",
-            quoted(&text_of(found))
+            quoted(&text_of(support))
         )
     })?;
     Ok(CitedClaim {

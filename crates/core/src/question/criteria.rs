@@ -83,7 +83,10 @@ impl Question for CriteriaLevels {
     }
 
     fn items(&self) -> Vec<Arc<str>> {
-        let names = self.criteria.iter().map(|one| one.name.as_str().into());
+        let names = self
+            .criteria
+            .iter()
+            .map(|criterion| criterion.name.as_str().into());
         names.collect()
     }
 
@@ -147,8 +150,10 @@ impl Question for CriteriaLevels {
         rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let readable = samples
+            .iter()
+            .filter_map(|sample| sample.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
         let (credits, seconds) = credits_of(&verdicts);
         let needed = votes_needed(&credits, left, rule);
         if self.shape.second.is_empty() {
@@ -174,7 +179,7 @@ impl Question for CriteriaLevels {
 }
 
 impl CriteriaLevels {
-    /// The criteria with their numbers, from 1: in the prompt's own form, else a line each.
+    /// The criteria with their numbers, from 1: in the form of the prompt, else a line each.
     fn numbered_criteria(&self, insert: &Insert<'_>) -> String {
         let mut shown: Vec<String> = Vec::new();
         for (number, criterion) in (1..).zip(&*self.criteria) {
@@ -214,9 +219,11 @@ fn credits_of(verdicts: &[&Verdict]) -> (Vec<f64>, Vec<f64>) {
             continue;
         };
         // A judge that abstains says nothing of the reference article either.
-        let assessed = of_one.first().filter(|own| own.credit.is_some());
-        credits.extend(assessed.and_then(|own| own.credit));
-        seconds.extend(assessed.and_then(|own| own.second));
+        let assessed = of_one
+            .first()
+            .filter(|criterion| criterion.credit.is_some());
+        credits.extend(assessed.and_then(|criterion| criterion.credit));
+        seconds.extend(assessed.and_then(|criterion| criterion.second));
     }
     (credits, seconds)
 }
@@ -245,10 +252,10 @@ fn of_criterion(judgment: &Judgment, place: usize) -> Judgment {
     let Verdict::Criteria(all) = &reading.verdict else {
         return judgment.clone();
     };
-    let own = all
+    let of_place = all
         .get(place)
         .cloned()
         .ok_or_else(UnscoredReason::other_kind)?;
-    let feedback = own.feedback.clone();
-    Ok(Reading::new(Verdict::Criteria([own].into())).with_feedback(feedback))
+    let feedback = of_place.feedback.clone();
+    Ok(Reading::new(Verdict::Criteria([of_place].into())).with_feedback(feedback))
 }

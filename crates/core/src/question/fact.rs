@@ -238,7 +238,7 @@ pub fn is_asked(id: &Value, language: Option<&str>) -> bool {
     is_truthy(id) && matches!(language, Some("zh" | "en"))
 }
 
-/// The list under a key of the object that our own prompts ask for; `None` for other replies. With these prompts, compat mode
+/// The list under a key of the object that our prompts ask for; `None` for other replies. With these prompts, compat mode
 /// follows the steps of the scripts, too.
 pub(super) fn list_of_ours(reply: &str, key: &str) -> Option<Vec<Value>> {
     let object = outermost_object(reply, Mode::Compat).ok()?;
@@ -398,7 +398,7 @@ mod tests {
         match extraction(reply) {
             FactExtraction::Citations(all) => Some(
                 all.iter()
-                    .map(|one| one["fact"].as_str().unwrap().to_owned())
+                    .map(|citation| citation["fact"].as_str().unwrap().to_owned())
                     .collect(),
             ),
             _ => None,

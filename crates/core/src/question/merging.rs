@@ -59,15 +59,22 @@ pub fn merge_numbers(
     verdict: fn(f64) -> Verdict,
 ) -> Judgment {
     merge_readable(samples, |verdicts| {
-        let numbers: Vec<f64> = verdicts.iter().filter_map(|one| one.number()).collect();
+        let numbers: Vec<f64> = verdicts
+            .iter()
+            .filter_map(|readable| readable.number())
+            .collect();
         rule.of(&numbers).map(verdict)
     })
 }
 
 /// As [`Question::samples_needed`](super::Question::samples_needed), of numbers that are merged by [`merge_numbers`].
 pub fn numbers_needed(samples: &[Sample], left: usize, rule: GradeMerge) -> usize {
-    let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
-    let numbers: Vec<f64> = readable.filter_map(|own| own.verdict.number()).collect();
+    let readable = samples
+        .iter()
+        .filter_map(|sample| sample.judgment.as_ref().ok());
+    let numbers: Vec<f64> = readable
+        .filter_map(|reading| reading.verdict.number())
+        .collect();
     votes_needed(&numbers, left, rule)
 }
 
@@ -86,7 +93,7 @@ pub(super) fn values_needed<T: PartialEq>(votes: &[T], left: usize) -> usize {
     let mut seen: Vec<&T> = Vec::new();
     let mut counts: Vec<usize> = Vec::new();
     for vote in votes {
-        match seen.iter().position(|own| *own == vote) {
+        match seen.iter().position(|other| *other == vote) {
             Some(at) => counts[at] += 1,
             None => {
                 seen.push(vote);

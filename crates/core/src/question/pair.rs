@@ -165,11 +165,16 @@ fn merged(verdicts: &[&Verdict], rule: GradeMerge) -> Option<Verdict> {
         };
         preferences.push(*preference);
     }
-    let values: Vec<f64> = preferences.iter().map(|own| own.value).collect();
+    let values: Vec<f64> = preferences
+        .iter()
+        .map(|preference| preference.value)
+        .collect();
     let value = rule.of(&values)?;
     // Of the first: later samples may not be asked for, where they cannot change the vote.
-    let first = preferences.iter().find(|own| own.value == value);
-    let is_strong = first.is_some_and(|own| own.is_strong);
+    let first = preferences
+        .iter()
+        .find(|preference| preference.value == value);
+    let is_strong = first.is_some_and(|preference| preference.is_strong);
     Some(Verdict::Preference(AnswerPreference { value, is_strong }))
 }
 

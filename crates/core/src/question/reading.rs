@@ -176,7 +176,7 @@ pub(super) fn single<'a>(object: &'a Value, key: &str) -> Result<Option<&'a Valu
     match object.get(key) {
         _ if has_two_values(object) => Err(format!("what holds {key} has {TWO_VALUES_NAME}")),
         Some(value) if has_two_values(value) => Err(format!("{key} has {TWO_VALUES_NAME}")),
-        found => Ok(found),
+        value => Ok(value),
     }
 }
 

@@ -106,9 +106,12 @@ mod tests {
         for (place, info) in KINDS.iter().enumerate() {
             assert!(std::ptr::eq(KindInfo::named(info.name).unwrap(), *info));
             let family = KINDS.iter().map(|other| other.family);
-            let first = family.clone().position(|own| own == info.family).unwrap();
+            let first = family
+                .clone()
+                .position(|other| other == info.family)
+                .unwrap();
             let mut between = family.skip(first).take(place - first);
-            assert!(between.all(|own| own == info.family), "{info}");
+            assert!(between.all(|other| other == info.family), "{info}");
         }
     }
 

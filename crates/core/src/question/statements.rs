@@ -305,7 +305,10 @@ mod tests {
         let Verdict::Statements(ours) = read(ours).unwrap().verdict else {
             panic!("no statements");
         };
-        let ours: Vec<(&str, &str)> = ours.iter().map(|own| (&*own.text, &*own.urls[0])).collect();
+        let ours: Vec<(&str, &str)> = ours
+            .iter()
+            .map(|statement| (&*statement.text, &*statement.urls[0]))
+            .collect();
         assert_eq!(ours, [("x", "u"), ("x", "v"), ("y", "")]);
         let unreadable = read("").unwrap_err();
         assert_eq!(
@@ -324,7 +327,10 @@ mod tests {
     fn numbers_and_addresses_cite_in_the_order_of_the_sentences_and_references_do_not() {
         let report = "Ice shrinks [2, 9]. Nobody cites this. Ice grows (https://b.example/x).\n\n[1] One, https://a.example\n[2] Two: https://c.example/y";
         let statements = cited_sentences(report);
-        let texts: Vec<&str> = statements.iter().map(|own| own.text.as_str()).collect();
+        let texts: Vec<&str> = statements
+            .iter()
+            .map(|statement| statement.text.as_str())
+            .collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
         assert!(texts[0].starts_with("Ice shrinks") && !texts[0].contains('['));
         assert_eq!(statements[0].urls, ["https://c.example/y"]);

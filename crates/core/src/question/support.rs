@@ -91,7 +91,10 @@ impl Question for PageSupport {
     }
 
     fn items(&self) -> Vec<Arc<str>> {
-        let items = self.statements.iter().map(|one| Arc::clone(&one.item));
+        let items = self
+            .statements
+            .iter()
+            .map(|statement| Arc::clone(&statement.item));
         items.collect()
     }
 
@@ -143,7 +146,7 @@ impl Question for PageSupport {
         // A page without content is without content for every statement.
         let is_empty = verdicts
             .iter()
-            .all(|one| one.verdict == PageVerdict::NoContent);
+            .all(|verdict| verdict.verdict == PageVerdict::NoContent);
         for (verdict, times) in verdicts.iter_mut().zip(times) {
             if times != 1 || (verdict.verdict == PageVerdict::NoContent && !is_empty) {
                 *verdict = StatementSupport::of(PageVerdict::Unreadable);
@@ -177,8 +180,10 @@ impl Question for PageSupport {
         _rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples.iter().filter_map(|own| own.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|own| &own.verdict).collect();
+        let readable = samples
+            .iter()
+            .filter_map(|sample| sample.judgment.as_ref().ok());
+        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
         values_needed(&labels_of(&verdicts), left)
     }
 
@@ -209,7 +214,10 @@ impl Question for PageSupport {
 impl PageSupport {
     /// The statements with their numbers, from 1, a line each.
     fn numbered_statements(&self, insert: &Insert<'_>) -> String {
-        let texts = self.statements.iter().map(|one| Arc::clone(&one.text));
+        let texts = self
+            .statements
+            .iter()
+            .map(|statement| Arc::clone(&statement.text));
         numbered(&texts.collect::<Vec<_>>(), insert)
     }
 }
@@ -266,7 +274,7 @@ fn as_reference(reply: &str, count: usize) -> Result<Vec<StatementSupport>, Unre
     Ok(supports)
 }
 
-/// A reply to our own prompts as the list that the reference asks for.
+/// A reply to our prompts as the list that the reference asks for.
 fn in_form_of_reference(reply: &str, list: &[Value], count: usize) -> String {
     let object = reading::outermost_object(reply, Mode::Compat).unwrap_or_default();
     let mut verdicts: Vec<Value> = Vec::new();
@@ -287,7 +295,7 @@ fn labels_of(verdicts: &[&Verdict]) -> Vec<PageVerdict> {
     let mut labels: Vec<PageVerdict> = Vec::new();
     for verdict in verdicts {
         if let Verdict::Support(of_one) = verdict {
-            labels.extend(of_one.first().map(|own| own.verdict));
+            labels.extend(of_one.first().map(|statement| statement.verdict));
         }
     }
     labels
@@ -302,13 +310,13 @@ fn of_statement(judgment: &Judgment, place: usize) -> Judgment {
     let Verdict::Support(all) = &reading.verdict else {
         return judgment.clone();
     };
-    let own = all.get(place).ok_or_else(UnscoredReason::other_kind)?;
-    if own.verdict == PageVerdict::Unreadable {
+    let of_place = all.get(place).ok_or_else(UnscoredReason::other_kind)?;
+    if of_place.verdict == PageVerdict::Unreadable {
         let what = format!("no single verdict on statement {}", place + 1);
         return Err(UnscoredReason::new(UnscoredKind::Unreadable, what));
     }
-    let feedback = own.feedback.clone();
-    Ok(Reading::new(Verdict::Support([own.clone()].into())).with_feedback(feedback))
+    let feedback = of_place.feedback.clone();
+    Ok(Reading::new(Verdict::Support([of_place.clone()].into())).with_feedback(feedback))
 }
 
 #[cfg(test)]
@@ -335,7 +343,9 @@ mod tests {
         let reading = reading.map_err(|unreadable| unreadable.what)?;
         let mut verdicts = Vec::new();
         for judgment in question.split(&Ok(reading)) {
-            let label = judgment.ok().map(|own| labels_of(&[&own.verdict])[0]);
+            let label = judgment
+                .ok()
+                .map(|reading| labels_of(&[&reading.verdict])[0]);
             verdicts.push(label);
         }
         Ok(verdicts)
@@ -351,11 +361,11 @@ mod tests {
             ))
             .unwrap()
         };
-        let one = r#"{"number": 1, "verdict": "supported"}"#;
-        let two = r#"{"number": "2", "reason": "r", "verdict": "Unsupported "}"#;
-        assert_eq!(of(&format!("{two}, {one}")), [supported, unsupported]);
-        assert_eq!(of(one), [supported, None]);
-        assert_eq!(of(&format!("{one}, {one}")), [None, None]);
+        let first = r#"{"number": 1, "verdict": "supported"}"#;
+        let second = r#"{"number": "2", "reason": "r", "verdict": "Unsupported "}"#;
+        assert_eq!(of(&format!("{second}, {first}")), [supported, unsupported]);
+        assert_eq!(of(first), [supported, None]);
+        assert_eq!(of(&format!("{first}, {first}")), [None, None]);
         let other = r#"{"number": 1, "verdict": "partially supported"}"#;
         assert_eq!(of(other), [None, None]);
     }
@@ -414,17 +424,17 @@ mod tests {
         let supported = Some(PageVerdict::Supported);
         let unsupported = Some(PageVerdict::Unsupported);
         let none = Some(PageVerdict::NoContent);
-        let one = r#"{"idx": 1, "result": "supported"}"#;
-        let two = r#"{"idx": 2, "result": "not_supported"}"#;
-        let both = format!("<think>[</think>```json\n[{one}, {two}]```");
+        let first = r#"{"idx": 1, "result": "supported"}"#;
+        let second = r#"{"idx": 2, "result": "not_supported"}"#;
+        let both = format!("<think>[</think>```json\n[{first}, {second}]```");
         assert_eq!(read(&both), Ok(vec![supported, unsupported]));
         assert_eq!(
-            read(&format!("{{\"results\": [{one}]}}")),
+            read(&format!("{{\"results\": [{first}]}}")),
             Ok(vec![supported, None])
         );
         let unknown = r#"{"idx": 2, "result": "unknown"}"#;
         assert_eq!(
-            read(&format!("[{one}, {unknown}]")),
+            read(&format!("[{first}, {unknown}]")),
             Ok(vec![supported, None])
         );
         let first = r#"{"idx": 1, "result": "unknown"}"#;
@@ -434,8 +444,8 @@ mod tests {
     #[test]
     fn samples_of_a_statement_are_merged_by_vote() {
         let sample = |verdict| {
-            let one = StatementSupport::of(verdict);
-            Sample::from(Ok(Reading::new(Verdict::Support([one].into()))))
+            let support = StatementSupport::of(verdict);
+            Sample::from(Ok(Reading::new(Verdict::Support([support].into()))))
         };
         let labels = [
             PageVerdict::Unsupported,

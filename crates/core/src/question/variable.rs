@@ -50,7 +50,7 @@ impl Variable {
         }
     }
 
-    /// A variable for text of our own.
+    /// A variable for text of this program.
     pub const fn plain(name: &'static str) -> Self {
         Self {
             is_hostile: false,

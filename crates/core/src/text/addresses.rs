@@ -122,17 +122,17 @@ pub fn work_key(address: &str) -> Option<String> {
 /// assert_eq!(addresses_in(text), ["https://example.org/a_(b)", "doi:10.1000/x"]);
 /// ```
 pub fn addresses_in(text: &str) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
+    let mut addresses: Vec<&str> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     let mut rest = text;
     while let Some(at) = next_address(rest) {
         let address = address_at(&rest[at..]);
         if page_key(address).is_some() && seen.insert(address) {
-            found.push(address);
+            addresses.push(address);
         }
         rest = &rest[at + address.len()..];
     }
-    found
+    addresses
 }
 
 /// Where the next address begins.

@@ -49,7 +49,7 @@ pub fn number_markers(text: &str) -> Vec<NumberMarker> {
     let brackets = text.match_indices('[');
     let markers = brackets.filter_map(|(start, _)| marker_at(text, start));
     markers
-        .filter(|own| is_of_reference(&text[own.range.clone()]))
+        .filter(|marker| is_of_reference(&text[marker.range.clone()]))
         .collect()
 }
 

@@ -112,19 +112,19 @@ impl ClaimBlock {
 
     /// Its sentences, with the markers behind their full stops. A row is one.
     fn sentences(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
+        let mut ranges = Vec::new();
         if self.kind == ClaimLineKind::Row {
             let row = self.range.clone();
-            found.extend((!row.is_empty()).then_some(row));
-            return found;
+            ranges.extend((!row.is_empty()).then_some(row));
+            return ranges;
         }
         let start = self.range.start;
         for sentence in sentences(&text[self.range.clone()]) {
             for part in parts(text, start + sentence.start..start + sentence.end) {
-                add_sentence(text, part, &mut found);
+                add_sentence(text, part, &mut ranges);
             }
         }
-        found
+        ranges
     }
 }
 
@@ -227,23 +227,23 @@ fn behind_emphasis(text: &str) -> &str {
 }
 
 /// Adds a sentence of a block, without white space around it. Markers at its beginning go to the sentence before it.
-fn add_sentence(text: &str, sentence: Range<usize>, found: &mut Vec<Range<usize>>) {
+fn add_sentence(text: &str, sentence: Range<usize>, ranges: &mut Vec<Range<usize>>) {
     let mut sentence = trimmed(text, sentence, char::is_whitespace);
-    if let Some(previous) = found.last_mut()
+    if let Some(previous) = ranges.last_mut()
         && previous.end == sentence.start
     {
         let emphasis = &text[sentence.clone()];
         previous.end += emphasis.len() - behind_emphasis(emphasis).len();
         sentence = trimmed(text, previous.end..sentence.end, char::is_whitespace);
     }
-    if let Some(previous) = found.last_mut()
+    if let Some(previous) = ranges.last_mut()
         && let Some(end) = markers_behind(text, previous.clone(), sentence.end)
     {
         previous.end = end;
         sentence = trimmed(text, end..sentence.end, char::is_whitespace);
     }
     if !sentence.is_empty() {
-        found.push(sentence);
+        ranges.push(sentence);
     }
 }
 

@@ -92,20 +92,20 @@ fn longest(
 /// The paragraphs of a text: what Python's `re.split(r"\n\s*\n", text.strip())` gives; one empty one for an empty text.
 pub fn paragraphs(text: &str) -> Vec<&str> {
     let mut rest = text.trim_matches(is_python_whitespace);
-    let (mut found, mut from) = (Vec::new(), 0);
+    let (mut paragraphs, mut from) = (Vec::new(), 0);
     while let Some(at) = rest[from..].find('\n').map(|at| from + at) {
         let after = &rest[at + 1..];
         let blank = &after[..after.len() - after.trim_start_matches(is_python_whitespace).len()];
         match blank.rfind('\n') {
             Some(last) => {
-                found.push(&rest[..at]);
+                paragraphs.push(&rest[..at]);
                 (rest, from) = (&after[last + 1..], 0);
             }
             None => from = at + 1,
         }
     }
-    found.push(rest);
-    found
+    paragraphs.push(rest);
+    paragraphs
 }
 
 #[cfg(test)]

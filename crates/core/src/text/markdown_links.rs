@@ -28,12 +28,12 @@ pub fn without_addresses(text: &str) -> String {
 }
 
 /// The text with each link replaced.
-fn with_links(text: &str, replaced: impl Fn(&MarkdownLink<'_>) -> String) -> String {
+fn with_links(text: &str, replacement: impl Fn(&MarkdownLink<'_>) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(link) = first_link(rest) {
         out.push_str(&rest[..link.start]);
-        out.push_str(&replaced(&link));
+        out.push_str(&replacement(&link));
         rest = &rest[link.end..];
     }
     out.push_str(rest);

@@ -12,10 +12,10 @@ const MODEL: &str = "<Model name=\"Anthropic\" version=\"";
 /// The text with `(T)` for each tag of a paper whose title is T (of ASCII letters, digits and `_,.;`), and without tags of
 /// the model.
 pub(crate) fn without_tags(text: &str) -> String {
-    let papers = replaced(text, PAPER, |tag| {
+    let papers = with_replaced_tags(text, PAPER, |tag| {
         paper(tag).map(|(title, length)| (format!("({title})"), length))
     });
-    replaced(&papers, MODEL, |tag| {
+    with_replaced_tags(&papers, MODEL, |tag| {
         let version = tag[MODEL.len()..].find('"').filter(|length| *length > 0)?;
         let length = MODEL.len() + version + "\">".len();
         tag.get(..length)?
@@ -25,7 +25,11 @@ pub(crate) fn without_tags(text: &str) -> String {
 }
 
 /// The text with a replacement for each tag that begins so; `of` gives it with the length of the tag.
-fn replaced(text: &str, start: &str, of: impl Fn(&str) -> Option<(String, usize)>) -> String {
+fn with_replaced_tags(
+    text: &str,
+    start: &str,
+    of: impl Fn(&str) -> Option<(String, usize)>,
+) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(start) {
         let (new, length) = of(&rest[at..]).unwrap_or_else(|| (start.to_owned(), start.len()));

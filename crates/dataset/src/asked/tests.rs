@@ -63,11 +63,11 @@ fn missing_questions_are_counted_and_the_first_five_named_by_line() {
 #[test]
 fn questions_on_one_line_are_named_by_their_place() {
     let text = "[{\"input\": \"p\"}, {\"input\": \"q\"}, {\"input\": \"r\"}]";
-    let asked = AskedQuestions::of_predictions(
+    let questions = AskedQuestions::of_predictions(
         parse_predictions(text, Path::new("d.json")).unwrap(),
         Mode::Default,
     );
-    let covered = asked.cover(outputs(&["q"])).unwrap();
+    let covered = questions.cover(outputs(&["q"])).unwrap();
     assert!(
         covered
             .missing
@@ -79,14 +79,14 @@ fn questions_on_one_line_are_named_by_their_place() {
 
 #[test]
 fn a_question_that_the_data_ask_twice_needs_two_predictions_and_the_second_gets_the_second_gold() {
-    let asked = data(&[("p", "1"), ("q", "2"), ("p", "3")]);
-    assert_eq!(asked.ambiguous(), 1);
-    let covered = asked.cover(outputs(&["p", "q", "p"])).unwrap();
+    let questions = data(&[("p", "1"), ("q", "2"), ("p", "3")]);
+    assert_eq!(questions.ambiguous(), 1);
+    let covered = questions.cover(outputs(&["p", "q", "p"])).unwrap();
     assert_eq!(
         kept(&covered),
         [("o0", Some("1")), ("o1", Some("2")), ("o2", Some("3"))]
     );
-    let once = asked.cover(outputs(&["p", "q"])).unwrap();
+    let once = questions.cover(outputs(&["p", "q"])).unwrap();
     assert!(
         once.missing
             .unwrap()
@@ -97,8 +97,8 @@ fn a_question_that_the_data_ask_twice_needs_two_predictions_and_the_second_gets_
 
 #[test]
 fn what_is_answered_again_or_not_asked_is_reported_and_left_out_but_in_compat() {
-    let mut asked = data(&[("p", "1")]);
-    let covered = asked.cover(outputs(&["p", "p", "x"])).unwrap();
+    let mut questions = data(&[("p", "1")]);
+    let covered = questions.cover(outputs(&["p", "p", "x"])).unwrap();
     assert_eq!(kept(&covered), [("o0", Some("1"))]);
     let messages: Vec<String> = covered.odd.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -109,9 +109,9 @@ fn what_is_answered_again_or_not_asked_is_reported_and_left_out_but_in_compat() 
             "s.jsonl: 1 predictions for questions that are not in d.jsonl: line 3 “x”; they are not scored",
         ]
     );
-    asked.mode = Mode::Compat;
+    questions.mode = Mode::Compat;
     assert_eq!(
-        kept(&asked.cover(outputs(&["p", "p", "x"])).unwrap()).len(),
+        kept(&questions.cover(outputs(&["p", "p", "x"])).unwrap()).len(),
         3
     );
 }

@@ -58,7 +58,7 @@ fn a_preference_is_a_letter_a_system_or_a_number() {
     let preferred: Vec<Preferred> = labels.raters[0]
         .preferences
         .iter()
-        .map(|made| made.preferred)
+        .map(|preference| preference.preferred)
         .collect();
     assert_eq!(
         preferred,
@@ -75,9 +75,9 @@ fn a_preference_is_a_letter_a_system_or_a_number() {
         "p.csv",
     )
     .unwrap();
-    let made = &odd.raters[0].preferences[0];
+    let preference = &odd.raters[0].preferences[0];
     assert_eq!(
-        (made.pair.first.as_str(), made.preferred),
+        (preference.pair.first.as_str(), preference.preferred),
         ("a", Preferred::First)
     );
 }
@@ -96,9 +96,9 @@ fn pairs_hold_a_person_and_a_model() {
         names,
         [("ann1", RaterKind::Human), ("model", RaterKind::Judge)]
     );
-    let made = &labels.raters[0].preferences[0];
+    let preference = &labels.raters[0].preferences[0];
     assert_eq!(
-        (made.pair.first.as_str(), made.preferred),
+        (preference.pair.first.as_str(), preference.preferred),
         ("x", Preferred::Second)
     );
     // two of citation, and two of the answer as a whole from the ranking
@@ -251,10 +251,10 @@ fn faults_name_file_line_case_and_field() {
             "h.json:1: preference_ranking_norm: [0]: expected a number, found \"good\"",
         ),
     ] {
-        let found = faults(text, name);
+        let messages = faults(text, name);
         assert!(
-            found.len() == 1 && found[0].contains(expected),
-            "{expected}\n{found:?}"
+            messages.len() == 1 && messages[0].contains(expected),
+            "{expected}\n{messages:?}"
         );
     }
 }
@@ -357,11 +357,11 @@ fn the_probability_of_a_selection_belongs_to_the_answer_and_an_empty_value_is_a_
             "which was 0.5 before",
         ),
     ] {
-        let found = faults(
+        let messages = faults(
             &format!("system,case_id,rater,value,probability\n{rows}\n"),
             "l.csv",
         );
-        assert!(found[0].contains(what), "{found:?}");
+        assert!(messages[0].contains(what), "{messages:?}");
     }
 }
 

@@ -90,33 +90,35 @@ fn references(items: &[Value]) -> References {
 #[test]
 fn predictions_are_paired_by_question_and_the_unasked_are_plain() {
     let system = file("a", &[said(" B ", "b"), said("A", "a"), said("Z", "z")]);
-    let made = scorable(Some(&tests()), &[system], None, &with_block(false)).unwrap();
-    assert_eq!(ids(&made.rubric), [("a", "1", "a"), ("a", "2", "b")]);
-    assert_eq!(&*made.rubric[0].answer.answer_text, "a\nReferences:\n");
+    let result = scorable(Some(&tests()), &[system], None, &with_block(false)).unwrap();
+    assert_eq!(ids(&result.rubric), [("a", "1", "a"), ("a", "2", "b")]);
+    assert_eq!(&*result.rubric[0].answer.answer_text, "a\nReferences:\n");
     assert_eq!(
-        ids(&made.plain),
+        ids(&result.plain),
         [("a", "2", "b"), ("a", "1", "a"), ("a", "3#3", "z")]
     );
-    assert!(made.plain[2].case.rubric.is_none() && !made.plain[0].case.rubric.is_none());
+    assert!(result.plain[2].case.rubric.is_none() && !result.plain[0].case.rubric.is_none());
     assert!(
-        made.plain
+        result
+            .plain
             .iter()
             .all(|item| item.answer.case_id == item.case.case_id)
     );
     assert_eq!(
-        made.plain[1], made.rubric[0],
+        result.plain[1], result.rubric[0],
         "an answer in both lists is the same in both"
     );
     assert_eq!(
-        made.warnings,
+        result.warnings,
         [
             "a.jsonl:3 (case 3): no test case asks \"Z\"; it is not scored by a rubric",
             "a.jsonl: 1 of 3 test cases have no answer: 4"
         ]
     );
-    assert_eq!((made.missing.len(), made.kept_cases.len()), (1, 3));
+    assert_eq!((result.missing.len(), result.kept_cases.len()), (1, 3));
     assert_eq!(
-        made.files
+        result
+            .files
             .iter()
             .map(|file| file.name.as_str())
             .collect::<Vec<_>>(),
@@ -136,9 +138,9 @@ fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain
     };
     let predicted = file("a", &[said("A", "a")]);
     let given = file("b", &[answered("1", "x"), answered("3", "x")]);
-    let made = scorable(Some(&tests()), &[predicted, given], None, &options).unwrap();
+    let result = scorable(Some(&tests()), &[predicted, given], None, &options).unwrap();
     assert_eq!(
-        ids(&made.rubric),
+        ids(&result.rubric),
         [
             ("a", "1", "a"),
             ("a", "3", "a"),
@@ -146,7 +148,7 @@ fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain
             ("b", "3", "x")
         ]
     );
-    assert_eq!(ids(&made.plain), [("a", "1", "a"), ("b", "1", "x")]);
+    assert_eq!(ids(&result.plain), [("a", "1", "a"), ("b", "1", "x")]);
 }
 
 #[test]
@@ -160,14 +162,14 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
         error,
         "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; keep one of the two"
     );
-    let made = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
+    let result = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
     // the reference's converter takes the last of two cases
-    assert_eq!(ids(&made.rubric), [("a", "2", "b"), ("a", "3", "last")]);
+    assert_eq!(ids(&result.rubric), [("a", "2", "b"), ("a", "3", "last")]);
     assert_eq!(
-        ids(&made.plain),
+        ids(&result.plain),
         [("a", "1#1", "first"), ("a", "3", "last"), ("a", "2", "b")]
     );
-    assert!(made.warnings[0].starts_with(
+    assert!(result.warnings[0].starts_with(
         "a.jsonl:2 (case 2): the question \"A\" is answered twice, first on line 1; this"
     ));
     // without test cases two rows of one question are two items
@@ -178,7 +180,7 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     );
 }
 
-/// System, case, text and how much of it is the system's own.
+/// System, case, text and how much of it is by the system.
 type Judged = (String, String, String, Option<usize>);
 
 /// Items of a file scored directly, and of what `convert` makes of it.
@@ -196,8 +198,8 @@ fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Ju
     let text: String = converted.answers.iter().map(render_answer).collect();
     let answers = parse_answers(&text, system.system.clone(), Path::new("c.jsonl"), mode).unwrap();
     [system.clone(), answers].map(|file| {
-        let made = scorable(Some(tests), &[file], None, &with_block(compat)).unwrap();
-        let items = made.rubric.into_iter();
+        let result = scorable(Some(tests), &[file], None, &with_block(compat)).unwrap();
+        let items = result.rubric.into_iter();
         items
             .map(|item| {
                 let text = item.answer.answer_text.to_string();
@@ -214,7 +216,7 @@ fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Ju
 
 #[test]
 fn a_file_scored_directly_equals_one_converted_first() {
-    let made = file(
+    let predictions = file(
         "a",
         &[
             said("A", "a\u{e9} [0]"),
@@ -224,7 +226,7 @@ fn a_file_scored_directly_equals_one_converted_first() {
         ],
     );
     for compat in [false, true] {
-        let [direct, converted] = both_ways(&made, &tests(), compat);
+        let [direct, converted] = both_ways(&predictions, &tests(), compat);
         assert_eq!(direct, converted);
         assert_eq!(direct.len(), 3);
     }
@@ -238,15 +240,15 @@ fn without_test_cases_equal_questions_of_systems_share_the_first_systems_id() {
     let named = |id: &str, input: &str| json!({"id": id, "input": input, "output": id});
     let a = file("a", &[named("x", "P"), named("x", "Q"), named("3", "R")]);
     let b = file("b", &[said("R ", "r"), said("Q", "q"), said("S", "s")]);
-    let made = scorable(None, &[a, b], None, &ScorableOptions::default()).unwrap();
-    let found: Vec<_> = made
+    let result = scorable(None, &[a, b], None, &ScorableOptions::default()).unwrap();
+    let names: Vec<_> = result
         .plain
         .iter()
         .map(|i| (i.answer.system.as_str(), i.answer.case_id.as_str()))
         .collect();
     // Q is the second "x" of a, by its place "x#2"; S is the third of b, where 3 is taken by R
     assert_eq!(
-        found,
+        names,
         [
             ("a", "x"),
             ("a", "x#2"),
@@ -256,16 +258,19 @@ fn without_test_cases_equal_questions_of_systems_share_the_first_systems_id() {
             ("b", "3#3")
         ]
     );
-    assert!(Arc::ptr_eq(&made.plain[2].case, &made.plain[3].case));
-    assert!(made.rubric.is_empty() && made.kept_cases.is_empty());
+    assert!(Arc::ptr_eq(&result.plain[2].case, &result.plain[3].case));
+    assert!(result.rubric.is_empty() && result.kept_cases.is_empty());
     assert_eq!(
-        made.warnings,
+        result.warnings,
         [
             "a.jsonl: 1 of 4 questions have no answer: 3#3",
             "b.jsonl: 1 of 4 questions have no answer: x"
         ]
     );
-    assert_eq!(made.plain[0].answer.own_bytes, None, "nothing was appended");
+    assert_eq!(
+        result.plain[0].answer.own_bytes, None,
+        "nothing was appended"
+    );
 }
 
 #[test]
@@ -287,30 +292,30 @@ fn cases_and_limit_choose_without_test_cases_too() {
     };
     let with = |pairing: PairOptions| of(&files, pairing);
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    let made = with(PairOptions {
+    let result = with(PairOptions {
         limit: Some(1),
         ..PairOptions::default()
     })
     .unwrap();
-    assert_eq!(ids(&made.plain), [("a", "1", "p"), ("a", "3", "again")]);
-    let made = of(
+    assert_eq!(ids(&result.plain), [("a", "1", "p"), ("a", "3", "again")]);
+    let result = of(
         &files[1..],
         PairOptions {
             cases: names(&["2"]),
             ..PairOptions::default()
         },
     );
-    // alone, b has its own id
+    // alone, b has another id
     assert_eq!(
-        message(made),
+        message(result),
         "unknown case \"2\" among the predictions; did you mean 1?"
     );
-    let made = with(PairOptions {
+    let result = with(PairOptions {
         cases: names(&["2"]),
         ..PairOptions::default()
     })
     .unwrap();
-    assert_eq!(ids(&made.plain), [("a", "2", "q"), ("b", "2", "q")]);
+    assert_eq!(ids(&result.plain), [("a", "2", "q"), ("b", "2", "q")]);
     let error = message(with(PairOptions {
         limit: Some(0),
         ..PairOptions::default()
@@ -321,10 +326,10 @@ fn cases_and_limit_choose_without_test_cases_too() {
         limit: Some(1),
         ..PairOptions::default()
     };
-    let asked = file("a", &[said("A", "a"), said("B", "b"), said("Z", "z")]);
-    let made = scorable(
+    let predictions = file("a", &[said("A", "a"), said("B", "b"), said("Z", "z")]);
+    let result = scorable(
         Some(&tests()),
-        &[asked],
+        &[predictions],
         None,
         &ScorableOptions {
             pairing,
@@ -333,7 +338,7 @@ fn cases_and_limit_choose_without_test_cases_too() {
     )
     .unwrap();
     assert_eq!(
-        (ids(&made.rubric), ids(&made.plain)),
+        (ids(&result.rubric), ids(&result.plain)),
         (vec![("a", "1", "a")], vec![("a", "1", "a")])
     );
 }
@@ -355,9 +360,9 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
         json!({"input": "A", "answer": "gold"}),
         json!({"input": "B", "qa_pairs": [{"short_answers": ["b"]}]}),
     ]);
-    let made = scorable(Some(&tests()), &[file], Some(&golds), &with_block(false)).unwrap();
-    assert_eq!(made.rubric, made.plain);
-    let first = made.plain[0].answer.prediction.as_ref().unwrap();
+    let result = scorable(Some(&tests()), &[file], Some(&golds), &with_block(false)).unwrap();
+    assert_eq!(result.rubric, result.plain);
+    let first = result.plain[0].answer.prediction.as_ref().unwrap();
     assert_eq!(
         (
             first.input.as_str(),
@@ -367,16 +372,17 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
         ("A", "own [0]", Some("gold"))
     );
     assert!(
-        made.notes[0].starts_with("a.jsonl: gold answers from ")
-            && made.notes[0].ends_with(" for 2 of 3 answers, by input")
+        result.notes[0].starts_with("a.jsonl: gold answers from ")
+            && result.notes[0].ends_with(" for 2 of 3 answers, by input")
     );
     assert!(
-        made.warnings
+        result
+            .warnings
             .iter()
             .any(|w| w.starts_with("a.jsonl: 1 prediction without gold answers in ")),
-        "{made:?}"
+        "{result:?}"
     );
-    let found = supports(&made);
+    let supported = supports(&result);
     let expected = Support {
         rubric: 3,
         questions: 3,
@@ -384,60 +390,67 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
         short_answers: 1,
         ..Support::default()
     };
-    assert_eq!(found, expected);
+    assert_eq!(supported, expected);
 }
 
 #[test]
 fn reference_answers_and_golds_come_from_one_file() {
-    let own = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
-    let a = file("a", &[own, said("Q", "q")]);
+    let with_gold = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
+    let a = file("a", &[with_gold, said("Q", "q")]);
     let answers = references(&[
         json!({"input": "Q", "output": "best Q"}),
         json!({"input": "P", "output": "best P"}),
     ]);
-    let made = scorable(
+    let result = scorable(
         None,
         std::slice::from_ref(&a),
         Some(&answers),
         &ScorableOptions::default(),
     )
     .unwrap();
-    let found = |made: &Scorable| {
-        made.plain
+    let reference_answers = |result: &Scorable| {
+        result
+            .plain
             .iter()
             .map(|i| i.answer.reference_answer.clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!(found(&made), [Some("best P".into()), Some("best Q".into())]);
-    let gold = &made.plain[0].answer.prediction.as_ref().unwrap().gold;
+    assert_eq!(
+        reference_answers(&result),
+        [Some("best P".into()), Some("best Q".into())]
+    );
+    let gold = &result.plain[0].answer.prediction.as_ref().unwrap().gold;
     assert_eq!(
         gold.answer.as_deref(),
         Some("own"),
         "a file of answers takes no gold away"
     );
     assert!(
-        made.notes[0].ends_with("for 2 of 2 answers, by input"),
+        result.notes[0].ends_with("for 2 of 2 answers, by input"),
         "{:?}",
-        made.notes
+        result.notes
     );
     assert_eq!(
-        (supports(&made).sources, supports(&made).gold_answer),
+        (supports(&result).sources, supports(&result).gold_answer),
         (2, 1)
     );
     let by_place = references(&[json!({"output": "one", "id": 1}), json!({"output": "two"})]);
-    let made = scorable(
+    let result = scorable(
         None,
         std::slice::from_ref(&a),
         Some(&by_place),
         &ScorableOptions::default(),
     )
     .unwrap();
-    assert_eq!(found(&made), [Some("one".into()), Some("two".into())]);
+    assert_eq!(
+        reference_answers(&result),
+        [Some("one".into()), Some("two".into())]
+    );
     assert!(
-        made.notes[0]
+        result.notes[0]
             .ends_with("by position, because not every reference has its own input that is asked"),
         "{:?}",
-        made.notes
+        result.notes
     );
     let other = references(&[json!({"output": "one"})]);
     let error = message(scorable(
@@ -451,7 +464,7 @@ fn reference_answers_and_golds_come_from_one_file() {
         "{error}"
     );
     assert_eq!(
-        made.files.last().map(|file| file.name.as_str()),
+        result.files.last().map(|file| file.name.as_str()),
         Some("references")
     );
 }
@@ -511,8 +524,8 @@ fn what_cannot_be_scored_is_reported() {
         "a.jsonl:1 (case 1): the reference script raises KeyError here"
     );
     // without a rubric nothing looks at the block
-    let made = scorable(None, &raising, None, &with_block(true)).unwrap();
-    assert_eq!(made.plain[1].answer.own_bytes, None);
+    let result = scorable(None, &raising, None, &with_block(true)).unwrap();
+    assert_eq!(result.plain[1].answer.own_bytes, None);
     let nothing = parse_answers("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
     assert_eq!(
         message(scorable(
@@ -531,25 +544,25 @@ fn answers_without_test_cases_have_no_question_and_keep_their_ids_for_themselves
         file("a", &[answered("1", "x")]),
         file("b", &[said("P", "p")]),
     ];
-    let made = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
-    assert_eq!(ids(&made.plain), [("a", "1", "x"), ("b", "1#1", "p")]);
-    let found = supports(&made);
+    let result = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
+    assert_eq!(ids(&result.plain), [("a", "1", "x"), ("b", "1#1", "p")]);
+    let supported = supports(&result);
     assert_eq!(
-        (made.plain.len(), found.questions, found.sources),
+        (result.plain.len(), supported.questions, supported.sources),
         (2, 1, 1)
     );
 }
 
 #[test]
 fn the_question_of_an_id_is_the_first_that_any_file_has() {
-    let asked =
+    let answer_to =
         |id: &str, question: &str| json!({"case_id": id, "question": question, "answer_text": "n"});
     let a = file("a", &[answered("1", "m")]);
-    let b = file("b", &[asked("1", "Why?"), asked("2", "How?")]);
-    let c = file("c", &[asked("1", " Why? "), asked("2", "What?")]);
+    let b = file("b", &[answer_to("1", "Why?"), answer_to("2", "How?")]);
+    let c = file("c", &[answer_to("1", " Why? "), answer_to("2", "What?")]);
     let files = [a, b, c];
-    let made = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
-    let questions = made.plain.iter().map(|item| {
+    let result = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
+    let questions = result.plain.iter().map(|item| {
         let case = &item.case;
         (&*case.initial_prompt, item.answer.question())
     });
@@ -565,16 +578,16 @@ fn the_question_of_an_id_is_the_first_that_any_file_has() {
     );
     let two = "c.jsonl: 1 case with another question than in b.jsonl: 2; give each question an id of its own";
     assert!(
-        made.warnings.contains(&two.to_owned()),
+        result.warnings.contains(&two.to_owned()),
         "{:?}",
-        made.warnings
+        result.warnings
     );
     let mut strict = ScorableOptions::default();
     strict.pairing.strict = true;
     assert!(message(scorable(None, &files, None, &strict)).contains(two));
 }
 
-/// Three cases of one question, each with criteria of its own.
+/// Three cases of one question, each with other criteria.
 fn equal_questions() -> TestCases {
     let case = |id: &str| {
         let criterion = CaseCriterion {
@@ -599,7 +612,7 @@ fn an_answer_with_an_id_is_an_answer_to_its_own_case_whatever_its_question() {
         "s",
         &[answered("a", "x"), answered("b", "y"), answered("c", "x")],
     );
-    let made = scorable(
+    let result = scorable(
         Some(&equal_questions()),
         &[system],
         None,
@@ -607,10 +620,10 @@ fn an_answer_with_an_id_is_an_answer_to_its_own_case_whatever_its_question() {
     )
     .unwrap();
     // Criteria are asked of all three; the text x, which answers one question twice, is one answer.
-    assert_eq!(ids(&made.rubric).len(), 3);
-    assert_eq!(ids(&made.plain), [("s", "a", "x"), ("s", "b", "y")]);
+    assert_eq!(ids(&result.rubric).len(), 3);
+    assert_eq!(ids(&result.plain), [("s", "a", "x"), ("s", "b", "y")]);
     assert_eq!(
-        made.uncounted,
+        result.uncounted,
         [
             "s: 1 answer with the text of another one to the same question; each text counts once, except for rubrics"
         ]
@@ -670,12 +683,12 @@ fn further_annotators_cases_are_counted_in_a_sentence() {
 #[test]
 fn predictions_with_ids_to_equal_questions_are_matched_by_them() {
     let row = |id: &str, text: &str| json!({"id": id, "input": "Summarize.", "output": text});
-    let one = file("a", &[row("x", "ax"), row("y", "ay")]);
-    let other = file("b", &[row("y", "by"), row("x", "bx")]);
-    let systems = [one, other];
-    let made = scorable(None, &systems, None, &ScorableOptions::default()).unwrap();
+    let first = file("a", &[row("x", "ax"), row("y", "ay")]);
+    let second = file("b", &[row("y", "by"), row("x", "bx")]);
+    let systems = [first, second];
+    let result = scorable(None, &systems, None, &ScorableOptions::default()).unwrap();
     assert_eq!(
-        ids(&made.plain),
+        ids(&result.plain),
         [
             ("a", "x", "ax"),
             ("a", "y", "ay"),
@@ -696,9 +709,9 @@ fn predictions_with_ids_to_equal_questions_are_matched_by_them() {
         },
         block: None,
     };
-    let made = scorable(Some(&cases), &systems, None, &how).unwrap();
+    let result = scorable(Some(&cases), &systems, None, &how).unwrap();
     assert_eq!(
-        ids(&made.rubric),
+        ids(&result.rubric),
         [
             ("a", "x", "ax"),
             ("a", "y", "ay"),

@@ -42,7 +42,7 @@ fn claim(evidence: &[(i64, EvidenceLabel, &[&[u32]])]) -> GoldClaim {
 }
 
 fn prediction(evidence: &[(i64, EvidenceLabel, &[u32])]) -> ClaimPrediction {
-    let found = |(doc_id, label, sentences): &(i64, EvidenceLabel, &[u32])| {
+    let predicted_abstract = |(doc_id, label, sentences): &(i64, EvidenceLabel, &[u32])| {
         (
             DocId::Number(*doc_id),
             PredictedAbstract {
@@ -52,7 +52,7 @@ fn prediction(evidence: &[(i64, EvidenceLabel, &[u32])]) -> ClaimPrediction {
         )
     };
     ClaimPrediction {
-        evidence: evidence.iter().map(found).collect(),
+        evidence: evidence.iter().map(predicted_abstract).collect(),
         undecided: 0,
     }
 }
@@ -75,8 +75,8 @@ const CAPS: [SentenceCap; 2] = [SentenceCap::Three, SentenceCap::ShortestRationa
 
 #[test]
 fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
-    let one = |doc_id| claim(&[(doc_id, EvidenceLabel::Support, &[&[0]])]);
-    let claims = file(vec![(1, one(7)), (2, one(8))]);
+    let claim_of = |doc_id| claim(&[(doc_id, EvidenceLabel::Support, &[&[0]])]);
+    let claims = file(vec![(1, claim_of(7)), (2, claim_of(8))]);
     let predictions = file(vec![(1, prediction(&[(7, EvidenceLabel::Support, &[0])]))]);
     let recall = |mode| {
         measures(&sums(
@@ -347,8 +347,8 @@ fn ids_beyond_64_bits_are_their_digits() {
     );
     let retrieved = format!(r#"{{"claim_id": {first}, "doc_ids": [{first}, 7]}}"#);
     let retrieved = ClaimFile::parse(retrieved.as_bytes(), "r".as_ref(), Mode::Default).unwrap();
-    let found = score_retrieval(&gold, &retrieved, Mode::Default).unwrap();
-    assert_eq!(found, [[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]);
+    let measures = score_retrieval(&gold, &retrieved, Mode::Default).unwrap();
+    assert_eq!(measures, [[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]);
 }
 
 #[test]
@@ -393,8 +393,8 @@ prop_compose! {
 prop_compose! {
     fn any_prediction()(of in prop::collection::btree_map(
         0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> ClaimPrediction {
-        let found = |(doc_id, (label, sentences)): (i64, _)| (DocId::Number(doc_id), PredictedAbstract { label, sentences });
-        ClaimPrediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
+        let predicted_abstract = |(doc_id, (label, sentences)): (i64, _)| (DocId::Number(doc_id), PredictedAbstract { label, sentences });
+        ClaimPrediction { evidence: of.into_iter().map(predicted_abstract).collect(), undecided: 0 }
     }
 }
 
@@ -422,9 +422,9 @@ proptest! {
         let measures = measures(&sums(&scored));
         let [label_only, rationalized, selection, label] = measures;
         prop_assert!(rationalized.f1 <= label_only.f1 && label.f1 <= selection.f1);
-        let [found, predicted, relevant] =
+        let [correct, predicted, relevant] =
             counts(&scored, ["sentences_selection", "sentences_retrieved", "sentences_relevant"]);
-        prop_assert!(found <= predicted.min(relevant));
+        prop_assert!(correct <= predicted.min(relevant));
         let values = measures.map(Prf::values).concat();
         prop_assert!(values.iter().all(|value| (0.0..=1.0).contains(value)), "{values:?}");
     }
@@ -448,8 +448,8 @@ proptest! {
             let claim = &by_claim[&line.id].value;
             let findings = explain(claim, Some(&line.value), SentenceCap::Three, Mode::Default);
             let count = |item: &str, words: &[&str]| {
-                let of_item = findings.iter().filter(|found| found.item.starts_with(item));
-                of_item.filter(|found| words.iter().any(|word| found.finding.contains(word))).count() as f64
+                let of_item = findings.iter().filter(|part| part.item.starts_with(item));
+                of_item.filter(|part| words.iter().any(|word| part.finding.contains(word))).count() as f64
             };
             let scored = count_claim(claim, Some(&line.value), SentenceCap::Three, Mode::Default);
             prop_assert_eq!(count("abstract ", &[" is right"]), scored[2]);

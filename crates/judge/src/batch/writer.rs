@@ -113,7 +113,7 @@ impl BatchWriter {
             Some(calls) => calls,
             None => self.calls.insert(create(&path)?),
         };
-        // Labels in a file of their own: the service need not know which answer a request is about,
+        // Labels in a separate file: the service need not know which answer a request is about,
         // and would refuse unknown members.
         calls.write_all(&label).map_err(Error::io(path, "write"))
     }

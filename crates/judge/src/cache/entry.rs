@@ -105,10 +105,10 @@ impl Entry {
         if self.insert_at(self.key.as_bytes(), connection)? {
             return Ok(true);
         }
-        let own = self.reply.answering_model();
+        let model = self.reply.answering_model();
         match find_at(connection, self.key.as_bytes(), &self.key)? {
-            Some(Ok(first)) if first.reply.answering_model() != own => {
-                self.insert_at(&row_of_model(&self.key, own), connection)
+            Some(Ok(first)) if first.reply.answering_model() != model => {
+                self.insert_at(&row_of_model(&self.key, model), connection)
             }
             _ => Ok(false),
         }
@@ -127,11 +127,11 @@ impl Entry {
         &self,
         connection: &Connection,
     ) -> rusqlite::Result<Option<Result<Self, Damaged>>> {
-        let own = self.reply.answering_model();
+        let model = self.reply.answering_model();
         let first = find_at(connection, self.key.as_bytes(), &self.key)?;
         match first {
-            Some(Ok(first)) if first.reply.answering_model() != own => {
-                find_at(connection, &row_of_model(&self.key, own), &self.key)
+            Some(Ok(first)) if first.reply.answering_model() != model => {
+                find_at(connection, &row_of_model(&self.key, model), &self.key)
             }
             first => Ok(first),
         }
@@ -213,8 +213,8 @@ pub(super) fn find(
         _ => return Ok(Found::Entry(first)),
     };
     for name in others {
-        if let Some(found) = find_at(connection, &row_of_model(key, Some(name)), key)? {
-            return Ok(found.into());
+        if let Some(entry) = find_at(connection, &row_of_model(key, Some(name)), key)? {
+            return Ok(entry.into());
         }
     }
     // A reply that names no model always counts.
@@ -228,13 +228,13 @@ fn find_at(
     row: &[u8; 32],
     key: &Fingerprint,
 ) -> rusqlite::Result<Option<Result<Entry, Damaged>>> {
-    let found = connection
+    let stored = connection
         .prepare_cached(SELECT_ONE)?
         .query_row([row], read)
         .optional()?;
-    match found {
+    match stored {
         Some(Ok(entry)) if entry.key != *key => Ok(Some(Err(Damaged))),
-        found => Ok(found),
+        stored => Ok(stored),
     }
 }
 

@@ -353,9 +353,10 @@ fn expected_schema() -> BTreeSet<String> {
 /// The statements that made the tables, and whatever else acts on them: views and triggers. SQLite keeps them in the
 /// first page, so they are in the bare file, too.
 fn schema(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
-    let made = "SELECT sql FROM sqlite_schema WHERE type <> 'index' AND name NOT GLOB 'sqlite_*'";
+    let statements =
+        "SELECT sql FROM sqlite_schema WHERE type <> 'index' AND name NOT GLOB 'sqlite_*'";
     connection
-        .prepare(made)?
+        .prepare(statements)?
         .query_map([], |row| Ok(bare(&row.get::<_, String>(0)?)))?
         .collect()
 }

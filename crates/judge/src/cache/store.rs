@@ -36,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// host or its id is in use again.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Pages of 4 KB in a log that is left. The next process reads all of it before its first call, which SQLite's own 1,000
+/// Pages of 4 KB in a log that is left. The next process reads all of it before its first call, which SQLite's default of 1,000
 /// pages make several milliseconds.
 const LONGEST_LOG: u32 = 300;
 
@@ -200,10 +200,10 @@ impl Cache {
     /// # Errors
     /// As [`Cache::get`].
     pub fn get_by(&self, key: &Fingerprint, models: &Models) -> Result<Stored> {
-        let found = self.read("read a reply", |connection| {
+        let stored = self.read("read a reply", |connection| {
             entry::find(connection, key, models)
         })?;
-        match found {
+        match stored {
             Found::Nothing => Ok(Stored::Nothing),
             Found::OfOtherModels => Ok(Stored::OfOtherModels),
             Found::Entry(entry) => Ok(Stored::Reply(entry.reply)),
@@ -284,13 +284,13 @@ impl Cache {
     pub fn try_lease_by(&self, key: &Fingerprint, models: &Models) -> Result<Option<Leased>> {
         let writer = &self.inner.writer;
         // One transaction: the reply may arrive between a look and a lease, and would be paid for again.
-        let (found, is_granted) = self.write("lease a call", |connection| {
-            let found = entry::find(connection, key, models)?;
-            let is_missing = matches!(found, Found::Nothing | Found::OfOtherModels);
+        let (stored, is_granted) = self.write("lease a call", |connection| {
+            let stored = entry::find(connection, key, models)?;
+            let is_missing = matches!(stored, Found::Nothing | Found::OfOtherModels);
             let is_granted = is_missing && writer.take_lease(connection, key)?;
-            Ok((found, is_granted))
+            Ok((stored, is_granted))
         })?;
-        match found {
+        match stored {
             Found::Entry(entry) => Ok(Some(Leased::Cached(entry.reply))),
             Found::Damaged => Err(damaged(self.path(), key)),
             Found::Nothing | Found::OfOtherModels => Ok(is_granted.then(|| {

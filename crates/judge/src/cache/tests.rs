@@ -283,16 +283,16 @@ fn a_lease_whose_reply_could_not_be_stored_is_given_back() {
 #[test]
 fn of_two_handles_one_gets_the_lease_and_the_other_the_reply() {
     let (_dir, path) = dir();
-    let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
-    let lease = lease(&one, 1);
-    assert!(two.try_lease(&key(1)).unwrap().is_none());
+    let (first, second) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
+    let lease = lease(&first, 1);
+    assert!(second.try_lease(&key(1)).unwrap().is_none());
     assert!(
-        one.try_lease(&key(1)).unwrap().is_none(),
+        first.try_lease(&key(1)).unwrap().is_none(),
         "an identical call of this handle waits, too"
     );
-    one.put(&entry(1, "x"), Some(lease)).unwrap();
-    let found = two.try_lease(&key(1)).unwrap();
-    assert!(matches!(found, Some(Leased::Cached(reply)) if reply.content == "x"));
+    first.put(&entry(1, "x"), Some(lease)).unwrap();
+    let leased = second.try_lease(&key(1)).unwrap();
+    assert!(matches!(leased, Some(Leased::Cached(reply)) if reply.content == "x"));
     let rows: i64 = rusqlite::Connection::open(&path)
         .unwrap()
         .query_row("SELECT count(*) FROM leases", [], |row| row.get(0))
@@ -303,22 +303,22 @@ fn of_two_handles_one_gets_the_lease_and_the_other_the_reply() {
 #[test]
 fn a_dropped_lease_and_a_closed_cache_give_leases_back() {
     let (_dir, path) = dir();
-    let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
-    let first = lease(&one, 1);
-    let _kept = lease(&one, 2);
+    let (first, second) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
+    let released = lease(&first, 1);
+    let _kept = lease(&first, 2);
+    drop(released);
+    assert!(is_granted(second.try_lease(&key(1))));
+    assert!(second.try_lease(&key(2)).unwrap().is_none());
     drop(first);
-    assert!(is_granted(two.try_lease(&key(1))));
-    assert!(two.try_lease(&key(2)).unwrap().is_none());
-    drop(one);
-    assert!(is_granted(two.try_lease(&key(2))));
+    assert!(is_granted(second.try_lease(&key(2))));
 }
 
 #[test]
 fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     let (_dir, path) = dir();
     let three_seconds = Duration::from_secs(3);
-    let one = Cache::start(&path, file::open_or_create(&path).unwrap(), three_seconds).unwrap();
-    let lease = lease(&one, 1);
+    let handle = Cache::start(&path, file::open_or_create(&path).unwrap(), three_seconds).unwrap();
+    let lease = lease(&handle, 1);
     let behind = rusqlite::Connection::open(&path).unwrap();
     behind.busy_timeout(Duration::from_secs(60)).unwrap();
     let end_of_lease = || -> i64 {
@@ -341,13 +341,13 @@ fn a_lease_is_renewed_while_its_process_lives_and_ends_by_itself_elsewhere() {
     behind
         .execute("INSERT INTO leases VALUES (?1, ?2, ?3)", values)
         .unwrap();
-    assert!(one.try_lease(&key(2)).unwrap().is_none());
+    assert!(handle.try_lease(&key(2)).unwrap().is_none());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
     assert!(matches!(
-        runtime.block_on(one.lease(&key(2))).unwrap(),
+        runtime.block_on(handle.lease(&key(2))).unwrap(),
         Leased::Granted(_)
     ));
 }
@@ -529,8 +529,8 @@ fn a_key_keeps_the_replies_of_every_model_also_through_a_merge() {
     let cache = Cache::open(&c).unwrap();
     for model in ["old", "new"] {
         let models = Models::Only([model.to_owned()].into());
-        let found = cache.get_by(&key(1), &models).unwrap().reply().unwrap();
-        assert_eq!(found.content, model);
+        let reply = cache.get_by(&key(1), &models).unwrap().reply().unwrap();
+        assert_eq!(reply.content, model);
     }
     let neither = Models::Only(["another".to_owned()].into());
     assert_eq!(

@@ -145,7 +145,7 @@ impl Chat {
         // A path may name a user, and is not which model it is.
         reply.model = reply.answering_model().map(str::to_owned);
         let reply = self.counted(with_plausible_usage(reply, call));
-        // By the service's own words the text is not by this model.
+        // By the service's statement the text is not by this model.
         if let Some(end) = reply.end.filter(ModelEnd::is_retired) {
             let model = call.model.clone();
             refuse_ended(&EndingModel { model, end }).map_err(AskError::Fatal)?;
@@ -189,7 +189,7 @@ impl Chat {
                 status: 200,
                 kind: UnscoredKind::Cut,
             },
-            // As with a server's own 408, the call may still be worked on.
+            // As after a 408 of the server, the call may still be worked on.
             TransportFault::TimedOut(_) => {
                 let error = self.timed_out("is silent", message);
                 // Whether it was writing shows only in a stream. A server that had a bad moment answers the next time.

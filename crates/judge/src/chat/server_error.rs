@@ -397,8 +397,10 @@ impl ServerError {
     }
 
     fn is_named(&self, names: &[&str]) -> bool {
-        let own = [&self.code, &self.kind].into_iter().chain(&self.reasons);
-        own.into_iter().any(|own| names.contains(&own.as_str()))
+        let names_given = [&self.code, &self.kind].into_iter().chain(&self.reasons);
+        names_given
+            .into_iter()
+            .any(|name| names.contains(&name.as_str()))
     }
 
     fn is(&self, (names, phrases): Sign) -> bool {
@@ -827,11 +829,11 @@ mod tests {
     fn a_refused_parameter_is_recognized_in_the_forms_of_each_server() {
         let refused = |status: u16, body: &str| {
             // A request has a schema or JSON mode.
-            let sent = Parameter::ALL.map(|own| {
-                if own == Parameter::Schema {
+            let sent = Parameter::ALL.map(|parameter| {
+                if parameter == Parameter::Schema {
                     Parameter::ResponseFormat
                 } else {
-                    own
+                    parameter
                 }
             });
             ServerError::of_body(status, None, body.as_bytes(), &endpoint())

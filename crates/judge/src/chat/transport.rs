@@ -104,8 +104,8 @@ pub(crate) struct ResponseBody {
 /// The time that a request has.
 ///
 /// A process that was suspended past the time-out (by a batch system, by Ctrl-Z) finds its timer run out and the reply
-/// unread. That reply is paid for: what has arrived is read first, for as long as the timer was late. The HTTP client's own
-/// time-out would give the reply up.
+/// unread. That reply is paid for: what has arrived is read first, for as long as the timer was late. The time-out of the HTTP
+/// client would give the reply up.
 struct Patience {
     limit: Duration,
     until: Instant,
@@ -147,7 +147,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// A client with its own pool of connections.
+    /// A client with a separate pool of connections.
     ///
     /// # Errors
     /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly);
@@ -182,7 +182,7 @@ impl Transport {
             .tcp_nodelay(true)
             // A followed redirect would repeat a paid call, and carry the key to another host.
             .redirect(reqwest::redirect::Policy::none());
-        // A proxy of the institution cannot reach this machine's own server, and gives an error
+        // A proxy of the institution cannot reach a server on this machine, and gives an error
         // page in its place.
         if endpoint.is_loopback() {
             builder = builder.no_proxy();
@@ -423,7 +423,7 @@ async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
     LONG_BODIES.acquire_many(kibibytes).await.ok()
 }
 
-/// The headers of every request: the user's own come last and win.
+/// The headers of every request: those of the user come last and win.
 pub(crate) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let credentials = endpoint.credentials();
@@ -433,14 +433,14 @@ pub(crate) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
         .secret_headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.expose_secret().to_owned()));
-    let own = endpoint
+    let from_user = endpoint
         .headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
     for (name, value) in credentials
         .into_iter()
         .chain(fixed)
-        .chain(own)
+        .chain(from_user)
         .chain(secret)
     {
         if let (Ok(name), Ok(mut value)) =
@@ -484,7 +484,7 @@ async fn refused(mut response: Response, patience: &mut Patience) -> TransportFa
 
 /// Reads `retry-after-ms` (milliseconds), else `Retry-After` (seconds, whole or not, or an HTTP date, RFC 9110 10.2.3).
 ///
-/// A date is measured from the response's own `Date` where it has one, so that a wrong clock here does no harm; from
+/// A date is measured from the `Date` of the response where it has one, so that a wrong clock here does no harm; from
 /// `now` otherwise. A time that has passed is zero. `None` for a missing or unreadable header.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let number = |text: &str, unit: f64| {

@@ -37,7 +37,7 @@ pub struct Price {
     pub prompt: f64,
     /// Reply tokens.
     pub completion: f64,
-    /// Prompt tokens from the service's own prefix cache; `None`: priced as other prompt tokens.
+    /// Prompt tokens from the prefix cache of the service; `None`: priced as other prompt tokens.
     #[serde(default)]
     pub cached_prompt: Option<f64>,
 }

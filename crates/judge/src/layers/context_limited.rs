@@ -115,7 +115,7 @@ impl<J: Judge> Judge for ContextLimited<J> {
         Box::pin(async move {
             let room = capacity.prompt_room(call.max_tokens) as f64;
             let mut reason = too_long(*capacity, call, None);
-            // Counting is a request of its own, so it is made only where the answer can matter.
+            // Counting is another request, so it is made only where the answer can matter.
             if reason.is_none() && call.body.prompt_tokens as f64 * MOST_SHARE > room {
                 let counted = count_tokens(server, &call.model, &call.body.bytes).await;
                 reason = counted.and_then(|tokens| too_long(*capacity, call, Some(tokens)));

@@ -63,7 +63,7 @@ struct KnownEndpoint {
 impl<J> IdentityChecked<J> {
     /// `inner`, used while it serves `expected`; `None` disables the check (the user named the judge).
     pub fn new(inner: J, expected: Option<ExpectedIdentity>) -> Self {
-        // OpenAI's own service does not identify the model behind a name.
+        // OpenAI's service does not identify the model behind a name.
         let expected = expected.filter(|expected| expected.endpoint.service().is_none());
         let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
         let known = FifoMutex::new(KnownEndpoint {

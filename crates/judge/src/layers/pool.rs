@@ -3,9 +3,9 @@
 //! Each answer has its replica, so that the replica's prefix cache stays warm for all calls about it. It is chosen by
 //! rendezvous hashing (highest random weight; Thaler and Ravishankar 1998): every replica gets a number from a hash of
 //! its name and the answer's, the highest wins. The order of the replicas does not matter, and a missing one moves only
-//! its own answers.
+//! the answers of that replica.
 //!
-//! A call goes to the next replica in the answer's order if its own one
+//! A call goes to the next replica in the answer's order if its first one
 //!
 //! - is *down*: three failures in a row (connections, time-outs, broken replies, 5xx). After a cool-down one call probes
 //!   whether it is back, and the others follow if so.
@@ -15,7 +15,7 @@
 //! - failed or throttled this call the last time;
 //! - has no free slot, and another one has.
 //!
-//! If none is left, the call goes to its own replica.
+//! If none is left, the call goes to the first replica of its answer.
 //!
 //! The pool is inside the retries, so that each attempt chooses anew, and around the limits, which each server has for
 //! itself.
@@ -44,7 +44,7 @@ const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of remembered failed calls; above it all are forgotten.
 const MOST_FAILED_CALLS: usize = 10_000;
 
-/// One endpoint of a pool: its judge within its own limits.
+/// One endpoint of a pool: its judge within the limits of that endpoint.
 #[derive(Debug)]
 pub struct Replica<J> {
     /// Its address, secrets masked: its name in messages and summaries, and the input of the hash.

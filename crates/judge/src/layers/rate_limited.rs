@@ -34,7 +34,7 @@ const FIRST_OWN_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
 /// After an overload, each window of replies gives this part of the configured concurrency back.
 const STEPS_BACK: usize = 16;
-/// Slack below a quota: servers measure a minute by their own clock, and calls differ in latency.
+/// Slack below a quota: servers measure a minute by their clock, and calls differ in latency.
 const SLACK: f64 = 1.005;
 
 /// Keeps the calls to `inner` within their limits.
@@ -195,10 +195,10 @@ impl<J> RateLimited<J> {
                 retry_after: Some(wait),
                 ..
             }) if *wait > LONGEST_PAUSE => {
-                let asked = wait.as_secs();
+                let seconds = wait.as_secs();
                 let most = LONGEST_PAUSE.as_secs();
                 return Err(fatal(format!(
-                    "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
+                    "the judge asks to wait {seconds} s ({message}), longer than the {most} s a run waits; \
                      run the same command again later, it continues where it stopped"
                 )));
             }
@@ -269,7 +269,7 @@ impl GateState {
             );
         }
         let wait = match retry_after {
-            // The server's own duration holds for every status; it knows best.
+            // The duration that the server gives holds for every status; it knows best.
             Some(wait) => wait,
             None if is_news && is_throttled => {
                 self.own_pause = (self.own_pause * 2).clamp(FIRST_OWN_PAUSE, LONGEST_OWN_PAUSE);

@@ -19,7 +19,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest backoff. (The server's `Retry-After` may be longer.)
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes its own permits.
+/// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes new permits.
 ///
 /// The wait is uniform from 0 to the ceiling ("full jitter"), so that calls that failed together do not return
 /// together, and never shorter than the server's `Retry-After`. A failure of the last attempt or a rejected call
@@ -157,21 +157,21 @@ mod tests {
         });
         let judge = Retrying::new(Arc::clone(&inner), 7, Arc::clone(&meters));
         let result = judge.ask(&request()).await;
-        let asked = inner.asked.lock().unwrap().clone();
-        (result, asked, Meters::read(&meters.retries))
+        let times = inner.asked.lock().unwrap().clone();
+        (result, times, Meters::read(&meters.retries))
     }
 
     #[tokio::test(start_paused = true)]
     async fn passing_failures_are_asked_again_until_a_reply() {
-        let (result, asked, retries) = ask(vec![passing(None), passing(None)]).await;
+        let (result, times, retries) = ask(vec![passing(None), passing(None)]).await;
         assert_eq!(result.unwrap(), Outcome::Reply(JudgeReply::of_text("ok")));
-        assert_eq!((asked.len(), retries), (3, 2));
+        assert_eq!((times.len(), retries), (3, 2));
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_wait_exceeds_its_ceiling() {
-        let (_, asked, _) = ask((0..7).map(|_| passing(None)).collect()).await;
-        for (attempt, pair) in asked.windows(2).enumerate() {
+        let (_, times, _) = ask((0..7).map(|_| passing(None)).collect()).await;
+        for (attempt, pair) in times.windows(2).enumerate() {
             // 0.5 s, 1 s, 2 s, .. 32 s, and the resolution of the timer
             let ceiling = Duration::from_millis((500 << attempt) + 1);
             assert!(
@@ -184,25 +184,25 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn retry_after_is_the_least_wait() {
-        let (_, asked, _) = ask(vec![passing(Some(Duration::from_secs(100)))]).await;
-        assert!(asked[1] - asked[0] >= Duration::from_secs(100));
+        let (_, times, _) = ask(vec![passing(Some(Duration::from_secs(100)))]).await;
+        assert!(times[1] - times[0] >= Duration::from_secs(100));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_last_failure_is_unscored_with_the_servers_message() {
-        let (result, asked, retries) = ask((0..20).map(|_| passing(None)).collect()).await;
+        let (result, times, retries) = ask((0..20).map(|_| passing(None)).collect()).await;
         let message = "status 500: no (after 8 attempts)";
         assert_eq!(
             result.unwrap(),
             Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, message))
         );
-        assert_eq!((asked.len(), retries), (8, 7));
+        assert_eq!((times.len(), retries), (8, 7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn refusals_and_fatal_errors_are_not_asked_again() {
         let kind = UnscoredKind::ContextOverflow;
-        let (result, asked, _) = ask(vec![AskError::Refused {
+        let (result, times, _) = ask(vec![AskError::Refused {
             message: "too long".into(),
             status: 400,
             kind,
@@ -212,11 +212,11 @@ mod tests {
             result.unwrap(),
             Outcome::Unscored(UnscoredReason::new(kind, "too long"))
         );
-        assert_eq!(asked.len(), 1);
-        let (result, asked, _) =
+        assert_eq!(times.len(), 1);
+        let (result, times, _) =
             ask(vec![AskError::Fatal(Error::JudgeUnavailable("key".into()))]).await;
         assert!(matches!(result, Err(AskError::Fatal(_))));
-        assert_eq!(asked.len(), 1);
+        assert_eq!(times.len(), 1);
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn entry_keys(line: &str) -> Option<Vec<String>> {
 
 /// Where quotations of enough words stand.
 fn quotations(sentence: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     let mut open: Option<(usize, char)> = None;
     for (at, c) in sentence.char_indices() {
         let closing = match c {
@@ -163,7 +163,7 @@ fn quotations(sentence: &str) -> Vec<Range<usize>> {
         match (open, closing) {
             (Some((start, end)), _) if c == end => {
                 if has_words(&sentence[start..at], EXCERPT_WORDS) {
-                    found.push(start..at);
+                    ranges.push(start..at);
                 }
                 open = None;
             }
@@ -171,7 +171,7 @@ fn quotations(sentence: &str) -> Vec<Range<usize>> {
             _ => {}
         }
     }
-    found
+    ranges
 }
 
 /// The start of a text. Scripts without spaces have one token a letter, so this is short in every script.
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn sentences_are_claims_and_markers_their_citations() {
-        let found = claims(
+        let list = claims(
             "# A heading that has many words in it\nIt is known to work well [1, 2]. \
                             Nobody has ever shown why this is. Ok [3].",
         );
         assert_eq!(
-            found,
+            list,
             json!([
                 {"claim_text": "It is known to work well", "citations": [
                     {"citation_text": "[1]", "excerpts": []}, {"citation_text": "[2]", "excerpts": []}]},
@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn a_quotation_is_an_excerpt_of_the_nearest_marker() {
-        let found = claims(
+        let list = claims(
             "Some doubt it (Lee, 2020) but “it held in every single trial” (Kim et al., 2021), a \"term\".",
         );
         assert_eq!(
-            found[0]["citations"],
+            list[0]["citations"],
             json!([
                 {"citation_text": "Lee, 2020", "excerpts": []},
                 {"citation_text": "Kim et al., 2021", "excerpts": ["it held in every single trial"]},
@@ -225,18 +225,18 @@ mod tests {
 
     #[test]
     fn a_reference_list_gives_excerpts_and_no_claims() {
-        let found = claims(
+        let list = claims(
             "Graphs help in many of the cases (4, Lee et al., 2020) and trees too [2].\n\nReferences:\n\
              1. [(4, Lee et al., 2020) | n_citations: 7 | On graphs ]:\nWe find that graphs help in most cases.\n\n\
              2. Trees. A title only.\n\n\n\nThe next part begins here, not in the list.",
         );
-        assert_eq!(found.as_array().unwrap().len(), 2);
+        assert_eq!(list.as_array().unwrap().len(), 2);
         assert_eq!(
-            found[0]["citations"][0]["excerpts"],
+            list[0]["citations"][0]["excerpts"],
             json!(["We find that graphs help in"])
         );
         assert_eq!(
-            found[0]["citations"][1],
+            list[0]["citations"][1],
             json!({"citation_text": "[2]", "excerpts": []})
         );
     }

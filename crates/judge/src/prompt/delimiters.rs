@@ -4,7 +4,7 @@
 //! `</response id="M">`. The text is untrusted, so two rules confine it:
 //!
 //! 1. The id `M` (eight hexadecimal digits) comes from a hash of the texts and is drawn again until none of them
-//!    contains it: no text can hold its own closing tag, and the same texts always give the same id.
+//!    contains it: no text can hold the closing tag of its section, and the same texts always give the same id.
 //! 2. Tag-like strings in the text lose their bracket, `<` becomes `‹` (U+2039) and `[` becomes `⟦` (U+27E6);
 //!    nothing else changes. Tag-like is: a `<` (also full-width U+FF1C or small U+FE64), then any white space,
 //!    invisible characters and slashes, then the name of a section as a whole word; or the control tokens of chat
@@ -231,7 +231,7 @@ impl Marker {
         }))
     }
 
-    /// Appends one section: opening tag, neutralized text, closing tag, each on lines of its own.
+    /// Appends one section: opening tag, neutralized text, closing tag, each on separate lines.
     pub(crate) fn section(&self, out: &mut String, name: &str, text: &str) {
         let Self(id) = self;
         out.push_str(&format!(

@@ -3,7 +3,7 @@
 
 use scholareval_core::question::{KINDS, KindInfo};
 
-/// Prompts that belong together; each family of a set has its own fingerprint and label. Families are those of the
+/// Prompts that belong together; each family of a set has a fingerprint and a label. Families are those of the
 /// [kinds of questions](KINDS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PromptFamily(&'static str);
@@ -158,14 +158,14 @@ const PUBLISHED: [(&str, &str); 25] = [
 ];
 
 fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
-    let mut own = Vec::new();
+    let mut parts = Vec::new();
     for (part, hash) in PUBLISHED {
         let kind = part.split(' ').next().unwrap_or_default();
         if family.kinds().any(|info| info.name == kind) {
-            own.push((part, hash));
+            parts.push((part, hash));
         }
     }
-    own
+    parts
 }
 
 /// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).
@@ -177,7 +177,7 @@ pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Ve
     let mut different: Vec<String> = changed.map(|(part, _)| part.clone()).collect();
     let missing = known
         .iter()
-        .filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
+        .filter(|(part, _)| !ours.iter().any(|(name, _)| name == part));
     different.extend(missing.map(|(part, _)| (*part).to_owned()));
     // A part that is there twice has known hashes only.
     if different.is_empty() && ours.len() != known.len() {

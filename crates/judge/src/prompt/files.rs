@@ -113,12 +113,12 @@ impl PromptSet {
     /// A directory with any other contents, and file-system errors.
     pub fn export(&self, dir: &Path) -> Result<()> {
         fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
-        let own = [
+        let fixed = [
             (MANIFEST, self.manifest_source.as_str()),
             (README, PROMPTS_README),
         ];
         let files = || {
-            own.into_iter().chain(
+            fixed.into_iter().chain(
                 self.files
                     .iter()
                     .map(|(name, text)| (name.as_str(), text.as_str())),

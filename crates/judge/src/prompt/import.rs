@@ -1,4 +1,4 @@
-//! Imports prompt sets from the user's own copies: of ScholarQABench, and of DeepResearch Bench for FACT, a checkout; of
+//! Imports prompt sets from copies that the user has: of ScholarQABench, and of DeepResearch Bench for FACT, a checkout; of
 //! astabench, for ScholarQA-CS2, a wheel, the installed package or a checkout.
 //!
 //! Sources are string literals of Python scripts, located by function and name. What is not wording, such as names of files
@@ -358,7 +358,7 @@ fn head_commit(checkout: &Path) -> Option<String> {
         None => head.trim().to_owned(),
         Some(name) => match fs::read_to_string(git.join(name)) {
             Ok(text) => text.trim().to_owned(),
-            // After `git gc` a branch has no file of its own.
+            // After `git gc` a branch has no separate file.
             Err(_) => {
                 let packed = fs::read_to_string(git.join("packed-refs")).ok()?;
                 let mut refs = packed.lines().filter_map(|line| line.split_once(' '));

@@ -109,7 +109,7 @@ const REACH: usize = 10;
 // Copied PDFs leave one or two.
 const HIDDEN_INSIDE_WORDS: usize = 3;
 /// Maximum number of signs per answer.
-// A hostile answer must not fill the record and the report with its own text.
+// A hostile answer must not fill the record and the report with that text.
 const MOST_SIGNS: usize = 20;
 /// Maximum number of characters of an excerpt.
 const EXCERPT: usize = 60;

@@ -102,8 +102,8 @@ impl PromptManifest {
     /// The tables of a family come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
         for family in PromptFamily::all() {
-            // A family with one table of the user's and others of ours would have a label of its
-            // own and a mixed wording.
+            // A family with one table of the user's and others of ours would have a separate label
+            // and a mixed wording.
             let missing = family.kinds().find(|info| self.table(info).is_none());
             let is_begun = family.kinds().any(|info| self.table(info).is_some());
             if let Some(missing) = missing.filter(|_| is_begun) {
@@ -125,7 +125,10 @@ impl PromptManifest {
     }
 
     fn table(&self, info: &KindInfo) -> Option<&TaskTable> {
-        let (_, table) = self.tables.iter().find(|(own, _)| own.name == info.name)?;
+        let (_, table) = self
+            .tables
+            .iter()
+            .find(|(kind, _)| kind.name == info.name)?;
         Some(table)
     }
 
@@ -344,7 +347,7 @@ fn is_object(schema: &str) -> bool {
     serde_json::from_str::<Value>(schema).is_ok_and(|schema| schema.is_object())
 }
 
-/// True for a name that is not one of the set's own files.
+/// True for a name that is not one of the set's files.
 fn is_plain(name: &str) -> bool {
     is_plain_name(name) && name != MANIFEST && name != README
 }

@@ -1,7 +1,7 @@
 //! Prompt sets: templates, rendering a question into messages, delimiters, import of published wordings.
 //!
 //! A [`PromptSet`] turns a [`Question`](scholareval_core::question::Question) into [`Messages`]. It has the
-//! [families](PromptFamily) of the kinds of questions, each with its own label and fingerprint. It is built in
+//! [families](PromptFamily) of the kinds of questions, each with a label and a fingerprint. It is built in
 //! ([`PromptSet::builtin`]), loaded from a directory ([`PromptSet::load`]) or imported from the user's checkout of
 //! ScholarQABench ([`PromptSet::import`]). *Fenced* sets, including the built-in one, put untrusted texts between
 //! delimiters that they cannot close (see [`delimiters`]); *verbatim* sets insert them unchanged, as the published

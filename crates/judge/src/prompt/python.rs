@@ -94,8 +94,8 @@ impl<'a> ScriptPosition<'a> {
                 .trim_end_matches(' ')
                 .ends_with(keyword)
         };
-        let mut found = self.behind(name).filter(is_defined);
-        let place = found
+        let mut definitions = self.behind(name).filter(is_defined);
+        let place = definitions
             .next()
             .ok_or_else(|| self.fault(format!("{} has no `{keyword} {name}`", self.within)))?;
         let line = &self.source[..place.start];

@@ -39,7 +39,7 @@ pub struct PromptSet {
 }
 
 impl PromptSet {
-    /// Assembles a set of the user's, which need not have all families: the built-in ones have their own label in the
+    /// Assembles a set of the user's, which need not have all families: the built-in ones keep their label in the
     /// record. `dir` is for messages.
     pub(super) fn compile(
         manifest_source: String,
@@ -60,8 +60,8 @@ impl PromptSet {
         let manifest = PromptManifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let mut families = Vec::new();
         for id in PromptFamily::all() {
-            let own = Family::compile(&manifest, id, &files, dir)?;
-            let family = own.or_else(|| builtin?.family_of(id).cloned());
+            let of_set = Family::compile(&manifest, id, &files, dir)?;
+            let family = of_set.or_else(|| builtin?.family_of(id).cloned());
             let Some(family) = family else {
                 let what = format!("no built-in prompts of the family {}", id.as_str());
                 return Err(Error::Internal(what));
@@ -90,7 +90,7 @@ impl PromptSet {
         let family = self.family_of(PromptFamily::of(info))?;
         family
             .kinds_asked()
-            .any(|own| own.name == info.name)
+            .any(|kind| kind.name == info.name)
             .then_some(family)
     }
 
@@ -116,7 +116,7 @@ impl PromptSet {
             .map_or(InsertMode::Fenced, |family| family.mode)
     }
 
-    /// The reply limit in tokens of this kind of question: that of its table, else its own; `None`: unlimited.
+    /// The reply limit in tokens of this kind of question: that of its table, else that of the kind; `None`: unlimited.
     pub fn max_tokens(&self, info: &KindInfo) -> Option<u64> {
         let given = self.table(info).and_then(|table| table.max_tokens);
         given.or_else(|| info.reply_limit.filter(|_| self.takes_defaults_of(info)))
@@ -277,7 +277,9 @@ impl Family {
     /// Whether this family gives the same messages as the built-in one.
     pub fn is_builtin(&self) -> bool {
         let builtin = PromptSet::shared_builtin().family_of(self.id);
-        builtin.is_some_and(|own| self.mode == own.mode && self.texts() == own.texts())
+        builtin.is_some_and(|published| {
+            self.mode == published.mode && self.texts() == published.texts()
+        })
     }
 
     /// Whether every text is the published one, inserted verbatim.
@@ -290,8 +292,9 @@ impl Family {
             return false;
         }
         let different = self.differences_from_published();
-        let of_commit =
-            |own: &Imported| own.commit == family::COMMIT && own.fingerprint == self.fingerprint();
+        let of_commit = |imported: &Imported| {
+            imported.commit == family::COMMIT && imported.fingerprint == self.fingerprint()
+        };
         // No recorded request proves the hashes of these texts.
         let is_unproven =
             |part: &String| part.starts_with("evidence ") || part.starts_with("citations ");

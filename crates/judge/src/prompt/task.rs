@@ -241,7 +241,7 @@ impl TaskTemplates {
     /// Whether a prompt with these variables writes this one in pieces.
     fn has_pieces(&self, whole: &str, seen: &[&str]) -> bool {
         self.named.info.variables.iter().any(|variable| {
-            let is_piece = matches!(variable.presence, Presence::PieceOf(own) if own == whole);
+            let is_piece = matches!(variable.presence, Presence::PieceOf(owner) if owner == whole);
             is_piece && seen.contains(&variable.name)
         })
     }
@@ -302,14 +302,15 @@ impl<F: FnOnce() -> Marker> Filler<'_, F> {
     fn insert_value(&self, out: &mut String, name: &'static str) {
         let text = self.question.value(name, &self.insert);
         let variable = self.question.info().variable(name);
-        let Some(variable) = variable.filter(|own| self.insert.is_delimited && own.is_hostile)
+        let Some(variable) =
+            variable.filter(|variable| self.insert.is_delimited && variable.is_hostile)
         else {
             out.push_str(&text);
             return;
         };
         let neutral = neutralize(&text, self.family);
         if !variable.is_shared {
-            // An id of its own: with that of the shared texts it would change theirs, and with it
+            // A separate id: with that of the shared texts it would change theirs, and with it
             // the prefix that all calls about an answer share.
             Marker::of(&[&*text]).section(out, variable.section, &neutral);
             return;

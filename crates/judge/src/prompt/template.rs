@@ -91,11 +91,11 @@ impl Template {
             let line = 1 + source[..source.len() - rest.len() + at]
                 .matches('\n')
                 .count();
-            let found = match bare_word(&rest[at..]) {
+            let named = match bare_word(&rest[at..]) {
                 Some((word, after)) => variable(word, line)?.map(|variable| (variable, after)),
                 None => None,
             };
-            let Some((variable, after)) = found else {
+            let Some((variable, after)) = named else {
                 // One brace at a time: in `{{{question}}` the variable starts at the second one.
                 text.push_str(&rest[..=at]);
                 rest = &rest[at + 1..];

@@ -1,6 +1,6 @@
 //! Anthropic's Messages API: `POST /v1/messages`.
 //!
-//! - The system text is a field of its own, and `max_tokens` is required.
+//! - The system text is a separate field, and `max_tokens` is required.
 //! - The text that an answer's calls share ends with a cache breakpoint (`cache_control`): its tokens are written to the
 //!   provider's cache by the first call, at 1.25 times their price, and read by the others.
 //! - The entry of a model (`GET /v1/models/ID`) states under `capabilities` how it reasons, which efforts it takes and whether
@@ -262,11 +262,11 @@ fn turns(messages: &Messages) -> Value {
     let parts = messages.user.split_at_checked(messages.shared);
     let content =
         // An empty block is an error of the service.
-        match parts.filter(|(shared, own)| !shared.trim().is_empty() && !own.trim().is_empty()) {
-            Some((shared, own)) => {
+        match parts.filter(|(shared, rest)| !shared.trim().is_empty() && !rest.trim().is_empty()) {
+            Some((shared, rest)) => {
                 let mut shared = block(shared);
                 shared["cache_control"] = json!({"type": "ephemeral"});
-                json!([shared, block(own)])
+                json!([shared, block(rest)])
             }
             None => json!([block(&messages.user)]),
         };

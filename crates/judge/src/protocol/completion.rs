@@ -248,17 +248,17 @@ fn names_answer(token: &str) -> bool {
 
 /// A token that cannot be read would shift all that follow: then there are none.
 fn listed(value: &Value) -> Option<Vec<TokenLogprob>> {
-    let one = |entry: &Value| {
+    let token_of = |entry: &Value| {
         Some((
             entry["token"].as_str()?.to_owned(),
             logprob(&entry["logprob"]),
         ))
     };
     let tokens = value["content"].as_array()?.iter().map(|entry| {
-        let (token, logprob) = one(entry)?;
+        let (token, logprob) = token_of(entry)?;
         let top = entry["top_logprobs"]
             .as_array()
-            .map(|top| top.iter().filter_map(one).collect());
+            .map(|top| top.iter().filter_map(token_of).collect());
         Some(TokenLogprob {
             token,
             logprob,
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn tokens_beyond_what_a_call_can_have_saturate_and_are_noted() {
         assert_eq!(counted("250", "100", Some(100)), (250, 100, false));
-        // a gateway's own text before the prompt
+        // text of a gateway before the prompt
         assert_eq!(counted("5000", "7", None), (5000, 7, false));
         assert_eq!(counted("250", "101", Some(100)), (250, 100, true));
         for nonsense in ["1e300", "18446744073709551615"] {

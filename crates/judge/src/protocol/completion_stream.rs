@@ -409,13 +409,13 @@ mod tests {
         };
         let mut options = RequestOptions::new("m");
         let whole = render(&options);
-        let (plain, asked) = (json_of(&whole), json_of(&requested(&whole).unwrap()));
+        let (plain, streamed) = (json_of(&whole), json_of(&requested(&whole).unwrap()));
         assert_eq!(
-            (&asked["stream"], &asked["stream_options"]),
+            (&streamed["stream"], &streamed["stream_options"]),
             (&json!(true), &json!({"include_usage": true}))
         );
         assert_eq!(
-            (&asked["messages"], &plain["stream"]),
+            (&streamed["messages"], &plain["stream"]),
             (&plain["messages"], &json!(false))
         );
         options

@@ -1,6 +1,6 @@
 //! Google's Gemini API: `POST /v1beta/models/MODEL:generateContent`.
 //!
-//! - The model stands in the address. A stream has an address of its own (`:streamGenerateContent?alt=sse`), and the same
+//! - The model stands in the address. A stream has another address (`:streamGenerateContent?alt=sse`), and the same
 //!   body.
 //! - The parameters stand in `generationConfig`; members of that name in the user's extra body are merged with ours, such
 //!   as `{"generationConfig": {"stopSequences": ["\n"]}}`.
@@ -139,7 +139,7 @@ impl Protocol for GeminiProtocol {
         // The list of models writes the prefix, other places do not; both are names that users
         // copy.
         let model = in_path(model.strip_prefix("models/").unwrap_or(model));
-        // A tuned model has a collection of its own.
+        // Tuned models are in another collection.
         let collection = if model.starts_with("tunedModels/") {
             ""
         } else {

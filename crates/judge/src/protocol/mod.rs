@@ -58,7 +58,7 @@ pub struct ServiceAddress {
     pub base_url: &'static str,
     /// The path of an address that has none.
     pub default_path: &'static str,
-    /// Its own host: a key that nobody named is sent to no other public server.
+    /// Its host: a key that nobody named is sent to no other public server.
     pub host: &'static str,
     /// The environment variable of its key.
     pub key_variable: &'static str,
@@ -332,7 +332,7 @@ pub trait Protocol: Send + Sync {
         Box::<CompletionStream>::default()
     }
 
-    /// What an error object says in this protocol's own members.
+    /// What an error object says in the members of this protocol.
     fn error_facts(&self, error: &Value) -> ErrorFacts {
         // Azure gives the reason behind a code that many errors share.
         let inner = error.pointer("/innererror/code").and_then(Value::as_str);

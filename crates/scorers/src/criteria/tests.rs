@@ -168,13 +168,16 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
             .zip(["c1", "c2"])
             .map(|(points, name)| (Arc::from(name), judged(points)));
         let (case, verdicts) = (case(&[0.5, 0.5]), verdicts.collect());
-        let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
+        let credit = |criterion| race.credit(criterion, std::slice::from_ref(criterion), &verdicts);
         weighted::score(&race, &case, case.criteria.iter().map(credit).collect())
     };
     // 0.5 x 3 / (0.5 x (3 + 1))
-    let one = scored([(3.0, 1.0), (0.0, 0.0)]);
-    assert_eq!((one.value, one.components[0].weight), (Some(0.75), 1.0));
-    assert!(0.0 < one.components[1].weight && one.components[1].weight < 1e-29);
+    let partial = scored([(3.0, 1.0), (0.0, 0.0)]);
+    assert_eq!(
+        (partial.value, partial.components[0].weight),
+        (Some(0.75), 1.0)
+    );
+    assert!(0.0 < partial.components[1].weight && partial.components[1].weight < 1e-29);
     let none = scored([(0.0, 0.0), (0.0, 0.0)]);
     assert_eq!((none.value, none.components[1].weight), (Some(0.0), 0.5));
 }
@@ -198,7 +201,7 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
             verdicts.insert(Arc::from(name), Ok(Reading::new(verdict)));
         }
         let case = case(&[0.5, 0.5]);
-        let credit = |own| race.credit(own, std::slice::from_ref(own), &verdicts);
+        let credit = |criterion| race.credit(criterion, std::slice::from_ref(criterion), &verdicts);
         let credits = case.criteria.iter().map(credit).collect();
         weighted::score(&race, &case, credits)
     };

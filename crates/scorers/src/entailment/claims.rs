@@ -22,7 +22,7 @@ const HAN_LENGTH: usize = 3;
 
 /// A claim and its citations.
 pub(super) struct AnswerClaim {
-    /// Its name in items of calls: `s` and the number of the sentence (Punkt) that it is, from 1; `c` and its own number
+    /// Its name in items of calls: `s` and the number of the sentence (Punkt) that it is, from 1; `c` and the claim's number
     /// if it is none, so that recorded verdicts of a sentence are not taken for one that reads differently.
     pub(super) name: String,
     /// The claim without markers.

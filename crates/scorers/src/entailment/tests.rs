@@ -59,10 +59,10 @@ fn run(
     judge: impl Fn(&str) -> Judgment,
 ) -> (Vec<String>, Score) {
     let mut verdicts = Verdicts::new();
-    let mut asked = Vec::new();
+    let mut calls_made = Vec::new();
     loop {
         match scorer.step(&Subject::new(&case(), answer), &verdicts) {
-            Step::Done(score) => return (asked, score),
+            Step::Done(score) => return (calls_made, score),
             Step::Ask(calls) => {
                 assert!(!calls.is_empty());
                 for call in calls {
@@ -70,7 +70,7 @@ fn run(
                         (&call.role, call.sample, call.member),
                         (&Role::Citation, 0, 0)
                     );
-                    asked.push(format!(
+                    calls_made.push(format!(
                         "{} <- {}",
                         call.item,
                         call.question.judged().replace('\n', "|")
@@ -108,11 +108,11 @@ fn why(claim: &ClaimSupport) -> &str {
 fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_does_not_support() {
     let text = long("[0][1]") + &long("again [2]") + &long("too [3][4]");
     // 3 and 4 together do not support; of 0 and 1 only 0 does alone.
-    let (asked, score) = run(&DEFAULT, &answer(&text), |document| {
+    let (calls, score) = run(&DEFAULT, &answer(&text), |document| {
         label(!document.contains('3') && document != "text 1")
     });
     assert_eq!(
-        asked,
+        calls,
         [
             "s1[0,1] <- text 0|text 1",
             "s2[2] <- text 2",
@@ -142,8 +142,8 @@ fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_do
 #[test]
 fn out_of_range_citations_are_wrong_and_leave_precision_only_in_compat() {
     let text = long("[0][9]") + &long("again [1]");
-    let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(true));
-    assert_eq!(asked, ["s2[1] <- text 1"]);
+    let (calls, score) = run(&DEFAULT, &answer(&text), |_| label(true));
+    assert_eq!(calls, ["s2[1] <- text 1"]);
     // 1 of 2 claims; 1 of 3 citations.
     assert_eq!(values(&score)[..2], [Some(0.5), Some(1.0 / 3.0)]);
     assert_eq!(
@@ -156,32 +156,32 @@ fn out_of_range_citations_are_wrong_and_leave_precision_only_in_compat() {
 
 #[test]
 fn range_is_checked_before_citations_are_cut() {
-    let (asked, score) = run(&DEFAULT, &answer(&long("[0][1][2][9]")), |_| label(true));
-    assert_eq!((asked.len(), values(&score)[0]), (0, Some(0.0)));
+    let (calls, score) = run(&DEFAULT, &answer(&long("[0][1][2][9]")), |_| label(true));
+    assert_eq!((calls.len(), values(&score)[0]), (0, Some(0.0)));
     assert_eq!(score.claims[0].citations, [0, 1, 2]);
 }
 
 #[test]
 fn every_number_of_a_marker_counts_and_in_compat_the_first_behind_any_bracket() {
     let text = answer(&long("in [3 mice] [0, 1]"));
-    let (asked, _) = run(&DEFAULT, &text, |_| label(false));
-    assert_eq!(asked, ["s1[0,1] <- text 0|text 1"]);
-    let (asked, _) = run(&COMPAT, &text, |_| label(false));
-    assert_eq!(asked, ["s1[3,0] <- text 3|text 0"]);
+    let (calls, _) = run(&DEFAULT, &text, |_| label(false));
+    assert_eq!(calls, ["s1[0,1] <- text 0|text 1"]);
+    let (calls, _) = run(&COMPAT, &text, |_| label(false));
+    assert_eq!(calls, ["s1[3,0] <- text 3|text 0"]);
 }
 
 #[test]
 fn a_source_cited_twice_counts_once_and_in_compat_twice() {
     let text = answer(&long("[2][2]"));
-    let (asked, score) = run(&DEFAULT, &text, |_| label(true));
+    let (calls, score) = run(&DEFAULT, &text, |_| label(true));
     assert_eq!(
-        (asked, score.claims[0].precise_citations),
+        (calls, score.claims[0].precise_citations),
         (vec!["s1[2] <- text 2".to_owned()], Some(1))
     );
-    let (asked, score) = run(&COMPAT, &text, |document| label(document.contains('\n')));
+    let (calls, score) = run(&COMPAT, &text, |document| label(document.contains('\n')));
     // Alone it does not support, and neither does what is left when its first mention goes: both count as precise.
     // All three single questions are one.
-    assert_eq!(asked, ["s1[2,2] <- text 2|text 2", "s1[2] <- text 2"]);
+    assert_eq!(calls, ["s1[2,2] <- text 2|text 2", "s1[2] <- text 2"]);
     assert_eq!(
         (values(&score)[1], score.claims[0].precise_citations),
         (Some(1.0), Some(2))
@@ -192,7 +192,7 @@ fn a_source_cited_twice_counts_once_and_in_compat_twice() {
 fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped_sentence() {
     let text =
         long("none yet") + &long("[0][1][2][3]") + "Short [4]. " + &long("bad [9]") + &long("none");
-    let (asked, score) = run(
+    let (calls, score) = run(
         &EntailmentScorer {
             at_most: 2,
             ..DEFAULT
@@ -201,7 +201,7 @@ fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped
         |_| label(false),
     );
     assert_eq!(
-        asked,
+        calls,
         ["s2[0,1] <- text 0|text 1", "s5[0,1] <- text 0|text 1"]
     );
     let claims: Vec<_> = score
@@ -237,14 +237,15 @@ fn an_empty_answer_is_0_and_in_compat_no_value_at_all() {
 
 #[test]
 fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_compat() {
-    let mut asked = answer("yes [1].");
-    let prediction = Arc::make_mut(asked.prediction.as_mut().unwrap());
+    let mut short_answer = answer("yes [1].");
+    let prediction = Arc::make_mut(short_answer.prediction.as_mut().unwrap());
     prediction.input = "Is x [0] true?".to_owned();
     let short = EntailmentScorer {
         form: Form::Short,
         ..DEFAULT
     };
-    let Step::Ask(calls) = short.step(&Subject::new(&case(), &asked), &Verdicts::new()) else {
+    let Step::Ask(calls) = short.step(&Subject::new(&case(), &short_answer), &Verdicts::new())
+    else {
         panic!("done")
     };
     assert_eq!(
@@ -259,7 +260,7 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
             mode: Mode::Compat,
             ..short
         },
-        &asked,
+        &short_answer,
         |_| label(false),
     );
     assert_eq!(calls, ["s1[0,1] <- text 0|text 1"]);
@@ -350,10 +351,10 @@ fn a_missing_text_is_empty_and_in_compat_nan_or_an_exception() {
         ["s1[0]nan <- Title: T|nan"]
     );
     Arc::make_mut(text.prediction.as_mut().unwrap()).sources[0].text_is_nan = false;
-    let (asked, score) = run(&COMPAT, &text, |_| label(true));
+    let (calls, score) = run(&COMPAT, &text, |_| label(true));
     let reason = score.component("citation_f1").unwrap().reason.clone();
     assert_eq!(
-        (asked.len(), reason.map(|reason| reason.kind)),
+        (calls.len(), reason.map(|reason| reason.kind)),
         (0, Some(UnscoredKind::Exception))
     );
 }
@@ -388,9 +389,9 @@ fn an_answer_without_a_prediction_is_its_own_text_without_sources() {
         format!("{}References: [0]", long("[0]")),
     );
     bare.own_bytes = Some(long("[0]").len());
-    let (asked, score) = run(&DEFAULT, &bare, |_| label(true));
+    let (calls, score) = run(&DEFAULT, &bare, |_| label(true));
     assert_eq!(
-        (asked.len(), score.claims.len(), why(&score.claims[0])),
+        (calls.len(), score.claims.len(), why(&score.claims[0])),
         (0, 1, "[0] is out of range")
     );
 }
@@ -407,8 +408,8 @@ fn what_another_claim_asked_at_once_stands_before_nothing() {
     let gates = |items: &[&str]| {
         possible
             .iter()
-            .find(|found| items.contains(&&*found.call.item))
-            .map(|found| found.gates)
+            .find(|open| items.contains(&&*open.call.item))
+            .map(|open| open.gates)
     };
     assert_eq!(
         gates(&["s2[2,1]"]),
@@ -428,10 +429,10 @@ fn markers_behind_full_stops_items_and_other_scripts_are_read_by_default_only() 
         "This sentence is surely longer than fifty characters.[0] {}\n{item} [1]\n{item} [2-3]",
         long("again, with the citation where it was [1]")
     );
-    let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(false));
+    let (calls, score) = run(&DEFAULT, &answer(&text), |_| label(false));
     // The first two read as in the reference and keep the names by which its verdicts are found.
     assert_eq!(
-        asked,
+        calls,
         [
             "s1[0] <- text 0",
             "s2[1] <- text 1",
@@ -444,17 +445,17 @@ fn markers_behind_full_stops_items_and_other_scripts_are_read_by_default_only() 
         "One of several items that has no full stop at its end"
     );
     // [0] is a citation of the second sentence, [1] of both items together, [2-3] is 2.
-    let (asked, _) = run(&COMPAT, &answer(&text), |_| label(false));
+    let (calls, _) = run(&COMPAT, &answer(&text), |_| label(false));
     assert_eq!(
-        asked,
+        calls,
         ["s2[0,1] <- text 0|text 1", "s3[1,2] <- text 1|text 2"]
     );
 
     // 17 characters of Chinese count as 51: as much as 50 of English say. The full stop does not count among them.
     let sentence = "北极的海冰在过去四十年里明显变薄了";
     let text = format!("{sentence}【0】。{sentence}。[4] 冰【1】。");
-    let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(true));
-    assert_eq!(asked, ["c1[0] <- text 0", "c2[4] <- text 4"]);
+    let (calls, score) = run(&DEFAULT, &answer(&text), |_| label(true));
+    assert_eq!(calls, ["c1[0] <- text 0", "c2[4] <- text 4"]);
     assert_eq!(why(&score.claims[2]), "skipped: under 50 characters");
     assert_eq!(values(&score), [Some(1.0); 3]);
 }
@@ -483,8 +484,8 @@ proptest! {
                 Step::Ask(calls) => for call in calls {
                     prop_assert!(seen.insert(key(&call)), "asked twice: {:?}", call);
                     prop_assert!(all.contains(&key(&call)));
-                    let asked = question_of(&call);
-                    let length = asked.document.len() as u64 + asked.claim.len() as u64;
+                    let question = question_of(&call);
+                    let length = question.document.len() as u64 + question.claim.len() as u64;
                     verdicts.insert(Arc::clone(&call.item), label(!(length ^ seed).is_multiple_of(3)));
                 }
             }

@@ -68,8 +68,8 @@ impl AskedPage {
     /// could give two verdicts.
     fn add(&mut self, statements: impl IntoIterator<Item = Arc<str>>) {
         for statement in statements {
-            let own = compared(&statement);
-            if self.statements.iter().all(|known| compared(known) != own) {
+            let new = compared(&statement);
+            if self.statements.iter().all(|known| compared(known) != new) {
                 self.statements.push(statement);
             }
         }
@@ -129,21 +129,21 @@ fn unread(url: &str, key: Option<String>) -> AskedPage {
 /// Looks the page up, and divides its text where a judge can read it.
 fn read(page: &mut AskedPage, scorer: &PageScorer) -> Result<()> {
     let pages: Option<&dyn SavedPages> = scorer.pages.as_deref();
-    let found = match pages {
+    let read = match pages {
         Some(pages) => pages.page(&page.url)?,
         None => None,
     };
-    let (Some(pages), Some(found)) = (pages, found) else {
+    let (Some(pages), Some(read)) = (pages, read) else {
         page.open = Some(OpenReason::PageMissing);
         return Ok(());
     };
-    page.open = OpenReason::of_state(found.state);
+    page.open = OpenReason::of_state(read.state);
     if page.open.is_none() {
-        match windows(&pages.text(&found)?, scorer.page_tokens) {
+        match windows(&pages.text(&read)?, scorer.page_tokens) {
             Some(windows) => page.windows = windows,
             None => page.open = Some(OpenReason::PageTooLong),
         }
     }
-    page.read = Some(found);
+    page.read = Some(read);
     Ok(())
 }

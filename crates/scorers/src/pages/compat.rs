@@ -143,18 +143,18 @@ pub(super) fn grouped(statements: &[CitedStatement]) -> Vec<FactPage> {
 
 /// Looks the page up. The text of one that was not fetched is the message of the failure.
 fn fetch(page: FactPage, scorer: &PageScorer) -> Result<FetchedPage> {
-    let found = match &scorer.pages {
+    let read = match &scorer.pages {
         Some(pages) => pages.page(&page.url)?,
         None => None,
     };
-    let content = match (&scorer.pages, &found) {
-        (Some(pages), Some(found)) if found.text_hash.is_some() => Some(pages.text(found)?),
-        (_, Some(found)) => Some(fact::failed_content(&found.reason).into()),
+    let content = match (&scorer.pages, &read) {
+        (Some(pages), Some(read)) if read.text_hash.is_some() => Some(pages.text(read)?),
+        (_, Some(read)) => Some(fact::failed_content(&read.reason).into()),
         (_, None) => None,
     };
     Ok(FetchedPage {
         page,
-        read: found,
+        read,
         content,
     })
 }
@@ -211,8 +211,8 @@ fn judgment<'a>(
     place: usize,
     verdicts: &'a Verdicts,
 ) -> Option<&'a Judgment> {
-    let own = verdicts.get(item(number, place).as_str());
-    own.or_else(|| verdicts.get(call_item(number, page).as_str()))
+    let judgment = verdicts.get(item(number, place).as_str());
+    judgment.or_else(|| verdicts.get(call_item(number, page).as_str()))
 }
 
 /// The score, once everything was asked.
@@ -225,7 +225,12 @@ fn score(
     for (number, fetched) in (1..).zip(pages) {
         let mut statements = Vec::new();
         let content = fetched.content.as_deref().unwrap_or_default();
-        let texts: Vec<&str> = fetched.page.statements.iter().map(|own| &**own).collect();
+        let texts: Vec<&str> = fetched
+            .page
+            .statements
+            .iter()
+            .map(|statement| &**statement)
+            .collect();
         let mut passages = nearest_passages(content, &texts);
         for (place, text) in texts.into_iter().enumerate() {
             let verdict = match &fetched.content {

@@ -12,7 +12,7 @@ use scholareval_core::domain::{
 
 /// The share of the judged pairs that are supported; of a system over all its pairs.
 pub const ACCURACY: &str = "citation_accuracy";
-/// The mean of the answers' own accuracies.
+/// The mean of the accuracy of each answer.
 pub const ACCURACY_MACRO: &str = "citation_accuracy_macro";
 /// Supported pairs.
 pub const EFFECTIVE: &str = "effective_citations";
@@ -67,7 +67,7 @@ pub(super) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPag
         counts.supported as f64,
     ));
     // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
-    components.extend(accuracy.map(|own| with(share(ACCURACY, ACCURACY_TEXT), own)));
+    components.extend(accuracy.map(|accuracy| with(share(ACCURACY, ACCURACY_TEXT), accuracy)));
     let citations = match mode {
         Mode::Default => counts.all(),
         Mode::Compat => counts.judged(),

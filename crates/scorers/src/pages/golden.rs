@@ -116,10 +116,10 @@ fn extractions_are_those_of_the_reference() {
             (Err(unreadable), _) => assert!(!unreadable.ask_again, "{tag}"),
             other => panic!("{tag}: {other:?}"),
         }
-        let own = question.parse(&JudgeReply::of_text(reply), Mode::Default);
+        let by_default = question.parse(&JudgeReply::of_text(reply), Mode::Default);
         match row.get("default").and_then(Value::as_str) {
-            Some("unreadable: asked again") => assert!(own.unwrap_err().ask_again, "{tag}"),
-            _ => assert!(own.is_ok(), "{tag}: {own:?}"),
+            Some("unreadable: asked again") => assert!(by_default.unwrap_err().ask_again, "{tag}"),
+            _ => assert!(by_default.is_ok(), "{tag}: {by_default:?}"),
         }
     }
 }
@@ -221,7 +221,11 @@ fn check_default(row: &Value, citations: &[Value]) {
     let mut pages = BTreeMap::new();
     for page in cited::grouped(&statements) {
         if !page.url.is_empty() {
-            let texts: Vec<String> = page.statements.iter().map(|own| own.to_string()).collect();
+            let texts: Vec<String> = page
+                .statements
+                .iter()
+                .map(|statement| statement.to_string())
+                .collect();
             pages.insert(page.url, texts);
         }
     }
@@ -299,8 +303,10 @@ fn check_compat_reading(row: &Value, question: &PageSupport, verdicts: &Value) {
             let Verdict::Support(all) = reading.verdict else {
                 panic!("{row}");
             };
-            let labels: Vec<PageVerdict> = all.iter().map(|own| own.verdict).collect();
-            let counted = expected.iter().map(|own| fact::counted_as(&own["result"]));
+            let labels: Vec<PageVerdict> = all.iter().map(|support| support.verdict).collect();
+            let counted = expected
+                .iter()
+                .map(|row_of_statement| fact::counted_as(&row_of_statement["result"]));
             assert_eq!(labels, counted.collect::<Vec<_>>(), "{row}");
         }
         Err(unreadable) => assert!(unreadable.ask_again && expected.is_empty(), "{row}"),
@@ -323,7 +329,9 @@ fn check_own_reading(row: &Value, question: &PageSupport) {
     let judgments = question.split(&reading.map_err(Into::into));
     let mut states: Vec<Arc<str>> = Vec::new();
     for place in 0..question.statements.len() {
-        let judgment = judgments.get(place).and_then(|own| own.as_ref().ok());
+        let judgment = judgments
+            .get(place)
+            .and_then(|judgment| judgment.as_ref().ok());
         let state = match judgment.and_then(|reading| reading.verdict.number()) {
             Some(1.0) => "supported",
             Some(_) => "unsupported",

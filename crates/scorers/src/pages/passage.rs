@@ -40,16 +40,16 @@ impl<'a> PageWords<'a> {
         for (text, words) in self.windows.iter().zip(&self.words) {
             for start in (0..words.len()).step_by(STEP) {
                 let passage = &words[start..words.len().min(start + PASSAGE_WORDS)];
-                let found = hits(passage, &sought);
-                if found > best.0
+                let count = hits(passage, &sought);
+                if count > best.0
                     && let (Some(first), Some(last)) = (passage.first(), passage.last())
                 {
-                    best = (found, first.0.start..last.0.end, text);
+                    best = (count, first.0.start..last.0.end, text);
                 }
             }
         }
-        let (found, place, text) = best;
-        (found > 0).then(|| text[place].split_whitespace().collect::<Vec<_>>().join(" "))
+        let (count, place, text) = best;
+        (count > 0).then(|| text[place].split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -65,13 +65,13 @@ pub(super) fn nearest_passages(text: &str, statements: &[&str]) -> Vec<Option<St
 
 /// How many of the sought words a passage has.
 fn hits(passage: &[(Range<usize>, String)], sought: &HashSet<String>) -> usize {
-    let mut found: HashSet<&str> = HashSet::new();
+    let mut words: HashSet<&str> = HashSet::new();
     for (_, word) in passage {
         if sought.contains(word) {
-            found.insert(word);
+            words.insert(word);
         }
     }
-    found
+    words
         .iter()
         .map(|word| if is_number(word) { 2 } else { 1 })
         .sum()

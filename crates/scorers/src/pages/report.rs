@@ -93,7 +93,7 @@ impl Piece<'_> {
 fn middle_break(text: &str, separator: &str) -> Option<usize> {
     let ends = text
         .match_indices(separator)
-        .map(|(at, found)| at + found.len());
+        .map(|(at, separator)| at + separator.len());
     let inner = ends.filter(|end| {
         let (first, second) = text.split_at(*end);
         !first.trim().is_empty() && !second.trim().is_empty()
@@ -217,26 +217,26 @@ mod tests {
         UnscoredReason::new(UnscoredKind::Cut, "cut at 16000 tokens")
     }
 
-    fn asked(listed: &Listed) -> Vec<(String, String)> {
+    fn texts_asked(listed: &Listed) -> Vec<(String, String)> {
         let Listed::Open(calls) = listed else {
             panic!("{listed:?}");
         };
-        let mut asked = Vec::new();
+        let mut texts = Vec::new();
         for call in calls {
             let question: &CitedStatements = call.question.downcast_ref().unwrap();
-            asked.push((call.item.to_string(), question.report.to_string()));
+            texts.push((call.item.to_string(), question.report.to_string()));
         }
-        asked
+        texts
     }
 
     #[test]
     fn a_cut_reply_is_asked_again_by_halves_that_keep_the_references() {
         let mut verdicts = Verdicts::new();
-        let whole = asked(&of(REPORT, &verdicts));
+        let whole = texts_asked(&of(REPORT, &verdicts));
         assert_eq!(whole, [("statements".to_owned(), REPORT.to_owned())]);
 
         verdicts.insert("statements".into(), Err(cut()));
-        let halves = asked(&of(REPORT, &verdicts));
+        let halves = texts_asked(&of(REPORT, &verdicts));
         let references = &REPORT[REPORT.find("##").unwrap()..];
         assert_eq!(halves[0].0, "statements.1");
         assert_eq!(halves[0].1, format!("Ice shrinks [1].\n\n{references}"));

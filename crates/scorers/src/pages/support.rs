@@ -114,8 +114,8 @@ impl Items<'_> {
 
     /// What the judge says about a statement: alone, else together with the others.
     fn judgment(self, place: usize, verdicts: &Verdicts) -> Option<&Judgment> {
-        let own = verdicts.get(self.statement(place).as_str());
-        own.or_else(|| verdicts.get(self.call().as_str()))
+        let judgment = verdicts.get(self.statement(place).as_str());
+        judgment.or_else(|| verdicts.get(self.call().as_str()))
     }
 }
 

@@ -47,7 +47,7 @@ impl SavedPages for Pages {
 
     fn text(&self, page: &ReadPage) -> Result<Arc<str>> {
         let mut pages = self.pages.values();
-        let found = pages.find(|(own, _)| own == page);
-        Ok(found.map_or("", |(_, text)| text).into())
+        let entry = pages.find(|(key, _)| key == page);
+        Ok(entry.map_or("", |(_, text)| text).into())
     }
 }

@@ -53,15 +53,15 @@ fn run_with(
     let answer = Answer::new("s".into(), "c".into(), "A report.");
     let subject = Subject::new(&case, &answer);
     let mut verdicts = Verdicts::new();
-    let mut asked = Vec::new();
+    let mut items = Vec::new();
     loop {
         let calls = match scorer.step(&subject, &verdicts) {
             Step::Ask(calls) => calls,
-            Step::Done(score) => return (asked, score),
+            Step::Done(score) => return (items, score),
         };
         for call in calls {
             assert!(!verdicts.contains_key(&call.item), "{} twice", call.item);
-            asked.push(call.item.to_string());
+            items.push(call.item.to_string());
             if &*call.item == "statements" {
                 verdicts.insert(Arc::clone(&call.item), statements(list));
             } else {
@@ -110,8 +110,8 @@ fn each_pair_of_a_statement_and_a_page_counts_once() {
         ("Yes  one.", &["http://www.a.example"]),
         ("yes three", &[B]),
     ];
-    let (asked, score) = run(&scorer(pages), &list);
-    assert_eq!(asked, ["statements", "p1", "p2"]);
+    let (items, score) = run(&scorer(pages), &list);
+    assert_eq!(items, ["statements", "p1", "p2"]);
     assert_eq!(value(&score, "citations"), Some(4.0));
     assert_eq!(value(&score, EFFECTIVE), Some(3.0));
     assert_eq!(score.value, Some(0.75));
@@ -137,8 +137,8 @@ fn what_nobody_can_judge_is_open_with_its_reason_and_never_asked() {
         ("no page", &["https://unknown.example"]),
         ("no address", &[]),
     ];
-    let (asked, score) = run(&scorer(pages), &list);
-    assert_eq!(asked, ["statements", "p1s1"]);
+    let (items, score) = run(&scorer(pages), &list);
+    assert_eq!(items, ["statements", "p1s1"]);
     // One of one is supported; four of five are open.
     assert_eq!(score.value, Some(1.0));
     assert_eq!(value(&score, "unverified"), Some(0.8));
@@ -161,8 +161,8 @@ fn what_nobody_can_judge_is_open_with_its_reason_and_never_asked() {
 
 #[test]
 fn an_answer_without_citations_has_no_accuracy_and_no_effective_citation() {
-    let (asked, score) = run(&scorer(Pages::default()), &[]);
-    assert_eq!(asked, ["statements"]);
+    let (items, score) = run(&scorer(Pages::default()), &[]);
+    assert_eq!(items, ["statements"]);
     assert_eq!((score.value, value(&score, EFFECTIVE)), (None, Some(0.0)));
     assert_eq!(value(&score, "citations"), Some(0.0));
     assert!(score.is_complete() && score.component(ACCURACY).is_none());
@@ -172,8 +172,8 @@ fn an_answer_without_citations_has_no_accuracy_and_no_effective_citation() {
 fn a_statement_without_a_verdict_is_asked_alone_and_then_open() {
     let pages = Pages::default().with(A, PageState::Ok, "Ice shrinks.");
     let list: [(&str, &[&str]); 3] = [("yes", &[A]), ("perhaps", &[A]), ("no", &[A])];
-    let (asked, score) = run(&scorer(pages), &list);
-    assert_eq!(asked, ["statements", "p1", "p1s2"]);
+    let (items, score) = run(&scorer(pages), &list);
+    assert_eq!(items, ["statements", "p1", "p1s2"]);
     let statement = &score.pages[0].statements[1];
     assert_eq!(statement.verdict, SupportState::Open);
     assert_eq!(statement.open, Some(OpenReason::Unreadable));
@@ -198,8 +198,8 @@ fn a_long_page_supports_what_one_of_its_parts_supports() {
             PageVerdict::NoContent
         }
     };
-    let (asked, score) = run_with(&scorer, &list, judge);
-    assert_eq!(asked, ["statements", "p1", "p1.2"]);
+    let (items, score) = run_with(&scorer, &list, judge);
+    assert_eq!(items, ["statements", "p1", "p1.2"]);
     assert_eq!(value(&score, EFFECTIVE), Some(1.0));
     let statements = &score.pages[0].statements;
     assert_eq!(statements[1].verdict, SupportState::Unsupported);
@@ -223,8 +223,8 @@ fn a_page_that_the_judge_finds_empty_is_open_and_one_longer_than_all_parts_too()
         ..scorer(pages)
     };
     let list: [(&str, &[&str]); 2] = [("yes", &[A]), ("no", &[B])];
-    let (asked, score) = run_with(&scorer, &list, |_, _| PageVerdict::NoContent);
-    assert_eq!(asked, ["statements", "p1s1"]);
+    let (items, score) = run_with(&scorer, &list, |_, _| PageVerdict::NoContent);
+    assert_eq!(items, ["statements", "p1s1"]);
     let open = |page: usize| score.pages[page].statements[0].open;
     assert_eq!(open(0), Some(OpenReason::PageEmpty));
     assert_eq!(open(1), Some(OpenReason::PageTooLong));

@@ -49,7 +49,7 @@ fn answer(output: &str, final_passages: Option<&str>) -> Answer {
     }
 }
 
-fn asked(call: &JudgeCall) -> &AspectGrade {
+fn question_of(call: &JudgeCall) -> &AspectGrade {
     call.question.downcast_ref().unwrap()
 }
 
@@ -142,7 +142,7 @@ fn one_call_an_aspect_is_asked_of_its_own_judge() {
         instruction,
         reference,
         ..
-    } = asked(&calls[0]);
+    } = question_of(&calls[0]);
     assert_eq!(
         (&**question, &**instruction, reference),
         ("Why?", "Answer.", &None)
@@ -210,7 +210,7 @@ fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_co
     let mut given = answer("A.", None);
     let reference = |answer: &Answer| {
         let calls = scorer.all_calls(&case(), answer);
-        asked(&calls[0]).reference.clone()
+        question_of(&calls[0]).reference.clone()
     };
     assert_eq!(reference(&given), None);
     let verdicts = with(&[("x", Some(5.0))]);
@@ -252,7 +252,7 @@ fn without_a_prediction_the_question_is_the_test_cases_and_the_answer_what_the_s
     );
     bare.own_bytes = Some("A [0].".len());
     let calls = scorer(vec![aspect("x", true, true)]).all_calls(&case(), &bare);
-    let shown = asked(&calls[0]);
+    let shown = question_of(&calls[0]);
     assert_eq!(
         (&*shown.question, &*shown.answer),
         ("From the test case?", "A [0].")

@@ -118,8 +118,8 @@ fn texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn numbers_are_shares_and_swapping_the_texts_swaps_precision_and_recall(one in texts(), other in texts()) {
-        let (there, back) = (score(&one, &other), score(&other, &one));
+    fn numbers_are_shares_and_swapping_the_texts_swaps_precision_and_recall(first in texts(), second in texts()) {
+        let (there, back) = (score(&first, &second), score(&second, &first));
         for (there, back) in [
             (there.rouge_1, back.rouge_1), (there.rouge_2, back.rouge_2), (there.rouge_l, back.rouge_l)
         ] {

@@ -64,7 +64,7 @@ pub(super) struct RubricPlan {
 }
 
 impl RubricPlan {
-    pub(super) fn new(rubric: &Rubric, asked: RubricParts, mode: Mode) -> Self {
+    pub(super) fn new(rubric: &Rubric, parts: RubricParts, mode: Mode) -> Self {
         let mut plan = Self {
             components: Vec::new(),
             ann_divisor: 0.0,
@@ -73,12 +73,12 @@ impl RubricPlan {
         };
         plan.push_static(rubric);
         let scale = match mode {
-            Mode::Default => plan.scale(&rubric.criteria, asked),
+            Mode::Default => plan.scale(&rubric.criteria, parts),
             // The reference does not scale; it refuses what does not sum to 1.
             Mode::Compat => 1.0,
         };
         for (index, criterion) in rubric.criteria.iter().enumerate() {
-            plan.push_criterion(index, criterion, asked, scale);
+            plan.push_criterion(index, criterion, parts, scale);
         }
         match mode {
             Mode::Default => plan.ann_divisor = plan.annotated_weight(),
@@ -144,11 +144,11 @@ impl RubricPlan {
         &mut self,
         index: usize,
         criterion: &Criterion,
-        asked: RubricParts,
+        parts: RubricParts,
         scale: f64,
     ) {
-        let text = has_text(criterion, asked);
-        let snippets = has_snippets(criterion, asked);
+        let text = has_text(criterion, parts);
+        let snippets = has_snippets(criterion, parts);
         let halves = if text && snippets { 2.0 } else { 1.0 };
         let weight = criterion.weight / halves * scale;
         if text {
@@ -206,11 +206,11 @@ impl RubricPlan {
     }
 
     /// Factor for the weights of judged criteria, so that all criteria keep their total weight.
-    fn scale(&mut self, criteria: &[Criterion], asked: RubricParts) -> f64 {
+    fn scale(&mut self, criteria: &[Criterion], parts: RubricParts) -> f64 {
         let total: f64 = criteria.iter().map(|criterion| criterion.weight).sum();
         let judged: Vec<&Criterion> = criteria
             .iter()
-            .filter(|criterion| has_text(criterion, asked) || has_snippets(criterion, asked))
+            .filter(|criterion| has_text(criterion, parts) || has_snippets(criterion, parts))
             .collect();
         let judged_weight: f64 = judged.iter().map(|criterion| criterion.weight).sum();
         let left_out = criteria.len() - judged.len();
@@ -271,11 +271,11 @@ fn has_component(components: &[PlannedComponent], name: &str) -> bool {
 }
 
 /// Whether the text of a criterion is judged.
-fn has_text(criterion: &Criterion, asked: RubricParts) -> bool {
-    asked.rubrics && !criterion.criterion.is_empty()
+fn has_text(criterion: &Criterion, parts: RubricParts) -> bool {
+    parts.rubrics && !criterion.criterion.is_empty()
 }
 
 /// Whether the snippets of a criterion are judged.
-fn has_snippets(criterion: &Criterion, asked: RubricParts) -> bool {
-    asked.snippets && !criterion.snippets.is_empty()
+fn has_snippets(criterion: &Criterion, parts: RubricParts) -> bool {
+    parts.snippets && !criterion.snippets.is_empty()
 }

@@ -302,11 +302,11 @@ fn equal_length_bounds_are_a_step_and_in_compat_an_exception() {
 
 #[test]
 fn appended_references_do_not_count_as_length_and_in_compat_do() {
-    // 450 own words: 1 - (450 - 300) / (600 - 300) = 0.5; with 150 words of references 1 - (600 - 300) / 300 = 0
-    let (own, block) = ("w ".repeat(450), "r ".repeat(150));
+    // 450 words of the system: 1 - (450 - 300) / (600 - 300) = 0.5; with 150 words of references 1 - (600 - 300) / 300 = 0
+    let (text, block) = ("w ".repeat(450), "r ".repeat(150));
     let whole = Answer {
-        own_bytes: Some(own.len()),
-        ..answer(&format!("{own}{block}"))
+        own_bytes: Some(text.len()),
+        ..answer(&format!("{text}{block}"))
     };
     let case = case(vec![criterion("p", "c", 0.6, 0)]);
     for (scorer, expected) in [(DEFAULT, 0.5), (COMPAT, 0.0)] {

@@ -47,8 +47,8 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
     let from = text_of_pdf.as_deref().unwrap_or(path);
     let file = File::open(from).map_err(Error::io(from, "read"))?;
     let bytes = read_page(file).map_err(Error::io(from, "read"))?;
-    let found = FoundFile::in_page(bytes.as_deref(), is_pdf);
-    let Some(url) = address_of(path, address, &found) else {
+    let metadata = FoundFile::in_page(bytes.as_deref(), is_pdf);
+    let Some(url) = address_of(path, address, &metadata) else {
         let fault = place.fault("a saved page without an address");
         return sink.broken(fault.hint(
             "save it with SingleFile or wget -r, or index JSONL of {\"url\": .., \"text\": ..}",
@@ -60,7 +60,7 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
         (Some(bytes), None) => PageBody::Bytes(bytes),
     };
     let mut page = SavedPage::new(url, body);
-    page.retrieved_at = found.retrieved_at;
+    page.retrieved_at = metadata.retrieved_at;
     page.mime = mime_of(path);
     sink.page(page, &place)
 }
@@ -118,22 +118,22 @@ impl FoundFile {
 
     /// SingleFile writes `url: ..` and `saved date: ..`, browsers `saved from url=(0021)https://example.org/a`.
     fn in_html(page: PageText) -> Self {
-        let mut found = Self {
+        let mut metadata = Self {
             canonical: page.canonical,
             ..Self::default()
         };
         for line in page.comment.lines().map(str::trim) {
             if let Some(url) = line.strip_prefix("url:") {
-                found.saved_from = Some(url.trim().to_owned());
+                metadata.saved_from = Some(url.trim().to_owned());
             }
             if let Some((_, url)) = line.split_once("saved from url=(") {
-                found.saved_from = url.split_once(')').map(|(_, url)| url.trim().to_owned());
+                metadata.saved_from = url.split_once(')').map(|(_, url)| url.trim().to_owned());
             }
             if let Some(date) = line.strip_prefix("saved date:") {
-                found.retrieved_at = date_of_script(date);
+                metadata.retrieved_at = date_of_script(date);
             }
         }
-        found
+        metadata
     }
 
     /// The reader of Jina writes `URL Source: ..` above its Markdown.
@@ -157,8 +157,8 @@ fn date_of_script(text: &str) -> Option<DateTime<Utc>> {
 }
 
 /// The address of a saved page.
-fn address_of(path: &Path, mirrored: Option<String>, found: &FoundFile) -> Option<String> {
-    let canonical = found
+fn address_of(path: &Path, mirrored: Option<String>, metadata: &FoundFile) -> Option<String> {
+    let canonical = metadata
         .canonical
         .as_deref()
         .filter(|url| page_key(url).is_some());
@@ -171,7 +171,7 @@ fn address_of(path: &Path, mirrored: Option<String>, found: &FoundFile) -> Optio
             _ => mirrored,
         });
     }
-    let saved_from = found
+    let saved_from = metadata
         .saved_from
         .as_deref()
         .filter(|url| page_key(url).is_some());
@@ -187,29 +187,35 @@ fn address_of(path: &Path, mirrored: Option<String>, found: &FoundFile) -> Optio
 mod tests {
     use super::*;
 
-    fn found(html: &str) -> FoundFile {
+    fn metadata_of(html: &str) -> FoundFile {
         FoundFile::in_page(Some(html.as_bytes()), false)
     }
 
-    fn address(path: &str, mirrored: Option<&str>, found: &FoundFile) -> String {
-        address_of(Path::new(path), mirrored.map(str::to_owned), found).unwrap_or_default()
+    fn address(path: &str, mirrored: Option<&str>, metadata: &FoundFile) -> String {
+        address_of(Path::new(path), mirrored.map(str::to_owned), metadata).unwrap_or_default()
     }
 
     #[test]
     fn tools_write_the_address_into_the_page() {
         let single_file = "<!DOCTYPE html> <html><!--\n Page saved with SingleFile \n url: https://example.org/a \n \
                            saved date: Thu Oct 01 2026 14:00:00 GMT+0200 (Central European Summer Time)\n--><p>text";
-        let page = found(single_file);
+        let page = metadata_of(single_file);
         assert_eq!(address("x.html", None, &page), "https://example.org/a");
         assert_eq!(page.retrieved_at, moment("2026-10-01T12:00:00Z"));
-        let browser =
-            found("<!DOCTYPE html>\n<!-- saved from url=(0021)https://example.org/b -->\n<html>");
+        let browser = metadata_of(
+            "<!DOCTYPE html>\n<!-- saved from url=(0021)https://example.org/b -->\n<html>",
+        );
         assert_eq!(address("x.html", None, &browser), "https://example.org/b");
-        let jina =
-            found("Title: A page\n\nURL Source: https://example.org/c\n\nMarkdown Content:\ntext");
+        let jina = metadata_of(
+            "Title: A page\n\nURL Source: https://example.org/c\n\nMarkdown Content:\ntext",
+        );
         assert_eq!(address("x.md", None, &jina), "https://example.org/c");
-        let own = found("<html><head><link rel=\"canonical\" href=\"https://example.org/d\">");
-        assert_eq!(address("x.html", None, &own), "https://example.org/d");
+        let with_canonical =
+            metadata_of("<html><head><link rel=\"canonical\" href=\"https://example.org/d\">");
+        assert_eq!(
+            address("x.html", None, &with_canonical),
+            "https://example.org/d"
+        );
         assert_eq!(
             address("2101.00001v2.pdf", None, &FoundFile::default()),
             "https://arxiv.org/pdf/2101.00001v2"
@@ -219,13 +225,14 @@ mod tests {
 
     #[test]
     fn the_place_in_a_mirror_is_the_address_unless_wget_appended_to_it() {
-        let own = found("<html><head><link rel=canonical href=https://example.org/news>");
+        let with_canonical =
+            metadata_of("<html><head><link rel=canonical href=https://example.org/news>");
         assert_eq!(
-            address("x", Some("https://example.org/news.html"), &own),
+            address("x", Some("https://example.org/news.html"), &with_canonical),
             "https://example.org/news"
         );
         assert_eq!(
-            address("x", Some("https://example.org/other.html"), &own),
+            address("x", Some("https://example.org/other.html"), &with_canonical),
             "https://example.org/other.html"
         );
     }

@@ -102,6 +102,6 @@ fn attached(text: String, attachments: Option<&Fields<'_>>) -> String {
     let name = text
         .strip_prefix(ATTACHMENT)
         .filter(|name| !name.contains(char::is_whitespace));
-    let found = name.and_then(|name| attachments?.text(name));
-    found.unwrap_or(text)
+    let attachment = name.and_then(|name| attachments?.text(name));
+    attachment.unwrap_or(text)
 }

@@ -60,11 +60,11 @@ fn read_at(json: &str, place: &SourcePlace, sink: &mut Sink<'_>, depth: usize) -
         return Ok(());
     }
     let names: Vec<&str> = fields.0.keys().map(String::as_str).collect();
-    let found = match names.len() {
+    let names_shown = match names.len() {
         0 => "nothing".to_owned(),
         _ => list(names, 8),
     };
-    let fault = place.fault(format!("no page: found {found}"));
+    let fault = place.fault(format!("no page: found {names_shown}"));
     sink.broken(fault.hint("write one {\"url\": .., \"text\": ..} per line"))
 }
 

@@ -107,7 +107,7 @@ impl CrossrefDate<'_> {
 
 /// The notice that decides about a work: the latest retraction or reinstatement, else a concern, else a correction.
 fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
-    let mut found: Option<((u8, String), Retraction)> = None;
+    let mut latest: Option<((u8, String), Retraction)> = None;
     for update in updates {
         let (gravity, status) = match &*update.kind.0.to_lowercase() {
             "reinstatement" => (2, RetractionKind::Reinstated),
@@ -121,7 +121,7 @@ fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
         let date = update.updated.as_ref().and_then(CrossrefDate::text);
         // `2019-01` is before `2019-01-14`; a notice without a date before all others.
         let order = (gravity, date.clone().unwrap_or_default());
-        if found.as_ref().is_some_and(|(other, _)| *other >= order) {
+        if latest.as_ref().is_some_and(|(other, _)| *other >= order) {
             continue;
         }
         let source = match &*update.source.0 {
@@ -131,9 +131,9 @@ fn gravest(updates: Vec<CrossrefUpdate<'_>>) -> Option<Retraction> {
         let mut notice = Retraction::new(status, source);
         notice.date = date;
         notice.notice = update.doi.some();
-        found = Some((order, notice));
+        latest = Some((order, notice));
     }
-    found.map(|(_, notice)| notice)
+    latest.map(|(_, notice)| notice)
 }
 
 #[cfg(test)]

@@ -66,8 +66,8 @@ impl<'a> WorksIndex<'a> {
             if index >= wanted.len() {
                 return Ok(());
             }
-            let found = self.offer_matches(index, wanted);
-            found.map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
+            let offered = self.offer_matches(index, wanted);
+            offered.map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
         }
     }
 

@@ -339,12 +339,12 @@ mod tests {
         let references = listed_references(text, "c");
         let shown = references.into_iter();
         shown
-            .map(|one| (one.key, one.text.unwrap_or_default()))
+            .map(|reference| (reference.key, reference.text.unwrap_or_default()))
             .collect()
     }
 
-    fn pairs(found: &[(String, String)]) -> Vec<(&str, &str)> {
-        found
+    fn pairs(texts: &[(String, String)]) -> Vec<(&str, &str)> {
+        texts
             .iter()
             .map(|(key, text)| (key.as_str(), text.as_str()))
             .collect()
@@ -354,9 +354,9 @@ mod tests {
     fn lists_below_a_title_in_every_style() {
         let text = "Body [1].\n\n## References\n\n[1] Doe, J. (2020). Ice and snow.\n\n[2] Roe, K. (2021). Snow\nand ice.\n\n\
             These references help.\n";
-        let found = texts(text);
+        let listed = texts(text);
         assert_eq!(
-            pairs(&found),
+            pairs(&listed),
             [
                 ("[1]", "Doe, J. (2020). Ice and snow."),
                 ("[2]", "Roe, K. (2021). Snow and ice.")
@@ -371,9 +371,9 @@ mod tests {
         let text = "Sources\nDoe, J. (2020). Ice and snow.\n\nRoe, K. (2021). Snow and ice.\n# More\nno more of this";
         assert_eq!(texts(text).len(), 2);
         let text = "References:\n1. [(1, Mir et al., 2021) | ManyTypes4Py: A Benchmark ]: \nA quote of the paper.\n\n2. [^7]: other text here";
-        let found = texts(text);
+        let listed = texts(text);
         assert_eq!(
-            pairs(&found),
+            pairs(&listed),
             [
                 (
                     "1.",
@@ -387,8 +387,8 @@ mod tests {
     #[test]
     fn a_list_of_numbers_at_the_end_needs_no_title() {
         let text = "Ice is cold [1].\n\n[1] Doe, J. (2020). Ice and snow.\n[2] https://example.org/a/page\n\nI hope that this helps.";
-        let found = texts(text);
-        assert_eq!(found.len(), 2);
+        let listed = texts(text);
+        assert_eq!(listed.len(), 2);
         assert_eq!(
             texts("It is so [1].\n[1] Doe, J. (2020). Ice and snow.").len(),
             1
@@ -409,15 +409,15 @@ mod tests {
         let text = "References\n1. Doe (2020). Ice. https://doi.org/10.1000/X\n2. The page of the WHO: https://who.int/ice\n\
             3. Roe, K. (2021). Snow. https://example.org/snow.pdf\n4. Poe. arXiv preprint arXiv:2101.00001\n\
             5. Marr, D. (1982). Vision. MIT Press.\n6. Low, D. (1999). Features. In Proceedings of the ICCV. IEEE Press.";
-        let found = listed_references(text, "c");
-        assert_eq!(found[0].doi.as_deref(), Some("10.1000/x"));
-        let kinds: Vec<ReferenceKind> = found.iter().map(|one| one.kind).collect();
+        let listed = listed_references(text, "c");
+        assert_eq!(listed[0].doi.as_deref(), Some("10.1000/x"));
+        let kinds: Vec<ReferenceKind> = listed.iter().map(|reference| reference.kind).collect();
         use ReferenceKind::*;
         assert_eq!(kinds, [Other, Web, Other, Preprint, Book, Other]);
         assert!(
-            found
+            listed
                 .iter()
-                .all(|one| one.title.is_empty() && one.place == "c")
+                .all(|reference| reference.title.is_empty() && reference.place == "c")
         );
     }
 
@@ -444,14 +444,14 @@ mod tests {
                 ..Answer::new("s".into(), "c".into(), text)
             }
         };
-        let found = references_of(&answer("So it is [2]."), IndexBase::One);
-        assert_eq!(found.len(), 1);
+        let cited = references_of(&answer("So it is [2]."), IndexBase::One);
+        assert_eq!(cited.len(), 1);
         assert_eq!(
-            (found[0].key.as_str(), found[0].title.as_str()),
+            (cited[0].key.as_str(), cited[0].title.as_str()),
             ("[2]", "Two")
         );
-        assert_eq!(found[0].authors[0].family, "Müller");
-        assert_eq!(found[0].arxiv.as_deref(), Some("2101.00001"));
+        assert_eq!(cited[0].authors[0].family, "Müller");
+        assert_eq!(cited[0].arxiv.as_deref(), Some("2101.00001"));
         assert_eq!(references_of(&answer("So it is."), IndexBase::One).len(), 2);
         let listed = answer("So [2].\n\nReferences\n[1] Doe, J. (2020). Ice and snow.");
         assert_eq!(references_of(&listed, IndexBase::One)[0].key, "[1]");

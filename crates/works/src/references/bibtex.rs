@@ -1,6 +1,6 @@
 //! BibTeX and BibLaTeX.
 //!
-//! An own reader: those of crates refuse a whole library for one entry with an open brace, an unknown abbreviation or a key that
+//! The readers of other crates refuse a whole library for one entry with an open brace, an unknown abbreviation or a key that
 //! occurs twice, which libraries of several thousand entries have. Here such an entry is a fault with its line, and reading
 //! continues at the next one. LaTeX in values stays until a title or name is taken from it.
 
@@ -94,8 +94,8 @@ impl<'a> BibtexReader<'a> {
     /// Where the next entry begins.
     fn next_entry(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
-        let mut found = rest.match_indices('@');
-        let start = found.find(|(at, _)| entry_head(&rest[*at..]).is_some())?.0;
+        let mut heads = rest.match_indices('@');
+        let start = heads.find(|(at, _)| entry_head(&rest[*at..]).is_some())?.0;
         Some(self.at + start)
     }
 
@@ -172,8 +172,8 @@ impl<'a> BibtexReader<'a> {
         self.skip_space();
         let name = self.word();
         if name.is_empty() {
-            let found = self.peek().map_or_else(String::new, |c| format!("{c:?}"));
-            return Err(format!("expected the name of a field, found {found}"));
+            let next = self.peek().map_or_else(String::new, |c| format!("{c:?}"));
+            return Err(format!("expected the name of a field, found {next}"));
         }
         self.skip_space();
         if self.peek() != Some('=') {
@@ -464,19 +464,19 @@ mod tests {
               pmid    = {123},
             }"#;
         let references = read(text);
-        let found = &references[0];
-        assert_eq!(found.key, "mueller2021");
-        assert_eq!(found.place, "refs.bib:4");
-        assert_eq!(found.title, "Ice and études: a Study");
-        assert_eq!(found.authors.len(), 2);
-        assert_eq!(found.authors[0].family, "Müller");
-        assert_eq!(found.authors[1].family, "The ATLAS Collaboration");
-        assert!(found.has_more_authors);
-        assert_eq!(found.venue.as_deref(), Some("Nature Methods"));
-        assert_eq!(found.year, Some(2021));
-        assert_eq!(found.doi.as_deref(), Some("10.1000/a_b"));
-        assert_eq!(found.pmid.as_deref(), Some("123"));
-        assert_eq!(found.kind, ReferenceKind::Article);
+        let reference = &references[0];
+        assert_eq!(reference.key, "mueller2021");
+        assert_eq!(reference.place, "refs.bib:4");
+        assert_eq!(reference.title, "Ice and études: a Study");
+        assert_eq!(reference.authors.len(), 2);
+        assert_eq!(reference.authors[0].family, "Müller");
+        assert_eq!(reference.authors[1].family, "The ATLAS Collaboration");
+        assert!(reference.has_more_authors);
+        assert_eq!(reference.venue.as_deref(), Some("Nature Methods"));
+        assert_eq!(reference.year, Some(2021));
+        assert_eq!(reference.doi.as_deref(), Some("10.1000/a_b"));
+        assert_eq!(reference.pmid.as_deref(), Some("123"));
+        assert_eq!(reference.kind, ReferenceKind::Article);
     }
 
     #[test]
@@ -489,7 +489,7 @@ mod tests {
             @software{f, title={T}}
             @article(g, title={T}, url={https://doi.org/10.1000/x})";
         let references = read(text);
-        let kinds: Vec<ReferenceKind> = references.iter().map(|one| one.kind).collect();
+        let kinds: Vec<ReferenceKind> = references.iter().map(|reference| reference.kind).collect();
         use ReferenceKind::*;
         assert_eq!(
             kinds,

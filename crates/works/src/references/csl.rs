@@ -66,7 +66,7 @@ fn elements(text: &str) -> serde_json::Result<Vec<(usize, &RawValue)>> {
     } else {
         vec![serde_json::from_str::<&RawValue>(text)?]
     };
-    let mut found = Vec::with_capacity(raws.len());
+    let mut lines = Vec::with_capacity(raws.len());
     let mut counted = 0;
     let mut line = 1;
     for raw in raws {
@@ -74,9 +74,9 @@ fn elements(text: &str) -> serde_json::Result<Vec<(usize, &RawValue)>> {
         let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
         line += text[counted..start].matches('\n').count();
         counted = start;
-        found.push((line, raw));
+        lines.push((line, raw));
     }
-    Ok(found)
+    Ok(lines)
 }
 
 /// The reference of an entry.
@@ -207,20 +207,20 @@ mod tests {
            "issued": {"date-parts": [["2021", 5]]}, "container-title": "Nature", "DOI": "10.1000/ABC", "PMID": "12"}
         ]"#;
         let references = read(text);
-        let found = &references[0];
+        let reference = &references[0];
         assert_eq!(
-            (found.key.as_str(), found.place.as_str()),
+            (reference.key.as_str(), reference.place.as_str()),
             ("7", "refs.json:2")
         );
-        assert_eq!(found.title, "Ice & snow");
-        assert_eq!(found.authors[0].family, "van den Berg");
-        assert_eq!(found.authors[1].text(), "ATLAS Collaboration");
+        assert_eq!(reference.title, "Ice & snow");
+        assert_eq!(reference.authors[0].family, "van den Berg");
+        assert_eq!(reference.authors[1].text(), "ATLAS Collaboration");
         assert_eq!(
-            (found.year, found.doi.as_deref()),
+            (reference.year, reference.doi.as_deref()),
             (Some(2021), Some("10.1000/abc"))
         );
         assert_eq!(
-            (found.pmid.as_deref(), found.kind),
+            (reference.pmid.as_deref(), reference.kind),
             (Some("12"), ReferenceKind::Article)
         );
     }
@@ -233,7 +233,7 @@ mod tests {
         let references = read(text);
         assert_eq!(references[0].title, "T");
         assert_eq!(references[0].kind, ReferenceKind::Preprint);
-        let years: Vec<Option<i32>> = references.iter().map(|one| one.year).collect();
+        let years: Vec<Option<i32>> = references.iter().map(|reference| reference.year).collect();
         assert_eq!(years, [None, Some(2020), None, None]);
         assert_eq!(references[3].arxiv.as_deref(), Some("2101.00001"));
     }

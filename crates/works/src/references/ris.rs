@@ -93,8 +93,8 @@ impl RisEntry {
         let mut tags = tags.iter();
         tags.find_map(|tag| {
             let mut fields = self.fields.iter();
-            let found = fields.find(|(own, value)| own == tag && !value.is_empty());
-            found.map(|(_, value)| value.as_str())
+            let field = fields.find(|(name, value)| name == tag && !value.is_empty());
+            field.map(|(_, value)| value.as_str())
         })
     }
 
@@ -123,7 +123,7 @@ impl RisEntry {
             reference.take_identifier(&format!("https://pubmed.ncbi.nlm.nih.gov/{number}"));
         }
         for tag in ["UR", "L1", "L2", "LK", "M3", "N1", "JO", "T2", "C7"] {
-            for (_, value) in self.fields.iter().filter(|(own, _)| own == tag) {
+            for (_, value) in self.fields.iter().filter(|(name, _)| name == tag) {
                 take_identifiers(&mut reference, value);
             }
         }

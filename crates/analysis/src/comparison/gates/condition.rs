@@ -223,12 +223,12 @@ impl<'a> ConditionReader<'a> {
     }
 
     /// `METRIC>=VALUE` of every system, or `SYSTEM:METRIC>=VALUE`.
-    fn floor(&self, what: &str, least: f64) -> Result<Vec<Gate>> {
-        let mut name = what;
+    fn floor(&self, subject: &str, least: f64) -> Result<Vec<Gate>> {
+        let mut name = subject;
         let mut systems = Vec::new();
         // The name of a metric may have a colon itself.
-        if !self.is_metric(what)
-            && let Some((system, metric)) = split_at_name(what, |name| self.is_metric(name))
+        if !self.is_metric(subject)
+            && let Some((system, metric)) = split_at_name(subject, |name| self.is_metric(name))
         {
             systems.push(self.observations.system_named(system)?.to_owned());
             name = metric.trim();
@@ -354,7 +354,7 @@ impl<'a> ConditionReader<'a> {
 
     fn one_metric(&self, name: &str) -> Result<&'a MetricId> {
         match self.observations.metrics_named(name)?[..] {
-            [one] => Ok(&self.observations.metrics[one].metric),
+            [metric] => Ok(&self.observations.metrics[metric].metric),
             _ => Err(Error::Settings(format!(
                 "several scorers have a metric {name}; write SCORER.{name}"
             ))),

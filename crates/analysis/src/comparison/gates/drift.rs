@@ -30,11 +30,11 @@ pub fn drift_gates(changes: &[JudgeChange], margin: f64, level: f64) -> Result<V
 fn check_margin(change: &JudgeChange, margin: f64) -> Result<()> {
     let range = change.metric.range();
     if range.is_some_and(|range| margin >= range.high - range.low) {
-        let what = format!(
+        let message = format!(
             "--margin {margin}: no shift of {} is as large; 0.02 is 2 points of 100",
             change.metric.name
         );
-        return Err(Error::Usage(what));
+        return Err(Error::Usage(message));
     }
     Ok(())
 }
@@ -84,7 +84,7 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         systems: change
             .systems
             .iter()
-            .map(|own| own.system.to_string())
+            .map(|system_shift| system_shift.system.to_string())
             .collect(),
         estimate: Some(shift),
         interval,

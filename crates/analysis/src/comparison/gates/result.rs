@@ -196,17 +196,20 @@ impl GateCheck<'_> {
         metric: &MetricComparison,
         result: &mut GateResult,
     ) -> GateDecision {
-        let system = metric.systems.iter().find(|own| own.label == label);
-        let own = self.shared().and_then(|shared| OwnMean::of(&shared, label));
-        let (Some(system), Some(own)) = (system, own) else {
+        let system = metric.systems.iter().find(|system| system.label == label);
+        let own_mean = self.shared().and_then(|shared| OwnMean::of(&shared, label));
+        let (Some(system), Some(own_mean)) = (system, own_mean) else {
             return GateDecision::new(GateOutcome::Unchecked, "it has no mean");
         };
-        result.estimate = Some(own.mean);
-        result.interval = own.interval;
-        result.questions = own.questions;
+        result.estimate = Some(own_mean.mean);
+        result.interval = own_mean.interval;
+        result.questions = own_mean.questions;
         let least = result.threshold;
-        let Some(interval) = own.interval else {
-            let reason = format!("{} give no interval", counted(own.questions, "question"));
+        let Some(interval) = own_mean.interval else {
+            let reason = format!(
+                "{} give no interval",
+                counted(own_mean.questions, "question")
+            );
             return GateDecision::new(GateOutcome::Undecided, reason);
         };
         if interval.high < least - SAME {
@@ -214,13 +217,13 @@ impl GateCheck<'_> {
         }
         if interval.low < least - SAME {
             let spread = GateSpread {
-                errors: own.errors_at(least, metric.metric.range()),
-                questions: own.questions,
+                errors: own_mean.errors_at(least, metric.metric.range()),
+                questions: own_mean.questions,
                 pairs: 1,
             };
-            return self.undecided(&spread, own.mean - least, "");
+            return self.undecided(&spread, own_mean.mean - least, "");
         }
-        match own.lowest_with_missing {
+        match own_mean.lowest_with_missing {
             Some(lowest) if !self.tolerate_missing && lowest < least - SAME => GateDecision::new(
                 GateOutcome::Unchecked,
                 format!(
@@ -346,8 +349,8 @@ impl GateCheck<'_> {
             return GateDecision::new(GateOutcome::Undecided, reason);
         }
         // A loss that was not found is not a loss that was excluded.
-        let found = pair.of.detectable.filter(|_| !pair.of.differs);
-        let reason = found.map_or(String::new(), |loss| {
+        let excluded_loss = pair.of.detectable.filter(|_| !pair.of.differs);
+        let reason = excluded_loss.map_or(String::new(), |loss| {
             format!(
                 "not significantly worse; a loss of {} would be found with 80% power",
                 as_number(loss)
@@ -443,14 +446,14 @@ impl OwnMean {
         let is_missing = all.values != known.values;
         let lowest_with_missing = is_missing.then(|| {
             all.interval(unit, shared.bootstrap())
-                .map_or(lowest, |own| own.low)
+                .map_or(lowest, |interval| interval.low)
         });
-        if let Some(own) = shared.win_rate(rank) {
+        if let Some(win_rate) = shared.win_rate(rank) {
             return Some(Self {
-                mean: own.win_rate,
-                interval: own.interval(shared.options.level),
-                error: own.standard_error(),
-                questions: own.questions(),
+                mean: win_rate.win_rate,
+                interval: win_rate.interval(shared.options.level),
+                error: win_rate.standard_error(),
+                questions: win_rate.questions(),
                 lowest_with_missing,
             });
         }

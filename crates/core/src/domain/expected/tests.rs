@@ -11,13 +11,13 @@ fn token(text: &str, top: &[(&str, f64)]) -> TokenLogprob {
         .iter()
         .map(|(text, p)| ((*text).to_owned(), p.ln()))
         .collect();
-    let own = top
+    let logprob = top
         .iter()
         .find(|(listed, _)| listed == text)
         .map_or(-0.01, |(_, logprob)| *logprob);
     TokenLogprob {
         token: text.to_owned(),
-        logprob: own,
+        logprob,
         top,
     }
 }
@@ -33,11 +33,11 @@ fn reply(content: &str, tokens: Vec<TokenLogprob>) -> JudgeReply {
     }
 }
 
-fn assert_expected(found: Result<Expected, WhyNot>, value: f64, mass: f64) {
-    let found = found.unwrap();
+fn assert_expected(expected: Result<Expected, WhyNot>, value: f64, mass: f64) {
+    let expected = expected.unwrap();
     assert!(
-        (found.value - value).abs() < 1e-12 && (found.mass - mass).abs() < 1e-12,
-        "{found:?}, not {value}, {mass}"
+        (expected.value - value).abs() < 1e-12 && (expected.mass - mass).abs() < 1e-12,
+        "{expected:?}, not {value}, {mass}"
     );
 }
 
@@ -198,12 +198,12 @@ fn a_one_that_might_have_become_ten_is_split_by_the_token_behind() {
     tokens.push(token("1", &[("1", 0.8), ("2", 0.2)]));
     tokens.push(token("}", &[("}", 0.75), ("0", 0.25)]));
     // 10: 0.8 x 0.25 = 0.2, 1: 0.6, 2: 0.2
-    let found = expected_value(
+    let expected = expected_value(
         &reply("{\"score\": 1}", tokens),
         POINTS,
         ScoreLocation::JsonScore,
     );
-    assert_expected(found, 2.0 + 0.6 + 0.4, 1.0);
+    assert_expected(expected, 2.0 + 0.6 + 0.4, 1.0);
 }
 
 #[test]

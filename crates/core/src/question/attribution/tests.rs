@@ -54,10 +54,10 @@ fn a_label_alone_may_have_any_case_quotes_and_punctuation() {
 
 #[test]
 fn else_the_last_line_with_one_label_decides_and_the_rest_is_feedback() {
-    let one =
+    let reply =
         "Is it Attributable or Contradictory?\nIt says otherwise.\nLabel: Contradictory\nDone.";
     let rest = "Is it Attributable or Contradictory?\nIt says otherwise.\nDone.".to_owned();
-    assert_eq!(labeled(one), Ok((Attribution::Contradictory, Some(rest))));
+    assert_eq!(labeled(reply), Ok((Attribution::Contradictory, Some(rest))));
     let line = "{\"label\": \"Extrapolatory\"}";
     assert_eq!(
         labeled(line),

@@ -23,7 +23,7 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 /// Default: every criterion has exactly one verdict, matched by its number (by position in lines), else nothing of the
 /// reply counts. What stands under the keys that were asked for is the verdict; under other keys, lists that contradict
 /// each other are none. A reply cut at the token limit is not parsed. Compat: an object as simple-evals reads it (a fence
-/// ` ```json ` is removed, the level is the exact value, any number is its own credit where levels are numbers), lines as
+/// ` ```json ` is removed, the level is the exact value, any number is the credit where levels are numbers), lines as
 /// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
 /// criterion without a readable first score is left out, a missing second one is 0, and a reply without any readable first
 /// score in one of the dimensions is asked again.
@@ -45,7 +45,7 @@ pub(super) fn verdicts(
             ingredients(reply, shape, criteria)
         }
         (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
-            compat_object(&reply.content, shape).map(|one| vec![one])
+            compat_object(&reply.content, shape).map(|verdict| vec![verdict])
         }
         (ReplyForm::Object, _) => {
             objects(&reply.content, shape, criteria, mode).map_err(Unreadable::new)
@@ -94,20 +94,20 @@ fn lists_of_verdicts<'a>(
     let itself = std::slice::from_ref(object);
     let (list_key, _) = shape.list_keys();
     let has_level = object.get(&shape.key).is_some();
-    if let Some(asked) = object.get(list_key) {
-        let Some(asked) = asked.as_array() else {
+    if let Some(list) = object.get(list_key) {
+        let Some(list) = list.as_array() else {
             // Two different lists cannot be read as one, whatever else the object says.
-            let one = if has_two_values(asked) { asked } else { object };
-            return vec![std::slice::from_ref(one)];
+            let unreadable = if has_two_values(list) { list } else { object };
+            return vec![std::slice::from_ref(unreadable)];
         };
         // One criterion is asked for without a list, so that the object's level may be the verdict as well.
         let is_asked_itself = count == 1 && shape.list.is_none() && mode == Mode::Default;
         if is_asked_itself && has_level {
-            return vec![itself, asked];
+            return vec![itself, list];
         }
-        return vec![asked];
+        return vec![list];
     }
-    // Where the object itself has a level, other lists in it are the judge's own.
+    // Where the object itself has a level, other lists in it are additions of the judge.
     if has_level {
         return vec![itself];
     }
@@ -161,7 +161,7 @@ fn verdicts_in(
     mode: Mode,
 ) -> Result<Vec<CriterionVerdict>, String> {
     let number_keys = number_keys(entries, shape.list_keys().1);
-    let mut found: Vec<Option<CriterionVerdict>> = vec![None; count];
+    let mut verdicts: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
         // With one criterion judges leave the number out or count from elsewhere, and nothing can
         // be confused.
@@ -171,22 +171,25 @@ fn verdicts_in(
             number_of(entry, &number_keys, count)?
         };
         let verdict = verdict_of(entry, shape, mode)?;
-        if found[number - 1].replace(verdict).is_some() {
+        if verdicts[number - 1].replace(verdict).is_some() {
             return Err(format!("criterion {number} has two verdicts"));
         }
     }
-    let missing = found.iter().position(Option::is_none);
+    let missing = verdicts.iter().position(Option::is_none);
     if let Some(place) = missing.filter(|_| !is_race(shape, mode)) {
         return Err(format!("criterion {} of {count} has no verdict", place + 1));
     }
-    Ok(found.into_iter().map(Option::unwrap_or_default).collect())
+    Ok(verdicts
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect())
 }
 
 /// The keys under which these entries have the numbers of their criteria: the one that was asked for, and others only
-/// where no entry has it. A judge may use them for numbers of its own.
-fn number_keys<'a>(entries: &[Value], asked: &'a str) -> Vec<&'a str> {
-    if entries.iter().any(|entry| entry.get(asked).is_some()) {
-        vec![asked]
+/// where no entry has it. A judge may use them for other numbers.
+fn number_keys<'a>(entries: &[Value], asked_key: &'a str) -> Vec<&'a str> {
+    if entries.iter().any(|entry| entry.get(asked_key).is_some()) {
+        vec![asked_key]
     } else {
         NUMBER_KEYS.to_vec()
     }
@@ -203,8 +206,8 @@ fn number_of(entry: &Value, keys: &[&str], count: usize) -> Result<usize, String
         .next()
         .filter(|number| (1..=count).contains(number))
         .ok_or_else(|| {
-            let found = quoted(&text_of(first));
-            format!("a verdict is on criterion {found} of {count}")
+            let number = quoted(&text_of(first));
+            format!("a verdict is on criterion {number} of {count}")
         })?;
     if numbers.any(|other| other != number) {
         return Err(format!("a verdict on criterion {number} has two numbers"));
@@ -331,62 +334,62 @@ fn numbered(line: &str, number: usize) -> Result<&str, String> {
 /// The credit of a level, `None` for an abstention: the level that is written exactly so, else a number on a continuous
 /// scale, else the level that is [the same](comparable_level) but for its form. On a continuous scale compat takes numbers
 /// beyond its ends as well.
-fn credit(found: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
-    if let Some(level) = shape.levels.iter().find(|level| level.level == *found) {
+fn credit(value: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
+    if let Some(level) = shape.levels.iter().find(|level| level.level == *value) {
         return Ok(Some(level.credit));
     }
-    if let Some(number) = number_in(found, mode)
+    if let Some(number) = number_in(value, mode)
         && (mode == Mode::Compat || shape.spans(number))
         && let Some(credit) = shape.credit_at(number)
     {
         return Ok(Some(credit));
     }
-    let said = comparable_level(found);
-    if !shape.abstain.is_empty() && said == comparable_level(&shape.abstain.as_str().into()) {
+    let level_text = comparable_level(value);
+    if !shape.abstain.is_empty() && level_text == comparable_level(&shape.abstain.as_str().into()) {
         return Ok(None);
     }
     shape
         .levels
         .iter()
-        .find(|level| comparable_level(&level.level) == said)
+        .find(|level| comparable_level(&level.level) == level_text)
         .map(|level| Some(level.credit))
         .ok_or_else(|| {
             format!(
                 "\"{}\" is not a level of the scale",
-                quoted(&text_of(found))
+                quoted(&text_of(value))
             )
         })
 }
 
 /// A finite number, also as a text; in compat mode true and false are 1 and 0, as in Python.
-fn number_in(found: &Value, mode: Mode) -> Option<f64> {
+fn number_in(value: &Value, mode: Mode) -> Option<f64> {
     let number = match mode {
-        Mode::Default => python_json::number(found),
-        Mode::Compat => python_number(found),
+        Mode::Default => python_json::number(value),
+        Mode::Compat => python_number(value),
     };
     number
-        .or_else(|| found.as_str()?.trim().parse().ok())
+        .or_else(|| value.as_str()?.trim().parse().ok())
         .filter(|number| number.is_finite())
 }
 
 /// A number for Python's arithmetic, where true and false are 1 and 0.
-fn python_number(found: &Value) -> Option<f64> {
-    match found {
+fn python_number(value: &Value) -> Option<f64> {
+    match value {
         Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
-        _ => python_json::number(found),
+        _ => python_json::number(value),
     }
 }
 
 /// The credit of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
 /// scale, else itself.
-fn exact(found: &Value, shape: &ReplyShape) -> Option<f64> {
-    if let Some(level) = shape.levels.iter().find(|level| level.level == *found) {
+fn exact(value: &Value, shape: &ReplyShape) -> Option<f64> {
+    if let Some(level) = shape.levels.iter().find(|level| level.level == *value) {
         return Some(level.credit);
     }
     if !shape.levels.iter().any(|level| level.level.is_number()) {
         return None;
     }
-    let number = python_number(found)?;
+    let number = python_number(value)?;
     Some(shape.credit_at(number).unwrap_or(number))
 }
 

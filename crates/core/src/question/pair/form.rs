@@ -1,4 +1,4 @@
-//! How replies name the better of two answers: in our own form, or in those that imported prompts ask for.
+//! How replies name the better of two answers: in our form, or in those that imported prompts ask for.
 //!
 //! The **last** allowed verdict of a reply counts, since judges restate the choice before they decide. A single letter may as
 //! well name the loser behind the winner (`[[A]] because [[B]] is worse`): of two different ones none counts. Where single
@@ -65,7 +65,7 @@ impl PairForm {
             Mode::Default => after_thinking(&reply.content).map_err(Unreadable::new)?,
             Mode::Compat => &reply.content,
         };
-        let found = match self {
+        let preference = match self {
             Self::Winner => None,
             Self::Letters => letters(text, mode)?,
             Self::Ratings => last_bracketed(text, ratings),
@@ -74,7 +74,7 @@ impl PairForm {
             Self::Scores => scores(text, mode),
             Self::Tokens => by_tokens(reply, text.trim()),
         };
-        let preference = found.ok_or_else(|| Unreadable::new(self.expected()))?;
+        let preference = preference.ok_or_else(|| Unreadable::new(self.expected()))?;
         Ok(Reading::new(Verdict::Preference(preference)).with_feedback(explanation(text)))
     }
 
@@ -246,8 +246,8 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
     let text = text.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = reply.logprobs.as_deref().unwrap_or_default();
     // Tokens of reasoning may come before it, and one of the end behind it.
-    let own = tokens.iter().rfind(|token| bare(&token.token) == text);
-    let alternatives = own.or(tokens.first()).map_or(Vec::new(), listed);
+    let verdict_token = tokens.iter().rfind(|token| bare(&token.token) == text);
+    let alternatives = verdict_token.or(tokens.first()).map_or(Vec::new(), listed);
     let first = probability(&alternatives, "m");
     let both = first + probability(&alternatives, "M");
     if both > 0.0 {
@@ -262,7 +262,7 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
 
 /// The probability of all alternatives that are this text.
 fn probability(alternatives: &[(String, f64)], text: &str) -> f64 {
-    let same = alternatives.iter().filter(|(own, _)| own == text);
+    let same = alternatives.iter().filter(|(other, _)| other == text);
     same.map(|(_, probability)| probability).sum()
 }
 

@@ -310,8 +310,9 @@ proptest! {
 
 #[test]
 fn a_score_that_stands_twice_is_unreadable_and_other_keys_may() {
-    let read =
-        |text: &str| score(&object(&JudgeReply::of_text(text)).unwrap()).map_err(|own| own.what);
+    let read = |text: &str| {
+        score(&object(&JudgeReply::of_text(text)).unwrap()).map_err(|unreadable| unreadable.what)
+    };
     assert_eq!(
         read(r#"{"score": 3, "score": 9}"#),
         Err("score has two different values".to_owned())

@@ -138,7 +138,7 @@ fn a_marker_before_a_word_in_lower_case_is_its_subject() {
             "It is known. [5] *finds* it.",
             &["It is known.", "*finds* it. 5"],
         ),
-        // Not a sentence of its own.
+        // Not a separate sentence.
         (
             "As shown by Lee et al. [18]",
             &["As shown by Lee et al. 18"],
@@ -298,13 +298,13 @@ proptest! {
     fn claims_stand_in_order_and_hold_the_markers_of_prose(
         text in "([.?!。,;:|`-]|[ \n\t]|- |[0-9]|\\[[0-9](-[0-9])?\\]|【[0-9]】|et al\\.|The|the|\\PC){0,60}"
     ) {
-        let found = text_claims(&text);
-        prop_assert!(found.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
-        for claim in &found {
-            let own = &text[claim.range.clone()];
-            prop_assert!(!own.is_empty() && own.trim() == own);
+        let claims = text_claims(&text);
+        prop_assert!(claims.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start));
+        for claim in &claims {
+            let text_of_claim = &text[claim.range.clone()];
+            prop_assert!(!text_of_claim.is_empty() && text_of_claim.trim() == text_of_claim);
         }
-        let cited: usize = found.iter().map(|claim| claim.numbers.len()).sum();
+        let cited: usize = claims.iter().map(|claim| claim.numbers.len()).sum();
         let all: usize = citation_markers(&text).iter().map(|marker| marker.numbers.len()).sum();
         prop_assert!(cited <= all);
         if !text.contains(['|', '-', '*', ')', '\n']) {

@@ -226,9 +226,9 @@ mod tests {
         fn every_character_but_white_space_is_in_exactly_one_sentence(
             text in "([.?!,;:'\")\\]}(-]|[ \\n\\t]|Dr\\.|The|the|[A-C]|[a-c]|[0-9]|\u{a0}|\u{1c}|\\PC){0,60}"
         ) {
-            let found = sentences(&text);
-            prop_assert!(found.iter().all(|range| !range.is_empty()));
-            prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            let ranges = sentences(&text);
+            prop_assert!(ranges.iter().all(|range| !range.is_empty()));
+            prop_assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start));
             let without = |s: &str| s.chars().filter(|c| !is_python_whitespace(*c)).collect::<String>();
             prop_assert_eq!(without(&split(&text).concat()), without(&text));
         }

@@ -88,7 +88,7 @@ impl BatchApi for AnthropicBatches {
     }
 }
 
-/// The address of the results, at the service's own base URL only: another host must not get the key, and a gateway's
+/// The address of the results, at the base URL of the service only: another host must not get the key, and a gateway's
 /// address is the one that the user may reach.
 fn results_url(reported: &Value, id: &str, base_url: &str) -> String {
     let named = reported["results_url"].as_str().unwrap_or_default();

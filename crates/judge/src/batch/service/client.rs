@@ -442,7 +442,7 @@ impl BatchService {
                 Ok(Err(fault)) => fault,
                 Err(_) => TransportFault::TimedOut(limit),
             };
-            let (passes, asked) = match &fault {
+            let (passes, server_pause) = match &fault {
                 TransportFault::Connect(_) => (true, None),
                 TransportFault::TimedOut(_) | TransportFault::Broken(_) => (!is_order, None),
                 TransportFault::Status {
@@ -460,7 +460,7 @@ impl BatchService {
             if !passes || tries == TRIES {
                 return Err(fault);
             }
-            tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
+            tokio::time::sleep(server_pause.unwrap_or(pause).min(PAUSE.1)).await;
             (tries, pause) = (tries + 1, pause * 2);
         }
     }

@@ -159,8 +159,11 @@ async fn all_calls_about_an_answer_go_to_one_replica_and_all_replicas_get_answer
             pool.ask(&call(&format!("case {i}"), n)).await.unwrap();
         }
     }
-    let asked: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
-    let cases: Vec<BTreeSet<&String>> = asked.iter().map(|asked| asked.iter().collect()).collect();
+    let cases_of_judges: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
+    let cases: Vec<BTreeSet<&String>> = cases_of_judges
+        .iter()
+        .map(|cases_of_judges| cases_of_judges.iter().collect())
+        .collect();
     assert_eq!(
         cases.iter().map(BTreeSet::len).sum::<usize>(),
         400,
@@ -256,7 +259,7 @@ async fn the_next_attempt_of_a_failed_call_goes_to_another_replica_and_other_cal
         judge.ask(&call(&case, 0)).await.unwrap(),
         judge.ask(&call(&case, 1)).await.unwrap()
     );
-    // two calls, each first at its own replica and then at the other
+    // two calls, each at the first replica of its answer and then at the other
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (2, 2));
     assert_eq!(Meters::read(&meters.retries), 2);
 }

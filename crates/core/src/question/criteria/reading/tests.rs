@@ -25,7 +25,7 @@ fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, S
         &vec![CaseCriterion::default(); count],
         Mode::Default,
     ) {
-        Ok(all) => Ok(all.iter().map(|one| one.credit).collect()),
+        Ok(all) => Ok(all.iter().map(|verdict| verdict.credit).collect()),
         Err(unreadable) => Err(unreadable.what),
     }
 }
@@ -33,32 +33,32 @@ fn read(text: &str, form: ReplyForm, count: usize) -> Result<Vec<Option<f64>>, S
 #[test]
 fn verdicts_are_matched_by_number_each_exactly_once() {
     let of = |text: &str| read(text, ReplyForm::Object, 2);
-    let one = |number: u32, verdict: &str| {
+    let entry = |number: u32, verdict: &str| {
         format!("{{\"criterion\": {number}, \"verdict\": \"{verdict}\"}}")
     };
     let both = |a: String, b: String| of(&format!("{{\"verdicts\": [{a}, {b}]}}"));
     assert_eq!(
-        both(one(2, "Met."), one(1, "not_met")),
+        both(entry(2, "Met."), entry(1, "not_met")),
         Ok(vec![Some(0.0), Some(1.0)])
     );
     assert_eq!(
-        both(one(1, "cannot assess"), one(2, "met")),
+        both(entry(1, "cannot assess"), entry(2, "met")),
         Ok(vec![None, Some(1.0)])
     );
     assert_eq!(
-        both(one(1, "met"), one(1, "met")).unwrap_err(),
+        both(entry(1, "met"), entry(1, "met")).unwrap_err(),
         "criterion 1 has two verdicts"
     );
     assert_eq!(
-        both(one(1, "met"), one(3, "met")).unwrap_err(),
+        both(entry(1, "met"), entry(3, "met")).unwrap_err(),
         "a verdict is on criterion 3 of 2"
     );
     assert_eq!(
-        of(&format!("{{\"verdicts\": [{}]}}", one(1, "met"))).unwrap_err(),
+        of(&format!("{{\"verdicts\": [{}]}}", entry(1, "met"))).unwrap_err(),
         "criterion 2 of 2 has no verdict"
     );
     assert_eq!(
-        both(one(1, "met"), one(2, "unmet")).unwrap_err(),
+        both(entry(1, "met"), entry(2, "unmet")).unwrap_err(),
         "\"unmet\" is not a level of the scale"
     );
     assert_eq!(
@@ -117,8 +117,13 @@ fn a_level_may_begin_with_a_number() {
     // 1.5 of whole numbers is not level 5 of the first criterion.
     let mut whole = shape.clone();
     whole.levels.retain(|level| level.level == 5.0);
-    let one = vec![CaseCriterion::default()];
-    let half = verdicts(&JudgeReply::of_text("1.5"), &whole, &one, Mode::Default);
+    let criteria = vec![CaseCriterion::default()];
+    let half = verdicts(
+        &JudgeReply::of_text("1.5"),
+        &whole,
+        &criteria,
+        Mode::Default,
+    );
     assert!(half.is_err());
     let read = verdicts(
         &JudgeReply::of_text("0.5\n2.5\n3. 1.5"),
@@ -129,7 +134,7 @@ fn a_level_may_begin_with_a_number() {
     .unwrap();
     let all = read;
     assert_eq!(
-        all.iter().map(|one| one.credit).collect::<Vec<_>>(),
+        all.iter().map(|verdict| verdict.credit).collect::<Vec<_>>(),
         [Some(0.1), Some(0.5), Some(0.3)]
     );
 }
@@ -203,7 +208,7 @@ fn ingredients() -> ReplyShape {
 fn read_two(text: &str, shape: &ReplyShape) -> Result<Vec<Option<f64>>, String> {
     let criteria = vec![CaseCriterion::default(); 2];
     match verdicts(&JudgeReply::of_text(text), shape, &criteria, Mode::Default) {
-        Ok(all) => Ok(all.iter().map(|one| one.credit).collect()),
+        Ok(all) => Ok(all.iter().map(|verdict| verdict.credit).collect()),
         Err(unreadable) => {
             assert!(unreadable.ask_again, "{unreadable:?}");
             Err(unreadable.what)
@@ -350,7 +355,7 @@ fn the_level_that_is_written_exactly_so_comes_before_one_of_another_form() {
     let reply = JudgeReply::of_text("yes\nYES\n1.0");
     let read = verdicts(&reply, &twins, &criteria, Mode::Default).unwrap();
     let all = read;
-    let credits: Vec<_> = all.iter().map(|one| one.credit).collect();
+    let credits: Vec<_> = all.iter().map(|verdict| verdict.credit).collect();
     assert_eq!(credits, [Some(0.5), Some(1.0), Some(0.0)]);
 }
 
@@ -397,7 +402,11 @@ fn race_needs_a_readable_score_in_every_dimension() {
     let criteria = [criterion("depth"), criterion("depth"), criterion("style")];
     let of = |text: &str| {
         let read = verdicts(&JudgeReply::of_text(text), &race, &criteria, Mode::Compat);
-        read.map(|all| all.iter().map(|own| own.credit).collect::<Vec<_>>())
+        read.map(|all| {
+            all.iter()
+                .map(|criterion| criterion.credit)
+                .collect::<Vec<_>>()
+        })
     };
     let partial =
         r#"{"verdicts": [{"criterion": 2, "one": 5, "two": 5}, {"criterion": 3, "one": "x"}]}"#;
