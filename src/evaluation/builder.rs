@@ -394,7 +394,7 @@ fn check_baseline(options: &EvaluationOptions) -> Result<()> {
         return Ok(());
     }
     let message = "--baseline needs --until baseline, or the command pairs; the systems of a finished run are compared with one of them \
-                by compare --baseline SYSTEM";
+                   by compare --baseline SYSTEM";
     Err(Error::Usage(message.to_owned()))
 }
 
@@ -566,7 +566,7 @@ fn check_pair_prompts(options: &EvaluationOptions, set: &PromptSet) -> Result<()
         .is_some_and(|pairs| pairs.by_criteria);
     if by_criteria && !set.shows(&PAIR, "criterion") {
         let message = "--by-criteria: these prompts compare answers as a whole; add {{criterion}} to a user file of [pair], or leave the \
-                    option out";
+                       option out";
         return Err(Error::Usage(message.to_owned()));
     }
     Ok(())

@@ -220,7 +220,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     }
     let is_item = agreement.options.level == AgreementLevel::Item;
     let unit = if is_item { "item" } else { "answer" };
-    let what = if most == 1 {
+    let message = if most == 1 {
         format!(
             "no two raters share more than one {unit}; agreement needs two {unit}s that both rated"
         )
@@ -238,7 +238,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
         _ => "check that system and case_id are written as in the run, or choose another --level or --metric"
             .to_owned(),
     };
-    Err(Error::Settings(format!("{what}; {hint}")))
+    Err(Error::Settings(format!("{message}; {hint}")))
 }
 
 /// An answer by its system and its case.

@@ -37,7 +37,7 @@ pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<Ba
         return Ok(BasisOfRuns::Systems);
     }
     if of_new.is_subset(&of_old) {
-        let what = format!(
+        let message = format!(
             "{} has the old judge's scores of every answer: nothing is estimated",
             old.name
         );
@@ -50,7 +50,7 @@ pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<Ba
         } else {
             format!("compare {} itself", old.name)
         };
-        return Err(Error::Settings(format!("{what}; {hint}")));
+        return Err(Error::Settings(format!("{message}; {hint}")));
     }
     Err(not_at_random(old))
 }
