@@ -24,7 +24,7 @@
 //!
 //! * [Concepts](#concepts)
 //! * [Example: offline, with the lexical baseline](#example-offline-with-the-lexical-baseline)
-//! * [Example: a judge of your own](#example-a-judge-of-your-own)
+//! * [Example: a custom judge](#example-a-custom-judge)
 //! * [Example: a scorer by hand](#example-a-scorer-by-hand)
 //! * [Rooms](#rooms)
 //!
@@ -71,7 +71,7 @@
 //! # }
 //! ```
 //!
-//! # Example: a judge of your own
+//! # Example: a custom judge
 //!
 //! A judge may answer the question itself, without a prompt. It goes into an evaluation by [`JudgeBuilder::custom`].
 //!
@@ -129,11 +129,11 @@
 //! # Rooms
 //!
 //! Here is the pipeline: [`cli`] and [`report`] above [`runs`] (what is done with finished runs), above [`evaluation`] (the
-//! loop), above [`record`] (the run directory). What it stands on are crates of their own, open here under one name: [`analysis`]
+//! loop), above [`record`] (the run directory). What it stands on are separate crates, open here under one name: [`analysis`]
 //! above [`scorer`], [`judge`] with [`prompt`], [`dataset`], [`facts`] (SciFact and FEVER), [`sources`] (saved pages) and [`works`]
 //! (files of cited works), above [`question`], [`domain`], [`error`], and [`stats`], which stands alone. Formulas stand in
 //! `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
-//! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for this project's own program,
+//! may change with every minor version before 1.0. Hidden modules are not part of it: they are open for the program of this project,
 //! tests and benches.
 
 #[doc(hidden)]

@@ -65,7 +65,7 @@ impl ConfigFile {
         // The parser recurses: brackets without end would overflow the stack before any error.
         check_nesting(text, path)?;
         let document = DeTable::parse(text).map_err(|error| {
-            // Only the message: the parser's own display repeats the line, and the line may hold a secret.
+            // Only the message: the parser's error as a whole repeats the line, and the line may hold a secret.
             let what = format!("not valid TOML: {}", error.message().trim());
             let offset = error.span().map_or(0, |span| span.start);
             Error::from(InputFault::new(path, what).at_line(line_of(text, offset)))

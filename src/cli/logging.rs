@@ -6,7 +6,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Starts logging: nothing for 0, debug for 1, trace above; `RUST_LOG` (`target=level,..`) overrides it.
 ///
-/// Only this crate's own events pass, whatever `RUST_LOG` is: the HTTP and OpenAI crates log bodies and headers, which
+/// Only events of this crate pass, whatever `RUST_LOG` is: the HTTP and OpenAI crates log bodies and headers, which
 /// hold answers, replies and keys.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
@@ -20,13 +20,13 @@ pub(crate) fn start(verbose: u8) {
     let filter: Targets = requested
         .and_then(|text| text.parse().ok())
         .unwrap_or_else(|| Targets::new().with_default(level));
-    let own = filter_fn(|metadata| is_ours(metadata.target()));
+    let crate_events = filter_fn(|metadata| is_ours(metadata.target()));
     let writer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false);
     // A second start (tests, embedding) leaves the first in place.
     let _ = tracing_subscriber::registry()
-        .with(own)
+        .with(crate_events)
         .with(filter)
         .with(writer)
         .try_init();

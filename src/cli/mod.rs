@@ -122,7 +122,7 @@ fn variable(arg: &clap::Arg) -> String {
         .into_owned()
 }
 
-/// The message for a value from an environment variable; the parser's own would name a flag that was not given.
+/// The message for a value from an environment variable; that of the parser would name a flag that was not given.
 fn fault_of_variable(
     error: &clap::Error,
     known: &clap::Command,

@@ -35,7 +35,7 @@ fn append(environment: &Environment, name: &str, value: &[u8]) {
     };
     let field = [name.as_bytes(), b"=", value, b"\0"].concat();
     let written = OpenOptions::new()
-        // Never created: only the caller's own file may be written to, whatever the variable says.
+        // Never created: only the file of the caller may be written to, whatever the variable says.
         .append(true)
         .open(path)
         .and_then(|mut file| file.write_all(&field));

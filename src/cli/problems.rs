@@ -175,7 +175,7 @@ mod tests {
         );
         assert!(reported[0].len() < 300, "{}", reported[0].len());
         assert!(lines(&mut problems, 100, &record(PROPERTY.kind(), None)).is_empty());
-        // each kind of call has its own line
+        // each kind of call has a separate line
         let bad = record(CITATIONS.kind(), Some((UnscoredKind::Unreadable, "?")));
         assert_eq!(lines(&mut problems, 5, &bad).len(), 1);
     }
@@ -211,8 +211,8 @@ mod tests {
     fn time_outs_are_reported_at_the_first_and_when_they_have_doubled() {
         let mut problems = Problems::default();
         let mut after = |citations: u64, properties: u64| {
-            let of = |kind: &KindInfo, count| (kind.kind(), (count, "what".to_owned()));
-            let all = [of(&CITATIONS, citations), of(&PROPERTY, properties)];
+            let entry = |kind: &KindInfo, count| (kind.kind(), (count, "what".to_owned()));
+            let all = [entry(&CITATIONS, citations), entry(&PROPERTY, properties)];
             problems.time_outs(
                 all.into_iter()
                     .filter(|(_, (count, _))| *count > 0)

@@ -44,7 +44,7 @@ pub(crate) struct Progress {
     /// Also counts while hidden.
     bar: ProgressBar,
     counts: Arc<ProgressCounts>,
-    /// The end has its own message: no more problems are reported.
+    /// The end has a separate message: no more problems are reported.
     is_stopping: bool,
     watch: Watch,
 }
@@ -213,7 +213,7 @@ struct Seen {
     /// Calls whose first attempt was a cached reply.
     cached: u64,
     /// Attempts that were made now, with or without a reply.
-    made: u64,
+    calls: u64,
     /// Those of them that repeat an unreadable reply.
     repeats: u64,
     /// Calls whose last attempt has no verdict.
@@ -226,7 +226,7 @@ impl Seen {
     fn call(&mut self, record: &CallRecord) -> Option<String> {
         let is_cached = record.reply.as_ref().is_some_and(|reply| reply.cached);
         if !is_cached {
-            self.made += 1;
+            self.calls += 1;
         }
         if record.attempt == 0 {
             self.cached += u64::from(is_cached);
@@ -300,11 +300,11 @@ impl ProgressCounts {
     /// The time that the other calls take at the speed of this session; cached replies took none. Not before as many calls
     /// have ended as are in flight, since short ones end first, and not while one takes longer than that already.
     fn time_left(&self, done: u64, total: u64, activity: &Activity) -> Option<Duration> {
-        let (asked, elapsed) = (done.saturating_sub(self.before), self.start.elapsed());
-        if asked < FEWEST_CALLS.max(activity.in_flight as u64) || elapsed < EARLIEST_ESTIMATE {
+        let (ended, elapsed) = (done.saturating_sub(self.before), self.start.elapsed());
+        if ended < FEWEST_CALLS.max(activity.in_flight as u64) || elapsed < EARLIEST_ESTIMATE {
             return None;
         }
-        let left = elapsed.mul_f64((total - done) as f64 / asked as f64);
+        let left = elapsed.mul_f64((total - done) as f64 / ended as f64);
         let oldest = activity.oldest.as_ref().map(|call| call.sent.elapsed());
         (!left.is_zero() && oldest.unwrap_or_default() <= left).then_some(left)
     }
@@ -323,12 +323,12 @@ impl ProgressCounts {
     /// that are 0 are left out.
     fn closing_line(&self) -> String {
         let seen = self.seen();
-        let mut made = counted_calls(seen.made);
+        let mut calls = counted_calls(seen.calls);
         if seen.repeats > 0 {
             let repeats = grouped(seen.repeats);
-            made += &format!(" ({repeats} of them after an unreadable reply)");
+            calls += &format!(" ({repeats} of them after an unreadable reply)");
         }
-        let mut parts = vec![made];
+        let mut parts = vec![calls];
         push_count(&mut parts, seen.cached, "cached");
         push_count(&mut parts, seen.failed, "without a verdict");
         parts.push(format!("in {}", span(self.start.elapsed())));
@@ -349,9 +349,9 @@ impl ProgressCounts {
 }
 
 /// Adds a counter, unless it is 0.
-fn push_count(parts: &mut Vec<String>, count: u64, what: &str) {
+fn push_count(parts: &mut Vec<String>, count: u64, label: &str) {
     if count > 0 {
-        parts.push(format!("{} {what}", grouped(count)));
+        parts.push(format!("{} {label}", grouped(count)));
     }
 }
 

@@ -28,7 +28,7 @@ use crate::question::{JudgeCall, Question, Sample};
 use crate::scorer::{Possible, Step, Subject, Verdicts};
 
 /// Tokens that the prompts of an answer share at least where its first call goes alone: providers cache no shorter prefix
-/// (OpenAI, and Anthropic's smallest), and a server of one's own reads so few in a fraction of a second.
+/// (OpenAI, and Anthropic's smallest), and a local server reads so few in a fraction of a second.
 const WARMED_PREFIX: u64 = 1024;
 
 /// Why an answer was abandoned.
@@ -215,10 +215,10 @@ impl AnswerRun<'_> {
         state: &mut State,
         gates: usize,
     ) -> Result<(), Abort> {
-        let mut asked: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
+        let mut by_call: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = VecDeque::from(units(self.job, &calls, gates));
         for unit in &units {
-            let taken = asked[unit.call_index].taken.entry(unit.call.member);
+            let taken = by_call[unit.call_index].taken.entry(unit.call.member);
             taken.or_default().asked += 1;
         }
         // The slot that the answer holds already. The mutex serializes the calls in it: a server
@@ -235,16 +235,16 @@ impl AnswerRun<'_> {
         in_flight.extend(units.drain(..at_first).map(ask));
         let mut abort: Option<Abort> = None;
         while let Some((unit, end)) = in_flight.next().await {
-            let asked = &mut asked[unit.call_index];
-            let taken = asked.taken.entry(unit.call.member).or_default();
+            let call_samples = &mut by_call[unit.call_index];
+            let taken = call_samples.taken.entry(unit.call.member).or_default();
             taken.ended += 1;
             match end {
-                Ok(Some(answered)) => asked
+                Ok(Some(answered)) => call_samples
                     .samples
                     .push(((unit.call.member, unit.call.sample), answered)),
                 Ok(None) => {
                     taken.deferred = true;
-                    asked.deferred = true;
+                    call_samples.deferred = true;
                 }
                 // Calls in flight are paid for: wait for them.
                 Err(new) => {
@@ -256,14 +256,14 @@ impl AnswerRun<'_> {
                 }
             }
             state.is_warm = true;
-            units.extend(self.next_round(unit, asked));
+            units.extend(self.next_round(unit, call_samples));
             in_flight.extend(units.drain(..).map(ask));
         }
         if let Some(abort) = abort {
             return Err(abort);
         }
-        for (call, asked) in calls.into_iter().zip(asked) {
-            state.merge_samples(call, asked, self.job);
+        for (call, call_samples) in calls.into_iter().zip(by_call) {
+            state.merge_samples(call, call_samples, self.job);
         }
         Ok(())
     }
@@ -278,18 +278,22 @@ impl AnswerRun<'_> {
             return false;
         }
         let renderer = first.member.renderer.as_ref();
-        let shared = renderer.map(|own| own.shared_tokens(&first.call, &second.call));
+        let shared = renderer.map(|renderer| renderer.shared_tokens(&first.call, &second.call));
         shared.is_some_and(|tokens| tokens >= WARMED_PREFIX)
     }
 
     /// The samples to take next of a call from a judge, after this one; none before all that were asked have ended.
-    fn next_round<'u>(&self, last: SampleCall<'u>, asked: &mut CallSamples) -> Vec<SampleCall<'u>> {
+    fn next_round<'u>(
+        &self,
+        last: SampleCall<'u>,
+        call_samples: &mut CallSamples,
+    ) -> Vec<SampleCall<'u>> {
         let member = last.call.member;
         let Some(Taken {
             asked: first,
             ended,
             deferred,
-        }) = asked.taken.get(&member).copied()
+        }) = call_samples.taken.get(&member).copied()
         else {
             return Vec::new();
         };
@@ -300,7 +304,7 @@ impl AnswerRun<'_> {
         let mut gates = last.gates;
         let mut further = left;
         if !deferred {
-            let samples = asked.samples_so_far(member);
+            let samples = call_samples.samples_so_far(member);
             let mode = self.job.options.mode;
             further = further_samples(&last.call, last.member, mode, samples, left);
         } else if matches!(self.pass, Pass::Plan(_)) {
@@ -310,7 +314,7 @@ impl AnswerRun<'_> {
             // In a run, a deferred call means that no more calls can be made.
             return Vec::new();
         }
-        asked.taken.entry(member).or_default().asked += further;
+        call_samples.taken.entry(member).or_default().asked += further;
         let mut units = Vec::new();
         for sample in first..first + further {
             units.push(SampleCall {
@@ -384,25 +388,25 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<
 
 impl State {
     /// Merges the samples of a call in the order of judge and index.
-    fn merge_samples(&mut self, call: JudgeCall, mut asked: CallSamples, job: &Job) {
+    fn merge_samples(&mut self, call: JudgeCall, mut call_samples: CallSamples, job: &Job) {
         // Samples with replies are paid for, even if others of the call were deferred.
-        self.replies += asked
+        self.replies += call_samples
             .samples
             .iter()
             .filter(|(_, sample)| sample.raw.is_some())
             .count() as u64;
-        if asked.deferred {
+        if call_samples.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Err(reason));
             self.deferred.push((call.item, call.question));
             return;
         }
-        for (_, sample) in &asked.samples {
+        for (_, sample) in &call_samples.samples {
             self.flags.extend(sample.flags.iter().cloned());
         }
         // Replies arrive in any order. Sums of floats and "the first sample wins a tie" depend on
         // the order, and a run must give the same number twice.
-        asked.samples.sort_by_key(|(position, _)| *position);
+        call_samples.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
             self.verdicts.insert(call.item, no_judge());
             return;
@@ -412,17 +416,22 @@ impl State {
         let mut merged: Vec<(Vec<Judgment>, Vec<MemberValues>)> =
             vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
-            let samples = samples_of(index, &mut asked);
+            let samples = samples_of(index, &mut call_samples);
             let items = by_item(&*call.question, samples, names.len());
             let stops_early = member.samples > sure_samples(&call, member, mode);
             for ((judgments, values), samples) in merged.iter_mut().zip(items) {
-                let own = call.question.merge(&samples, member.merge, mode);
+                let judgment = call.question.merge(&samples, member.merge, mode);
                 // A single sample of a single judge is the verdict itself: recording it again would
                 // double the lines of most runs.
                 if panel.members.len() > 1 || member.samples > 1 {
-                    values.push(member_values(&member.judge_id, &own, &samples, stops_early));
+                    values.push(member_values(
+                        &member.judge_id,
+                        &judgment,
+                        &samples,
+                        stops_early,
+                    ));
                 }
-                judgments.push(own);
+                judgments.push(judgment);
             }
         }
         let judges: Vec<&str> = panel
@@ -449,26 +458,28 @@ impl State {
 impl CallSamples {
     /// The samples of a judge that have arrived, in their order: of equally common verdicts the first seen counts.
     fn samples_so_far(&self, judge: u32) -> Vec<Sample> {
-        let mut own: Vec<(u32, Sample)> = Vec::new();
-        for ((of, sample), answered) in &self.samples {
-            if *of == judge {
+        let mut samples: Vec<(u32, Sample)> = Vec::new();
+        for ((member, sample), answered) in &self.samples {
+            if *member == judge {
                 let arrived = Sample {
                     judgment: answered.sample.clone(),
                     text: answered.raw.clone(),
                 };
-                own.push((*sample, arrived));
+                samples.push((*sample, arrived));
             }
         }
-        own.sort_by_key(|(sample, _)| *sample);
-        own.into_iter().map(|(_, sample)| sample).collect()
+        samples.sort_by_key(|(sample, _)| *sample);
+        samples.into_iter().map(|(_, sample)| sample).collect()
     }
 }
 
 /// The samples of one judge of the panel, in their order.
-fn samples_of(judge: u32, asked: &mut CallSamples) -> Vec<Sample> {
-    let own = asked.samples.extract_if(.., |((of, _), _)| *of == judge);
+fn samples_of(judge: u32, call_samples: &mut CallSamples) -> Vec<Sample> {
+    let results = call_samples
+        .samples
+        .extract_if(.., |((member, _), _)| *member == judge);
     let mut samples = Vec::new();
-    for (_, answered) in own {
+    for (_, answered) in results {
         samples.push(Sample {
             judgment: answered.sample,
             text: answered.raw,

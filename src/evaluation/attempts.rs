@@ -370,7 +370,7 @@ impl AnswerRun<'_> {
         rungs.find(|room| {
             let room = Some(*room);
             let next = self.request(&request.call, member, Tries { room, ..tries });
-            // The total limit, the context or the user's own field may leave it no higher limit.
+            // The total limit, the context or a field that the user sets may leave it no higher limit.
             room < Some(tries.refused_room)
                 && next.rendered.and_then(|next| next.max_tokens) > tried.max_tokens
         })

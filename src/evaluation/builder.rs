@@ -100,7 +100,7 @@ impl Evaluation {
         self
     }
 
-    /// The judge of all roles without a judge of their own, with its limits and its cache.
+    /// The judge of all roles that name no judge, with its limits and its cache.
     #[must_use]
     pub fn judge(mut self, judge: JudgeBuilder) -> Self {
         self.options.judge = judge.options;
@@ -180,14 +180,14 @@ impl Evaluation {
         let has_own =
             self.preset.is_some() || !self.perturbations.is_empty() || !self.own_scorers.is_empty();
         if has_own {
-            let what = "the answers of a run are scored again as they were scored there; give the files of answers";
-            return Err(Error::Usage(what.to_owned()));
+            let message = "the answers of a run are scored again as they were scored there; give the files of answers";
+            return Err(Error::Usage(message.to_owned()));
         }
         let chosen = self.options.pairs.as_ref();
         if chosen.is_some_and(|chosen| *chosen != PairChoice::default()) {
-            let what =
+            let message =
                 "a run of pairs is judged again pair by pair; leave the options of pairs out";
-            return Err(Error::Usage(what.to_owned()));
+            return Err(Error::Usage(message.to_owned()));
         }
         prepare_recorded(recorded, self.options, self.own_judge.as_ref(), self.notify).await
     }
@@ -323,9 +323,9 @@ fn repeat_as_reference(options: &mut EvaluationOptions, profile: &RubricProfile)
 /// For looks at a probe.
 fn check_rule_of_probe(has_looks: bool, perturbations: &[Perturbation]) -> Result<()> {
     if has_looks && !perturbations.is_empty() {
-        let what =
+        let message =
             "--until does not fit probe, which compares each system with its own changed answers";
-        return Err(Error::Usage(what.to_owned()));
+        return Err(Error::Usage(message.to_owned()));
     }
     Ok(())
 }
@@ -393,9 +393,9 @@ fn check_baseline(options: &EvaluationOptions) -> Result<()> {
     if scoring.baseline.is_none() || scoring.until.is_some() || options.pairs.is_some() {
         return Ok(());
     }
-    let what = "--baseline needs --until baseline, or the command pairs; the systems of a finished run are compared with one of them \
-                by compare --baseline SYSTEM";
-    Err(Error::Usage(what.to_owned()))
+    let message = "--baseline needs --until baseline, or the command pairs; the systems of a finished run are compared with one of them \
+                   by compare --baseline SYSTEM";
+    Err(Error::Usage(message.to_owned()))
 }
 
 /// The rule of the looks: the given one, else that of `--until`.
@@ -415,9 +415,9 @@ fn look_rule(
         (None, None) => return Ok(None),
     };
     if options.input.slice.is_some() {
-        // A slice has its own questions: its looks would not be those of the whole run.
-        let what = "--until does not fit --slice: the looks are at all questions of a run";
-        return Err(Error::Usage(what.to_owned()));
+        // A slice has only a part of the questions: its looks would not be those of the whole run.
+        let message = "--until does not fit --slice: the looks are at all questions of a run";
+        return Err(Error::Usage(message.to_owned()));
     }
     Ok(Some(rule))
 }
@@ -491,7 +491,7 @@ impl ScorerMaking<'_> {
                 .options
                 .pairs
                 .as_ref()
-                .is_some_and(|own| own.by_criteria),
+                .is_some_and(|pairs| pairs.by_criteria),
             pair_form: self.pair_form,
             at_most: options.at_most.get(),
             max_words: options.max_words.map(NonZeroUsize::get),
@@ -560,11 +560,14 @@ fn manifest(
 /// # Errors
 /// Where criteria are asked for that the prompts do not show.
 fn check_pair_prompts(options: &EvaluationOptions, set: &PromptSet) -> Result<()> {
-    let by_criteria = options.pairs.as_ref().is_some_and(|own| own.by_criteria);
+    let by_criteria = options
+        .pairs
+        .as_ref()
+        .is_some_and(|pairs| pairs.by_criteria);
     if by_criteria && !set.shows(&PAIR, "criterion") {
-        let what = "--by-criteria: these prompts compare answers as a whole; add {{criterion}} to a user file of [pair], or leave the \
-                    option out";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--by-criteria: these prompts compare answers as a whole; add {{criterion}} to a user file of [pair], or leave the \
+                       option out";
+        return Err(Error::Usage(message.to_owned()));
     }
     Ok(())
 }

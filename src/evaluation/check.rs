@@ -57,9 +57,9 @@ impl Prepared {
             let asked_here = roles.iter().skip(at % roles.len()).step_by(count);
             let panels = asked_here.map(|role| ((*role).clone(), first_call_of(&member)));
             let mut calls = Calls::default();
-            let asked = ask(&work.jobs, panels.collect(), &mut calls).await;
+            let result = ask(&work.jobs, panels.collect(), &mut calls).await;
             let mut replies = Vec::new();
-            let mut fault = asked.err();
+            let mut fault = result.err();
             for (role, call) in calls.last() {
                 match (&call.verdict, &server.cache) {
                     (Err(reason), _) => {
@@ -94,19 +94,19 @@ impl Prepared {
 /// Scores the first answer of each job as far as these panels do.
 async fn ask(jobs: &[Job], panels: Panels, calls: &mut Calls) -> Result<()> {
     let panels = Arc::new(panels);
-    let (mut asked, mut pending) = (Vec::new(), Vec::new());
+    let (mut panel_jobs, mut pending) = (Vec::new(), Vec::new());
     for job in jobs {
         let mut roles = job.scorer.roles().into_iter();
         if !roles.any(|role| panels.contains_key(&role)) {
             continue;
         }
         pending.push(Vec::from_iter(first_answer(job)?));
-        asked.push(Job {
+        panel_jobs.push(Job {
             panels: Arc::clone(&panels),
             ..job.clone()
         });
     }
-    let ran = super::run(&asked, &pending, calls, &StopHandle::new()).await;
+    let ran = super::run(&panel_jobs, &pending, calls, &StopHandle::new()).await;
     ran.map(drop)
 }
 

@@ -94,8 +94,8 @@ fn why_not(
     options: &EvaluationOptions,
     support: &Support,
 ) -> Option<&'static str> {
-    if let Some(what) = missing_input(scorer.needs, support) {
-        return Some(what);
+    if let Some(reason) = missing_input(scorer.needs, support) {
+        return Some(reason);
     }
     if scorer.needs == InputNeed::Pages && options.scorers.sources.is_none() {
         return Some("no saved pages (add --sources FILE)");
@@ -119,7 +119,7 @@ fn why_not(
 /// What the input does not have, with the remedy in parentheses.
 fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
     let golds = support.gold_answer + support.short_answers + support.long_answers;
-    let (count, what) = match needs {
+    let (count, reason) = match needs {
         InputNeed::Answers | InputNeed::Pages => return None,
         InputNeed::Rubric if support.criteria > 0 => {
             (0, "the test cases hold criteria, no rubric of ScholarQA-CS")
@@ -148,7 +148,7 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
             "no gold answers (answer, qa_pairs or annotations, or --references FILE)",
         ),
     };
-    (count == 0).then_some(what)
+    (count == 0).then_some(reason)
 }
 
 /// The aspects of a run, from the file or built in: the named ones, else those that have a judge.
@@ -172,7 +172,7 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
         return Ok(known.into_iter().filter(judged).collect());
     }
     let find = |name: &String| {
-        let found = known
+        let aspect = known
             .iter()
             .find(|aspect| *aspect.name == **name)
             .ok_or_else(|| {
@@ -184,13 +184,13 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
                     None => Error::Usage(format!("--aspects: {what}; there are {all}")),
                 }
             })?;
-        if !judged(found) {
+        if !judged(aspect) {
             return Err(Error::Usage(format!(
                 "--aspects {name}: no judge has the role aspect.{name}; name one under [roles], or give --model with \
                  --scorers prometheus"
             )));
         }
-        Ok(Arc::clone(found))
+        Ok(Arc::clone(aspect))
     };
     names.iter().map(find).collect()
 }

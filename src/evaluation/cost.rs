@@ -255,10 +255,10 @@ mod tests {
             completion: 10.0,
             cached_prompt: None,
         };
-        let of = |price| PlanLine::of(&group(calls(1, 10), calls(1, 10)), price);
-        assert!(PlanLine::total(&[of(Some(price))]).now.usd.is_some());
+        let line = |price| PlanLine::of(&group(calls(1, 10), calls(1, 10)), price);
+        assert!(PlanLine::total(&[line(Some(price))]).now.usd.is_some());
         assert!(
-            PlanLine::total(&[of(Some(price)), of(None)])
+            PlanLine::total(&[line(Some(price)), line(None)])
                 .now
                 .usd
                 .is_none()

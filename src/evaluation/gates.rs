@@ -78,7 +78,7 @@ mod tests {
             Ok(self
                 .0
                 .iter()
-                .find(|(of, _)| *of == item)
+                .find(|(known_item, _)| *known_item == item)
                 .map(|(_, label)| JudgeReply::of_text(*label)))
         }
     }
@@ -171,12 +171,12 @@ mod tests {
             run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new())
                 .await
                 .unwrap();
-            let asked = judge.1.load(Ordering::SeqCst);
+            let calls = judge.1.load(Ordering::SeqCst);
             assert!(
-                (planned.plan.askable_now..=planned.plan.at_most).contains(&asked),
-                "seed {seed}: {asked} calls"
+                (planned.plan.askable_now..=planned.plan.at_most).contains(&calls),
+                "seed {seed}: {calls} calls"
             );
-            most = most.max(asked);
+            most = most.max(calls);
         }
         assert!(most >= 10, "no gate was open in any run: {most} calls");
     }

@@ -88,37 +88,40 @@ impl LoadedInputs {
         };
         let systems = checked.systems;
         let pairing = scorable_options(options, &profile);
-        let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &pairing)?;
+        let mut scorable =
+            dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &pairing)?;
         if profile.report {
             let index_base = options.scorers.index_base;
-            made.notes.extend(as_reports(&mut made.rubric, index_base));
+            scorable
+                .notes
+                .extend(as_reports(&mut scorable.rubric, index_base));
         }
-        let settings = reading_settings(&systems, &made.files, &reading);
+        let settings = reading_settings(&systems, &scorable.files, &reading);
         // Support counts whole files: a slice runs the same scorers as all slices together.
-        let mut support = dataset::supports(&made);
+        let mut support = dataset::supports(&scorable);
         if profile.report && mode == Mode::Compat {
             // The reference scores reports of cases without ingredients as well.
-            support.criteria = made.rubric.len();
+            support.criteria = scorable.rubric.len();
         }
-        let (rubric, plain) = shared(made.rubric, made.plain);
-        let mut files = made.files;
+        let (rubric, plain) = shared(scorable.rubric, scorable.plain);
+        let mut files = scorable.files;
         files.extend(preset.and_then(questions_file));
         let mut warnings = checked.warnings;
-        warnings.extend(made.warnings);
+        warnings.extend(scorable.warnings);
         let mut notes = read_notes;
         notes.extend(checked.notes);
-        notes.extend(made.notes);
+        notes.extend(scorable.notes);
         Ok(Self {
             rubric,
             plain,
             profile,
             support,
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
-            kept_cases: made.kept_cases,
-            missing: made.missing,
+            kept_cases: scorable.kept_cases,
+            missing: scorable.missing,
             files,
             warnings: once(warnings),
-            uncounted: made.uncounted,
+            uncounted: scorable.uncounted,
             notes,
             settings,
             work_records: Vec::new(),
@@ -321,12 +324,12 @@ fn reading_settings(
             continue;
         }
         if read.thinking > 0 {
-            let what = if options.keeps_thinking() {
+            let thinking = if options.keeps_thinking() {
                 "kept"
             } else {
                 "removed"
             };
-            settings.insert(THINKING.to_owned(), what.into());
+            settings.insert(THINKING.to_owned(), thinking.into());
         }
         if !read.error_texts.is_empty() {
             settings.insert(KEPT_ERRORS.to_owned(), options.keep_errors.into());
@@ -341,11 +344,15 @@ fn reading_settings(
 
 /// The file of a benchmark's questions, unless it is the file of test cases, which is listed already.
 fn questions_file(preset: &Preset) -> Option<InputFile> {
-    let asked = &preset.asked;
-    if asked.are_test_cases {
+    let questions = &preset.asked;
+    if questions.are_test_cases {
         return None;
     }
-    Some(InputFile::new("questions", &asked.path, asked.blake3))
+    Some(InputFile::new(
+        "questions",
+        &questions.path,
+        questions.blake3,
+    ))
 }
 
 /// Whether both lists have the same answers in the same order; an answer that is in both is equal in both.
@@ -418,8 +425,8 @@ fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result
     let of_reference = usize::from(!profile.report && profile.reply.second.is_empty());
     let is_object = profile.reply.form == ReplyForm::Object;
     if options.scoring.compat && is_object && profile.batch != of_reference {
-        let what = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--compat asks as many criteria a call as the reference of this rubric; leave --criteria-per-call out";
+        return Err(Error::Usage(message.to_owned()));
     }
     Ok(profile)
 }
@@ -427,8 +434,8 @@ fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result
 /// Rejects a run without answers, and a rubric without test cases.
 fn check_given(options: &EvaluationOptions) -> Result<()> {
     if options.input.answers.is_empty() {
-        let what = "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..";
+        return Err(Error::Usage(message.to_owned()));
     }
     let needs_tests = options
         .scorers
@@ -436,8 +443,8 @@ fn check_given(options: &EvaluationOptions) -> Result<()> {
         .iter()
         .any(|scorer| scorer.scores_test_cases());
     if needs_tests && options.input.tests.is_none() {
-        let what = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
+        return Err(Error::Usage(message.to_owned()));
     }
     Ok(())
 }

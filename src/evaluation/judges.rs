@@ -80,7 +80,7 @@ impl NamedJudge {
     async fn identify(
         name: &str,
         options: &EvaluationOptions,
-        own: Option<&Arc<dyn Judge>>,
+        custom_judge: Option<&Arc<dyn Judge>>,
         prompts: &Arc<PromptSet>,
         notify: &Notify,
     ) -> Result<Self> {
@@ -94,13 +94,13 @@ impl NamedJudge {
                 leaves_log: options.output.temporary,
                 ..options.cache.clone()
             },
-            own: own.cloned(),
+            own: custom_judge.cloned(),
         };
         let judge = builder.identify(prompts, notify).await?;
         if judge.is_lexical() && options.scoring.prompts.is_some() {
-            let what =
+            let message =
                 "the lexical judge reads no prompts; --prompts has no effect without a model";
-            notify(Severity::Warning, what);
+            notify(Severity::Warning, message);
         }
         Ok(Self {
             judge,
@@ -222,13 +222,13 @@ impl Judges {
             .map(|server| &*server.prompts)
     }
 
-    /// Asks every server which model it serves. `own` replaces the judge of `[judge]`.
+    /// Asks every server which model it serves. `custom_judge` replaces the judge of `[judge]`.
     ///
     /// # Errors
     /// As [`JudgeBuilder::identify`]; for a panel with two equal judges.
     pub(super) async fn identify(
         options: &EvaluationOptions,
-        own: Option<&Arc<dyn Judge>>,
+        custom_judge: Option<&Arc<dyn Judge>>,
         roles: &[Role],
         notify: &Notify,
     ) -> Result<Self> {
@@ -257,8 +257,9 @@ impl Judges {
             }
             // A judge in the user's code stands for `[judge]` only; roles may still name judges of
             // the config file.
-            let own = own.filter(|_| name == DEFAULT_JUDGE);
-            let mut named = NamedJudge::identify(name, options, own, &prompts, notify).await?;
+            let custom_judge = custom_judge.filter(|_| name == DEFAULT_JUDGE);
+            let mut named =
+                NamedJudge::identify(name, options, custom_judge, &prompts, notify).await?;
             named.price = given_price(options, name, &named.judge);
             if named.price.is_none() {
                 named.price = named.listed_price(&list);
@@ -461,11 +462,11 @@ impl Judges {
         let mut terms = BTreeMap::new();
         for named in self.by_name.values() {
             if let Some(server) = named.judge.server() {
-                let own = JudgeTerms {
+                let judge_terms = JudgeTerms {
                     model: server.request.model.clone(),
                     price: named.price,
                 };
-                terms.insert(server.request.judge_id.clone(), own);
+                terms.insert(server.request.judge_id.clone(), judge_terms);
             }
         }
         terms

@@ -44,12 +44,12 @@ impl Lanes {
         self.slots.acquire().await.ok()
     }
 
-    /// Calls `ask` once it has the slot of the answer itself, which `own` guards, or an idle one.
-    pub(super) async fn in_slot<T>(&self, own: &Mutex<()>, ask: impl Future<Output = T>) -> T {
+    /// Calls `ask` once it has the slot of the answer itself, which `slot` guards, or an idle one.
+    pub(super) async fn in_slot<T>(&self, slot: &Mutex<()>, ask: impl Future<Output = T>) -> T {
         let _slots = tokio::select! {
             // The answer's slot first: an idle slot has no warm prefix of this answer.
             biased;
-            own = own.lock() => (Some(own), None),
+            slot = slot.lock() => (Some(slot), None),
             idle = self.idle() => (None, idle),
         };
         ask.await
@@ -63,23 +63,23 @@ mod tests {
     #[tokio::test]
     async fn an_answer_gets_an_idle_slot_once_all_have_started() {
         let lanes = Lanes::new(3, 2);
-        let (own, asked) = (Mutex::new(()), || std::future::ready(()));
+        let (slot, ask) = (Mutex::new(()), || std::future::ready(()));
         let _first = lanes.begin().await;
-        let busy = own.lock().await;
+        let busy = slot.lock().await;
         let widened = tokio::time::timeout(
             std::time::Duration::from_millis(20),
-            lanes.in_slot(&own, asked()),
+            lanes.in_slot(&slot, ask()),
         );
         assert!(widened.await.is_err(), "an answer waits for the free slots");
         let _second = lanes.begin().await;
-        lanes.in_slot(&own, asked()).await;
+        lanes.in_slot(&slot, ask()).await;
         let _third = lanes.begin().await;
         let widened = tokio::time::timeout(
             std::time::Duration::from_millis(20),
-            lanes.in_slot(&own, asked()),
+            lanes.in_slot(&slot, ask()),
         );
         assert!(widened.await.is_err(), "no slot is free");
         drop(busy);
-        lanes.in_slot(&own, asked()).await;
+        lanes.in_slot(&slot, ask()).await;
     }
 }

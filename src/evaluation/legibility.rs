@@ -67,12 +67,12 @@ impl Legibility {
         call: Begun,
     ) -> Result<()> {
         let kind = request.call.question.info();
-        let own = self.of_kind(kind);
+        let of_kind = self.of_kind(kind);
         let OfKind {
             was_read,
             streak,
             first,
-        } = &*own;
+        } = &*of_kind;
         let Some((reason, content)) = unreadable else {
             was_read.store(true, Ordering::Relaxed);
             return Ok(());

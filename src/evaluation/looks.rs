@@ -98,14 +98,14 @@ impl LookedRun {
     pub(super) fn stage(&self, at: usize, before: Option<&RunLooks>) -> Stage {
         let look = self.schedule.looks.get(at);
         let count = look.map_or(0, |look| look.questions);
-        let asked = self.questions.iter().take(count).flatten();
-        let cases: HashSet<CaseId> = asked.cloned().collect();
+        let until_look = self.questions.iter().take(count).flatten();
+        let cases: HashSet<CaseId> = until_look.cloned().collect();
         let is_in_one_order = look.is_some_and(|look| look.one_order);
         let mut not_shown = HashSet::new();
         for pair in &self.second_orders {
-            let [one, other] = &pair.systems;
+            let [first, second] = &pair.systems;
             let can_matter =
-                before.is_none_or(|before| before.waits_for(one.as_str(), other.as_str()));
+                before.is_none_or(|before| before.waits_for(first.as_str(), second.as_str()));
             if cases.contains(&pair.case) && (is_in_one_order || !can_matter) {
                 not_shown.insert((pair.name.clone(), pair.case.clone()));
             }
@@ -125,8 +125,8 @@ impl LookedRun {
         manifest: &Manifest,
         scored: &[Arc<ScoredAnswer>],
     ) -> Result<RunLooks> {
-        let mut own = scored.to_vec();
-        own.retain(|answer| stage.has(&answer.system, &answer.case.case_id));
+        let mut of_stage = scored.to_vec();
+        of_stage.retain(|answer| stage.has(&answer.system, &answer.case.case_id));
         let mut unanswered = HashSet::new();
         for case in &stage.cases {
             for system in &self.systems {
@@ -137,13 +137,13 @@ impl LookedRun {
             }
         }
         let answers = RunAnswers {
-            scored: &own,
+            scored: &of_stage,
             unanswered: Some(unanswered),
             on_unscored: manifest.policy.on_unscored,
             ..RunAnswers::default()
         };
-        let found = self.rule.pairs(&answers, manifest.row(), &self.schedule)?;
-        let mut looks = RunLooks::new(self.rule.until(), &self.schedule, at, found);
+        let pairs = self.rule.pairs(&answers, manifest.row(), &self.schedule)?;
+        let mut looks = RunLooks::new(self.rule.until(), &self.schedule, at, pairs);
         if looks.is_early() {
             looks.cases = stage.cases.iter().map(ToString::to_string).collect();
             looks.cases.sort_unstable();
@@ -159,7 +159,7 @@ impl LookedRun {
         looks
             .not_shown
             .values_mut()
-            .for_each(|own| own.sort_unstable());
+            .for_each(|cases| cases.sort_unstable());
         Ok(looks)
     }
 }
@@ -267,8 +267,8 @@ fn second_orders_of<'a>(
     second_orders
 }
 
-/// The cases by question, the questions in random order. Cases with the same question stay together, since they are no
-/// evidence of their own; a case without a question is one.
+/// The cases by question, the questions in random order. Cases with the same question stay together, since they are not
+/// independent evidence; a case without a question is one.
 fn in_random_order<'a>(items: impl Iterator<Item = &'a Item>, seed: u64) -> Vec<Vec<CaseId>> {
     let mut by_text: BTreeMap<(&str, &str), Vec<CaseId>> = BTreeMap::new();
     let mut seen: HashSet<&CaseId> = HashSet::new();
@@ -278,8 +278,8 @@ fn in_random_order<'a>(items: impl Iterator<Item = &'a Item>, seed: u64) -> Vec<
             continue;
         }
         let text = item.case.initial_prompt.trim();
-        let own = if text.is_empty() { case.as_str() } else { "" };
-        by_text.entry((text, own)).or_default().push(case.clone());
+        let id = if text.is_empty() { case.as_str() } else { "" };
+        by_text.entry((text, id)).or_default().push(case.clone());
     }
     let mut questions: Vec<Vec<CaseId>> = by_text.into_values().collect();
     questions.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
@@ -330,26 +330,26 @@ mod tests {
                 ));
             }
         }
-        let found = second_orders_of(&pairs, cases.iter());
+        let orders = second_orders_of(&pairs, cases.iter());
         // One order of each pair in each case.
-        assert_eq!(found.len(), 80);
-        for asked in [16, 24, 40] {
+        assert_eq!(orders.len(), 80);
+        for count in [16, 24, 40] {
             let counts = ["a vs b", "b vs a", "a vs c", "c vs a"].map(|name| {
-                let before = |own: &&SecondOrder| cases[..asked].contains(&own.case);
-                let own = found.iter().filter(|own| own.name.as_str() == name);
-                own.filter(before).count()
+                let before = |order: &&SecondOrder| cases[..count].contains(&order.case);
+                let of_pair = orders.iter().filter(|order| order.name.as_str() == name);
+                of_pair.filter(before).count()
             });
-            assert_eq!(counts, [asked / 2; 4]);
+            assert_eq!(counts, [count / 2; 4]);
         }
         pairs.reverse();
         let names = |orders: &[SecondOrder]| {
             let names = orders
                 .iter()
-                .map(|own| (own.name.clone(), own.case.clone()));
+                .map(|order| (order.name.clone(), order.case.clone()));
             names.collect::<HashSet<_>>()
         };
         assert_eq!(
-            names(&found),
+            names(&orders),
             names(&second_orders_of(&pairs, cases.iter()))
         );
     }

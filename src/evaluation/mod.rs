@@ -102,8 +102,8 @@ pub struct Options {
     pub at_once: bool,
 }
 
-/// One scorer's part of a run: the answers it scores and its judges. The jobs of a run are concurrent, each with its
-/// own slots, so that a slow judge does not delay the others.
+/// One scorer's part of a run: the answers it scores and its judges. The jobs of a run are concurrent, each with
+/// separate slots, so that a slow judge does not delay the others.
 #[derive(Clone)]
 pub struct Job {
     /// The answers to score.

@@ -42,7 +42,7 @@ pub struct EvaluationOptions {
     /// Which scorers, and what each needs.
     #[command(flatten)]
     pub scorers: ScorerOptions,
-    /// The judge of all roles without a judge of their own.
+    /// The judge of all roles that name no judge.
     #[command(flatten)]
     pub judge: JudgeOptions,
     /// Its limits.

@@ -1,6 +1,6 @@
 //! Which answers are compared with which, and in which order a judge sees them.
 //!
-//! A design chooses pairs of systems question by question; each order of a pair is a subject of its own. What is random follows
+//! A design chooses pairs of systems question by question; each order of a pair is a separate subject. What is random follows
 //! from the seed and from names alone, so that the same command asks the same, in whatever order its files are read.
 
 use std::collections::{HashMap, HashSet};
@@ -140,20 +140,20 @@ impl PairChoice {
     ) -> Result<(Vec<Item>, ChosenPairs)> {
         let systems = systems_of(answers);
         if systems.len() < 2 {
-            let what = "pairs need the answers of two systems or more; name two files, or a directory of them";
-            return Err(Error::Usage(what.to_owned()));
+            let message = "pairs need the answers of two systems or more; name two files, or a directory of them";
+            return Err(Error::Usage(message.to_owned()));
         }
         let seed = terms.seed;
         let chosen = self.chosen(systems.len(), terms);
         if chosen.design == PairDesign::Cycle && terms.has_looks {
-            let what =
+            let message =
                 "--until decides pairs that every question compares; leave --design cycle out";
-            return Err(Error::Usage(what.to_owned()));
+            return Err(Error::Usage(message.to_owned()));
         }
         let baseline = baseline_in(&systems, &chosen)?;
         let mut shown: Vec<Shown<'_>> = Vec::new();
-        for (case, own) in by_case(answers).into_iter().enumerate() {
-            for [first, second] in matches_of(&own, chosen.design, baseline, seed) {
+        for (case, case_answers) in by_case(answers).into_iter().enumerate() {
+            for [first, second] in matches_of(&case_answers, chosen.design, baseline, seed) {
                 shown.push(Shown {
                     case,
                     first,
@@ -163,7 +163,7 @@ impl PairChoice {
         }
         let mut shown = in_orders(shown, &chosen, seed);
         self.check(&shown)?;
-        shown.sort_by_key(|own| (own.first.place, own.second.place, own.case));
+        shown.sort_by_key(|pair| (pair.first.place, pair.second.place, pair.case));
         let pairs: Vec<Item> = shown.iter().map(Shown::item).collect();
         check_names(&pairs)?;
         Ok((pairs, chosen))
@@ -173,11 +173,11 @@ impl PairChoice {
     /// Without pairs, and where a judge would not know what is asked.
     fn check(&self, shown: &[Shown<'_>]) -> Result<()> {
         if shown.is_empty() {
-            let what = "no question has answers of two systems to compare; the answers are joined by case_id, or by question";
-            return Err(Error::Settings(what.to_owned()));
+            let message = "no question has answers of two systems to compare; the answers are joined by case_id, or by question";
+            return Err(Error::Settings(message.to_owned()));
         }
-        for own in shown {
-            let case = &own.first.item.case;
+        for pair in shown {
+            let case = &pair.first.item.case;
             let id = &case.case_id;
             if case.rubric.question.trim().is_empty() {
                 return Err(Error::Settings(format!(
@@ -185,12 +185,12 @@ impl PairChoice {
                 )));
             }
         }
-        let has_criteria = |own: &&Shown<'_>| {
-            let case = &own.first.item.case;
+        let has_criteria = |pair: &&Shown<'_>| {
+            let case = &pair.first.item.case;
             !case.criteria.is_empty() || !case.rubric.criteria.is_empty()
         };
         if self.by_criteria
-            && let Some(without) = shown.iter().find(|own| !has_criteria(own))
+            && let Some(without) = shown.iter().find(|pair| !has_criteria(pair))
         {
             return Err(Error::Settings(format!(
                 "--by-criteria: case {} has no criteria; compare as a whole, or leave it out with --cases",
@@ -209,8 +209,8 @@ fn baseline_in(systems: &[&SystemName], chosen: &ChosenPairs) -> Result<Option<u
     let names: Vec<&str> = systems.iter().map(|system| system.as_str()).collect();
     let names = names.join(", ");
     let Some(name) = &chosen.baseline else {
-        let what = format!("--design baseline needs --baseline SYSTEM, one of {names}");
-        return Err(Error::Usage(what));
+        let message = format!("--design baseline needs --baseline SYSTEM, one of {names}");
+        return Err(Error::Usage(message));
     };
     let name = name.strip_suffix(".jsonl").unwrap_or(name);
     let place = systems.iter().position(|system| system.as_str() == name);
@@ -283,8 +283,8 @@ fn by_case(answers: &[Item]) -> Vec<Vec<Placed<'_>>> {
             item,
         });
     }
-    for own in &mut cases {
-        own.sort_by_key(|answer| answer.place);
+    for case_answers in &mut cases {
+        case_answers.sort_by_key(|answer| answer.place);
     }
     cases
 }
@@ -304,13 +304,14 @@ fn matches_of<'a>(
         return circle
             .iter()
             .zip(next)
-            .map(|(own, next)| [*own, *next])
+            .map(|(answer, next)| [*answer, *next])
             .collect();
     }
     let mut matches = Vec::new();
     for (at, first) in answers.iter().enumerate() {
         for second in &answers[at + 1..] {
-            let is_asked = baseline.is_none_or(|own| own == first.place || own == second.place);
+            let is_asked =
+                baseline.is_none_or(|baseline| baseline == first.place || baseline == second.place);
             if is_asked {
                 matches.push([*first, *second]);
             }
@@ -322,7 +323,7 @@ fn matches_of<'a>(
 /// The pairs in both orders, or each in one. A circle is balanced as it is: every system once first and once second.
 fn in_orders<'a>(mut shown: Vec<Shown<'a>>, chosen: &ChosenPairs, seed: u64) -> Vec<Shown<'a>> {
     if chosen.orders != PairOrders::One {
-        let exchanged: Vec<Shown<'a>> = shown.iter().map(|own| own.exchanged()).collect();
+        let exchanged: Vec<Shown<'a>> = shown.iter().map(|pair| pair.exchanged()).collect();
         shown.extend(exchanged);
         return shown;
     }
@@ -330,21 +331,21 @@ fn in_orders<'a>(mut shown: Vec<Shown<'a>>, chosen: &ChosenPairs, seed: u64) -> 
         return shown;
     }
     // By turns over the questions of a pair in a random order: exactly half of them, whatever the order of the file.
-    shown.sort_by_key(|own| {
-        let systems = (own.first.place, own.second.place);
-        (systems, drawn(seed, &["order", case_of(&own.first)]))
+    shown.sort_by_key(|pair| {
+        let systems = (pair.first.place, pair.second.place);
+        (systems, drawn(seed, &["order", case_of(&pair.first)]))
     });
     let mut pair = None;
     let mut turn = 0;
-    for own in &mut shown {
-        let systems = (own.first.place, own.second.place);
+    for shown_pair in &mut shown {
+        let systems = (shown_pair.first.place, shown_pair.second.place);
         if pair != Some(systems) {
             pair = Some(systems);
             // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
             turn = systems.0 + systems.1;
         }
         if turn % 2 == 1 {
-            *own = own.exchanged();
+            *shown_pair = shown_pair.exchanged();
         }
         turn += 1;
     }
@@ -378,9 +379,9 @@ fn check_names(pairs: &[Item]) -> Result<()> {
         let Some(other) = &pair.other else {
             continue;
         };
-        let own = [&pair.answer.system, &other.system];
-        let known = systems.entry(pair.system()).or_insert(own);
-        if *known != own {
+        let names = [&pair.answer.system, &other.system];
+        let known = systems.entry(pair.system()).or_insert(names);
+        if *known != names {
             return Err(Error::Settings(format!(
                 "two pairs of systems are called {:?}; rename one of their files",
                 pair.system().as_str()
@@ -457,12 +458,12 @@ mod tests {
 
     #[test]
     fn one_order_is_balanced_over_the_questions_of_each_pair() {
-        let one = options(PairDesign::All, PairOrders::One);
-        let (pairs, _) = one.pairs_of(&answers(3, 10), seeded(7)).unwrap();
+        let one_order = options(PairDesign::All, PairOrders::One);
+        let (pairs, _) = one_order.pairs_of(&answers(3, 10), seeded(7)).unwrap();
         assert_eq!(pairs.len(), 30);
         for first in ["s0 vs s1", "s1 vs s0", "s0 vs s2", "s1 vs s2", "s2 vs s1"] {
-            let own = pairs.iter().filter(|pair| pair.system().as_str() == first);
-            assert_eq!(own.count(), 5, "{first}");
+            let in_order = pairs.iter().filter(|pair| pair.system().as_str() == first);
+            assert_eq!(in_order.count(), 5, "{first}");
         }
     }
 
@@ -472,7 +473,11 @@ mod tests {
         let (pairs, _) = cycle.pairs_of(&answers(6, 5), seeded(3)).unwrap();
         assert_eq!(pairs.len(), 30);
         for case in ["c0", "c4"] {
-            assert!(places(&pairs, case).values().all(|own| *own == [1, 1]));
+            assert!(
+                places(&pairs, case)
+                    .values()
+                    .all(|counts| *counts == [1, 1])
+            );
         }
         let (both, _) = options(PairDesign::Cycle, PairOrders::Both)
             .pairs_of(&answers(6, 5), seeded(3))

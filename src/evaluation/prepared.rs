@@ -127,8 +127,8 @@ impl Prepared {
             let mut work = self.jobs(&self.scorers, Some(&out), &Arc::default())?;
             for job in &mut work.jobs {
                 let items = job.items.iter();
-                let own = items.filter(|item| stage.has(&item.system(), &item.case.case_id));
-                job.items = own.cloned().collect();
+                let of_stage = items.filter(|item| stage.has(&item.system(), &item.case.case_id));
+                job.items = of_stage.cloned().collect();
             }
             let planned = super::plan(&work.jobs, &mut NoEvents).await?;
             costs.push((*look, self.cost(&planned)));
@@ -292,8 +292,8 @@ impl Prepared {
         Ok(costs)
     }
 
-    /// What services state about the end of the models that the plan asks, by the judge's identity. A service at its own
-    /// address is asked by one short request; none if nothing is left to ask.
+    /// What services state about the end of the models that the plan asks, by the judge's identity. A service at its
+    /// official address is asked by one short request; none if nothing is left to ask.
     ///
     /// # Errors
     /// [`Error::JudgeUnavailable`] for a reasoning effort that a model is known not to take.
@@ -302,8 +302,8 @@ impl Prepared {
             return Ok(BTreeMap::new());
         }
         let groups = planned.groups.iter();
-        let asked = groups.filter(|group| group.at_most.calls > 0);
-        let judges = asked.map(|group| &*group.judge).collect();
+        let with_calls = groups.filter(|group| group.at_most.calls > 0);
+        let judges = with_calls.map(|group| &*group.judge).collect();
         self.judges.endings(&judges).await
     }
 
@@ -324,8 +324,8 @@ impl Prepared {
         limits: BatchLimits,
     ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
         if self.rule.is_some() {
-            let what = "--until does not fit a batch, which asks everything at once";
-            return Err(Error::Usage(what.to_owned()));
+            let message = "--until does not fit a batch, which asks everything at once";
+            return Err(Error::Usage(message.to_owned()));
         }
         // Without a directory: the results of a batch go into the cache, where every run finds
         // them.

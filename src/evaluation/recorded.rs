@@ -42,11 +42,11 @@ impl RecordedEvaluation {
             return Ok(None);
         };
         if answers.len() > 1 {
-            let what = format!(
+            let message = format!(
                 "{} is a run, whose answers are scored again alone; leave the other ANSWERS out",
                 run.display()
             );
-            return Err(Error::Usage(what));
+            return Err(Error::Usage(message));
         }
         let out = options.output.out.as_deref();
         if out.is_some_and(|out| is_same_directory(out, run)) {

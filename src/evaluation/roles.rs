@@ -9,7 +9,7 @@ use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault};
 use crate::scorer::{SCORERS, ScorerInfo, ScorerRoles};
 use crate::text::names::nearest;
 
-/// The role of all aspects without one of their own, and the prefix of those roles.
+/// The role of all aspects that have no role, and the prefix of the roles of single aspects.
 pub(crate) const ASPECT_ROLE: &str = "aspect";
 
 /// A judge with its settings: that of `[judge]` and the flags, or a further one.

@@ -273,15 +273,15 @@ mod tests {
             ScorerOptions::default(),
         );
         for info in SCORERS {
-            let made = (info.make)(&setup(&profile, &options));
-            assert_eq!(made.name(), info.name);
+            let scorer = (info.make)(&setup(&profile, &options));
+            assert_eq!(scorer.name(), info.name);
             let roles = match &info.roles {
                 ScorerRoles::One(role) => vec![role.clone()],
                 // No aspect was named.
                 ScorerRoles::None | ScorerRoles::Aspects => Vec::<Role>::new(),
             };
-            assert_eq!(made.roles(), roles, "{info:?}");
-            let settings = made.settings();
+            assert_eq!(scorer.roles(), roles, "{info:?}");
+            let settings = scorer.settings();
             let recorded = RecordedSetup {
                 settings: &settings,
                 parts: RubricParts::BOTH,

@@ -292,9 +292,9 @@ impl Run {
         let mut pending = self.planned.pending.clone();
         let Some(stage) = stage else { return pending };
         let scored: HashSet<ScoredPlace<'_>> =
-            self.scored.iter().map(|own| place_of(own)).collect();
-        for (job, own) in self.jobs.iter().zip(&mut pending) {
-            own.retain(|index| {
+            self.scored.iter().map(|answer| place_of(answer)).collect();
+        for (job, indices) in self.jobs.iter().zip(&mut pending) {
+            indices.retain(|index| {
                 let item = &job.items[*index];
                 let case = &item.case.case_id;
                 let place = (job.scorer.name(), item.system(), case);
@@ -311,26 +311,26 @@ impl Run {
         events: &mut dyn EventSink,
         stop: &StopHandle,
     ) -> Result<()> {
-        let mut asked = Ok(RunOutcome::default());
+        let mut result = Ok(RunOutcome::default());
         if !self.planned.is_done() {
-            asked = self.ask_pending(stage, events, stop).await;
+            result = self.ask_pending(stage, events, stop).await;
         }
         // Ends, because a session accepts every model that has answered in it; only a new one
         // contradicts again.
         while self.jobs.iter().any(Job::is_contradicted) {
             self.prepared.note_models(&self.jobs);
             self.plan_again().await?;
-            let Ok(outcome) = &mut asked else { break };
+            let Ok(outcome) = &mut result else { break };
             if outcome.stopped.is_some() {
                 // The plan from before counted other answers as done than this one does.
                 outcome.unfinished = self.pending_in(stage).iter().map(Vec::len).sum();
                 break;
             }
             if !self.planned.is_done() {
-                asked = self.ask_pending(stage, events, stop).await;
+                result = self.ask_pending(stage, events, stop).await;
             }
         }
-        match asked {
+        match result {
             Ok(RunOutcome {
                 stopped: Some(reason),
                 unfinished,
@@ -546,7 +546,7 @@ pub(crate) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
     scored.sort_by_key(|answer| order.get(&place_of(answer)).copied().unwrap_or(usize::MAX));
 }
 
-/// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
+/// Means with intervals and ranks of the scores of a run, with the mode, policy and seed of its manifest.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let criteria = manifest.criteria_profile();
     let options = AggregateOptions {

@@ -34,9 +34,9 @@ impl Spending {
         let limits = &options.budget;
         let unpriced = models.find(|(_, price)| price.is_none());
         if let (Some(_), Some((model, _))) = (limits.budget_usd, unpriced) {
-            let what = Price::how_to_set(model);
+            let remedy = Price::how_to_set(model);
             return Err(Error::Settings(format!(
-                "--budget-usd: the price of {model:?} is unknown; {what}"
+                "--budget-usd: the price of {model:?} is unknown; {remedy}"
             )));
         }
         let (usd, tokens) = (limits.budget_usd, limits.budget_tokens.map(NonZeroU64::get));
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn the_time_limit_message_names_the_reserved_time() {
-        let of = |limit| out_of_time(Duration::from_millis(limit));
+        let message = |limit| out_of_time(Duration::from_millis(limit));
         // a tenth of short limits, 25 s of long ones
         let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";
-        assert_eq!(of(2000), kept);
+        assert_eq!(message(2000), kept);
         assert!(
-            of(1_200_000)
+            message(1_200_000)
                 .starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are")
         );
     }

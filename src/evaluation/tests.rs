@@ -459,9 +459,9 @@ async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
     impl Judge for Uneven {
         fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
             let nth = {
-                let mut asked = self.0.lock().unwrap();
-                *asked += 1;
-                *asked
+                let mut count = self.0.lock().unwrap();
+                *count += 1;
+                *count
             };
             Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(100 * nth)).await;
@@ -485,11 +485,11 @@ async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
     )
     .await
     .expect("run");
-    let asked = *judge.0.lock().unwrap();
-    assert!(asked > 2, "several calls were in flight");
+    let count = *judge.0.lock().unwrap();
+    assert!(count > 2, "several calls were in flight");
     assert_eq!(
         seen.calls().len() as u64,
-        asked,
+        count,
         "each call that was asked is recorded"
     );
     assert_eq!(outcome.unfinished, 1);
@@ -664,8 +664,8 @@ async fn a_vote_stops_when_no_further_sample_can_change_it() {
     let (plan, outcome, seen) = both_passes(&job, judge.clone()).await;
     // a and b twice now; their third samples, and the evidence behind its gate thrice, at most
     assert_eq!((plan.askable_now, plan.at_most), (4, 9));
-    let mut asked = judge.asked();
-    asked.sort();
+    let mut calls = judge.asked();
+    calls.sort();
     let expected = [
         "c0/a#0.0",
         "c0/a#1.0",
@@ -675,7 +675,7 @@ async fn a_vote_stops_when_no_further_sample_can_change_it() {
         "c0/b#1.0",
         "c0/b#2.0",
     ];
-    assert_eq!(asked, expected);
+    assert_eq!(calls, expected);
     assert_eq!(seen.calls().len(), expected.len());
     let scored = &outcome.scored[0];
     assert_eq!(scored.score.component("b").and_then(|b| b.value), Some(0.4));
@@ -701,8 +701,8 @@ async fn a_vote_continues_from_the_samples_that_are_paid_for() {
     // now: the third of a, since three of five are always needed, and the fourth of b, which may settle 2, the first seen; at
     // most: all of both, and five about the evidence
     assert_eq!((plan.askable_now, plan.at_most, plan.cached), (2, 10, 5));
-    let mut asked = judge.asked();
-    asked.sort();
+    let mut calls = judge.asked();
+    calls.sort();
     // a: 0 0 3 3 3; its evidence: 3 3 3; b: 2 3 4 3 3
     let evidence = [
         "c0/a_evidence#0.0",
@@ -711,7 +711,7 @@ async fn a_vote_continues_from_the_samples_that_are_paid_for() {
     ];
     let of_b = ["c0/b#3.0", "c0/b#4.0"];
     let of_a = ["c0/a#2.0", "c0/a#3.0", "c0/a#4.0"];
-    assert_eq!(asked, [&of_a[..], &evidence, &of_b].concat());
+    assert_eq!(calls, [&of_a[..], &evidence, &of_b].concat());
     let score = &outcome.scored[0].score;
     assert_eq!(score.component("a").and_then(|a| a.value), Some(0.3));
     assert_eq!(score.component("b").and_then(|b| b.value), Some(0.3));

@@ -36,8 +36,8 @@ pub(super) fn look_up(
         return Ok(());
     }
     if !options.may_run(&WORKS) {
-        let what = "--works and --retractions are for the scorer works; name it in --scorers, or leave them out";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--works and --retractions are for the scorer works; name it in --scorers, or leave them out";
+        return Err(Error::Usage(message.to_owned()));
     }
     let mut keys = Vec::new();
     let mut references: Vec<Vec<Reference>> = Vec::new();
@@ -49,9 +49,9 @@ pub(super) fn look_up(
     let mut looked_up = look_up_references(&references.concat(), options, on_bytes)?;
     let mut checked = looked_up.checked.drain(..);
     let mut works = WorksOfAnswers::new();
-    for (key, own) in keys.into_iter().zip(references) {
-        let mut cited = Vec::with_capacity(own.len());
-        for reference in own {
+    for (key, answer_references) in keys.into_iter().zip(references) {
+        let mut cited = Vec::with_capacity(answer_references.len());
+        for reference in answer_references {
             let Some(checked) = checked.next() else {
                 return Err(Error::Internal("a reference was not looked up".to_owned()));
             };
@@ -102,32 +102,32 @@ pub fn look_up_references(
     options: &ScorerOptions,
     on_bytes: &OnBytes,
 ) -> Result<LookedUpReferences> {
-    let mut found = LookedUpReferences::default();
+    let mut lookup = LookedUpReferences::default();
     // First, since it is small: a wrong file is found before hours of reading.
     let retractions = match &options.retractions {
         Some(path) => {
             let (retractions, blake3) = Retractions::load(path)?;
             let file = InputFile::new("retractions", path, blake3);
-            found.files.push(file);
+            lookup.files.push(file);
             let (broken, faults) = retractions.broken();
-            found.warn(broken, faults);
+            lookup.warn(broken, faults);
             Some(retractions)
         }
         None => None,
     };
     let mut works = Works::open(&options.works)?;
-    found.checked = works.check(references, &|done, all| on_bytes(done, all))?;
+    lookup.checked = works.check(references, &|done, all| on_bytes(done, all))?;
     let report = works.report();
     for (source, count) in &report.records {
-        found.records.push((source.name().to_owned(), *count));
+        lookup.records.push((source.name().to_owned(), *count));
     }
-    found.warn(report.broken, &report.faults);
+    lookup.warn(report.broken, &report.faults);
     if let Some(retractions) = &retractions {
-        for (reference, checked) in references.iter().zip(&mut found.checked) {
+        for (reference, checked) in references.iter().zip(&mut lookup.checked) {
             retractions.apply(reference, checked);
         }
     }
-    Ok(found)
+    Ok(lookup)
 }
 
 impl LookedUpReferences {

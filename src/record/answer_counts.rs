@@ -145,10 +145,10 @@ impl Manifest {
             if known.is_none() {
                 answered.push(answered_judge(entry));
             }
-            for own in &entry.answered_by {
-                let model = model_among(&mut answered[place].models, own.model.clone());
-                model.calls += own.calls;
-                for (fingerprint, calls) in &own.fingerprints {
+            for answering_model in &entry.answered_by {
+                let model = model_among(&mut answered[place].models, answering_model.model.clone());
+                model.calls += answering_model.calls;
+                for (fingerprint, calls) in &answering_model.fingerprints {
                     model.add_fingerprint(fingerprint.clone(), *calls);
                 }
             }
@@ -297,16 +297,16 @@ mod tests {
         std::fs::write(dir.path().join("calls.jsonl"), text.concat()).unwrap();
         let mut manifest = run(&[answering("old", 9, &[])], &[]);
         manifest.count_answers(dir.path()).unwrap();
-        let of = |role: &str| manifest.roles[role].judges[0].answered_by.clone();
+        let answering_models = |role: &str| manifest.roles[role].judges[0].answered_by.clone();
         let expected = AnsweringModel {
             fingerprints: BTreeMap::from([("fp".to_owned(), 2)]),
             ..answering("gpt-4o-2024-08-06", 2, &[])
         };
-        assert_eq!(of("rubric"), [expected]);
+        assert_eq!(answering_models("rubric"), [expected]);
         let unnamed = AnsweringModel {
             calls: 1,
             ..AnsweringModel::default()
         };
-        assert_eq!(of("citation"), [unnamed]);
+        assert_eq!(answering_models("citation"), [unnamed]);
     }
 }

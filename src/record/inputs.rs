@@ -230,7 +230,7 @@ impl Inputs {
                     answer.case_id = case.case_id.clone();
                     // The output of the prediction is left in the file with the text, so both must be equal.
                     let prediction = answer.prediction.as_ref();
-                    let output = prediction.and_then(|own| own.output.as_deref());
+                    let output = prediction.and_then(|prediction| prediction.output.as_deref());
                     if output == Some(answer.own_text()) {
                         answer.leave_text(&field, position.offset, position.length);
                     }
@@ -438,14 +438,14 @@ mod tests {
 
     fn items() -> impl Strategy<Value = Vec<Item>> {
         let reference = || prop::option::of(text());
-        let one = (
+        let item_parts = (
             0..4_usize,
             0..3_usize,
             any::<bool>(),
             prop::option::of(prediction()),
             reference(),
         );
-        prop::collection::vec(one, 0..8).prop_map(|parts| {
+        prop::collection::vec(item_parts, 0..8).prop_map(|parts| {
             let mut seen = std::collections::HashSet::new();
             let once = parts
                 .into_iter()
@@ -491,9 +491,9 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("inputs.jsonl");
             inputs.write(&path).expect("written");
-            let found = read(dir.path());
-            prop_assert_eq!(found.rubric().cloned().collect::<Vec<_>>(), rubric);
-            prop_assert_eq!(found.plain().cloned().collect::<Vec<_>>(), plain);
+            let from_file = read(dir.path());
+            prop_assert_eq!(from_file.rubric().cloned().collect::<Vec<_>>(), rubric);
+            prop_assert_eq!(from_file.plain().cloned().collect::<Vec<_>>(), plain);
             let lines = std::fs::read_to_string(&path).expect("text");
             let answers = lines.lines().filter(|line| line.contains("\"type\":\"answer\"")).count();
             prop_assert_eq!(answers, items.len());

@@ -149,14 +149,17 @@ impl LineReader {
         let Some((expected, hasher)) = &self.expected else {
             return Ok(());
         };
-        let mut what = expected.stamp.difference(&FileStamp::read(hasher));
-        if what.is_empty() {
+        let mut difference = expected.stamp.difference(&FileStamp::read(hasher));
+        if difference.is_empty() {
             return Ok(());
         }
         if let Some(lines) = expected.lines.filter(|lines| *lines != self.number) {
-            what = format!("{} scores, not {lines} ({what})", self.number);
+            difference = format!("{} scores, not {lines} ({difference})", self.number);
         }
-        let fault = InputFault::new(&self.path, format!("is not as the run left it: {what}"));
+        let fault = InputFault::new(
+            &self.path,
+            format!("is not as the run left it: {difference}"),
+        );
         Err(fault.hint(&expected.remedy).into())
     }
 
@@ -179,20 +182,22 @@ impl LineReader {
 /// When it was changed, or cannot be read.
 pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
     let path = dir.join("calls.jsonl");
-    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path, true)?)
+    let (Some(stamp), Some(current)) =
+        (before.files.get("calls.jsonl"), FileStamp::of(&path, true)?)
     else {
         return Ok(());
     };
-    let what = stamp.difference(&found);
+    let difference = stamp.difference(&current);
     // Lost lines are asked for again; changed ones could put numbers into a paper that nobody
     // measured.
-    if what.is_empty() || found.bytes < stamp.bytes {
+    if difference.is_empty() || current.bytes < stamp.bytes {
         return Ok(());
     }
     let hint = "add --overwrite to begin a new record; replies in the cache are not paid again";
-    Err(
-        InputFault::new(path, format!("was changed after the run ended: {what}"))
-            .hint(hint)
-            .into(),
+    Err(InputFault::new(
+        path,
+        format!("was changed after the run ended: {difference}"),
     )
+    .hint(hint)
+    .into())
 }

@@ -102,7 +102,7 @@ impl Manifest {
             for judge in &mut entry.judges {
                 let known = known
                     .iter()
-                    .find(|own| own.earlier_id.as_ref() == Some(&judge.id));
+                    .find(|candidate| candidate.earlier_id.as_ref() == Some(&judge.id));
                 let Some(known) = known else { continue };
                 if let Some(limits) = self.earlier_limits.remove(&judge.id) {
                     self.earlier_limits.insert(known.id.clone(), limits);
@@ -318,9 +318,13 @@ impl Manifest {
 
     /// The pairs of system and case without an answer, of the cases that were asked.
     pub fn missing_asked(&self) -> Vec<&(String, String)> {
-        let asked = self.asked_cases();
+        let asked_cases = self.asked_cases();
         let mut missing: Vec<&(String, String)> = self.missing.iter().collect();
-        missing.retain(|(_, case)| asked.as_ref().is_none_or(|asked| asked.contains(&**case)));
+        missing.retain(|(_, case)| {
+            asked_cases
+                .as_ref()
+                .is_none_or(|asked_cases| asked_cases.contains(&**case))
+        });
         missing
     }
 
@@ -350,8 +354,8 @@ impl Manifest {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             // Files are completed by the shell more often than directories: `runs/a/scores.jsonl`.
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                let what = InputFault::new(run_dir, "is a file, not the directory of a run");
-                return Err(what
+                let fault = InputFault::new(run_dir, "is a file, not the directory of a run");
+                return Err(fault
                     .hint("name the run's directory, mostly the one that the file is in")
                     .into());
             }
@@ -388,7 +392,7 @@ impl Manifest {
         })
     }
 
-    /// The label of the run in this directory, else the directory's own name.
+    /// The label of the run in this directory, else the name of the directory.
     pub fn run_name(&self, dir: &Path) -> String {
         if let Some(label) = &self.label {
             return label.clone();
@@ -468,7 +472,7 @@ impl Manifest {
             return Ok(None);
         };
         let settings = self.scorer_settings(scorer.name);
-        let as_of = settings.and_then(|own| own["pages"]["as_of"].as_str());
+        let as_of = settings.and_then(|settings| settings["pages"]["as_of"].as_str());
         let pages = StoredPages::open(Path::new(&store.path), as_of.and_then(moment))?;
         if pages.hash() != store.blake3 {
             let what = "the store holds other pages than the run read";
@@ -499,7 +503,7 @@ impl Manifest {
     /// The aspects that the run graded; none for a run without that scorer.
     pub(crate) fn aspects(&self) -> Vec<Arc<Aspect>> {
         let settings = self.scorer_settings(PROMETHEUS.name);
-        let scorer = settings.and_then(|own| PrometheusScorer::deserialize(own).ok());
+        let scorer = settings.and_then(|settings| PrometheusScorer::deserialize(settings).ok());
         scorer.map_or_else(Vec::new, |scorer| scorer.aspects)
     }
 
@@ -563,7 +567,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     })
 }
 
-/// The directory's own name, whatever path leads to it.
+/// The name of the directory itself, whatever path leads to it.
 fn directory_name(dir: &Path) -> Option<String> {
     // `.` and `runs/a/..` have no last component that names the run.
     let path = dir.canonicalize().ok()?;

@@ -46,7 +46,7 @@ impl RoleEntry {
             _ => return None,
         };
         let mut judges: Vec<&JudgeEntry> = self.judges.iter().collect();
-        // Nobody takes the baseline for the published judge; its own warning says what it is.
+        // Nobody takes the baseline for the published judge; its warning says what it is.
         judges.retain(|judge| !judge.lexical);
         if judges.is_empty() {
             return None;

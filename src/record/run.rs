@@ -120,9 +120,9 @@ fn load_scores(
         .collect();
     let mut scored = Vec::new();
     while let Some((_, mut answer)) = lines.read::<ScoredAnswer>()? {
-        if let Some(what) = answer.score.out_of_range().filter(|_| has_ranges) {
+        if let Some(message) = answer.score.out_of_range().filter(|_| has_ranges) {
             return Err(lines
-                .fault(what)
+                .fault(message)
                 .of_case(answer.case.case_id.as_str())
                 .into());
         }
@@ -164,8 +164,8 @@ fn with_missing_answers(
         );
         for item in &inputs.of_scorer(scorer.is_some()) {
             let key = (name.clone(), item.system(), item.case.case_id.clone());
-            if let Some(found) = recorded.remove(&key) {
-                entries.push(Arc::clone(found));
+            if let Some(recorded_answer) = recorded.remove(&key) {
+                entries.push(Arc::clone(recorded_answer));
                 continue;
             }
             let score = match &scorer {

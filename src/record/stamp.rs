@@ -47,14 +47,14 @@ impl FileStamp {
         }
     }
 
-    /// How a file with the stamp `found` differs from one with this stamp; empty if it does not.
-    pub(super) fn difference(&self, found: &Self) -> String {
-        match (self == found, self.bytes == found.bytes) {
+    /// How a file with the stamp `current` differs from one with this stamp; empty if it does not.
+    pub(super) fn difference(&self, current: &Self) -> String {
+        match (self == current, self.bytes == current.bytes) {
             (true, _) => String::new(),
-            (_, false) => format!("{} bytes, not {}", found.bytes, self.bytes),
+            (_, false) => format!("{} bytes, not {}", current.bytes, self.bytes),
             _ => format!(
                 "other bytes (BLAKE3 {}, not {})",
-                found.blake3.short(8),
+                current.blake3.short(8),
                 self.blake3.short(8)
             ),
         }

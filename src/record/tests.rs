@@ -246,11 +246,11 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
         path: "p".into(),
         blake3: [hash; 32].into(),
     };
-    let of = |inputs: [u8; 2]| Manifest {
+    let manifest_of = |inputs: [u8; 2]| Manifest {
         inputs: inputs.map(input).into(),
         ..manifest("m")
     };
-    let (there, here) = (of([1, 3]), of([2, 3]));
+    let (there, here) = (manifest_of([1, 3]), manifest_of([2, 3]));
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
         differences(&there, &here),
@@ -540,14 +540,14 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
     Inputs::of_lists(&items, &items)
         .write(&dir.path().join("inputs.jsonl"))
         .expect("written");
-    let of = |scorer: &str, at: usize, name: &str| {
-        let made = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
-        let mut components = made.score.components;
+    let answer_of = |scorer: &str, at: usize, name: &str| {
+        let answer = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
+        let mut components = answer.score.components;
         components.truncate(1);
         components[0].name = name.into();
         let score = Score {
             components,
-            ..made.score
+            ..answer.score
         };
         Arc::new(ScoredAnswer::new(
             "s".into(),
@@ -568,22 +568,25 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
         false,
     )
     .expect("a record");
-    let there = [of("rubric", 1, "length"), of("prometheus", 2, "coverage")];
+    let there = [
+        answer_of("rubric", 1, "length"),
+        answer_of("prometheus", 2, "coverage"),
+    ];
     record.finish(RunStatus::Stopped, &there).expect("finished");
     let all = load_run(dir.path()).expect("a run").scored;
-    let found: Vec<(&str, &str, bool)> = all
+    let scores: Vec<(&str, &str, bool)> = all
         .iter()
-        .map(|of| {
+        .map(|answer| {
             (
-                of.score.scorer.as_str(),
-                of.case.case_id.as_str(),
-                of.score.value.is_some(),
+                answer.score.scorer.as_str(),
+                answer.case.case_id.as_str(),
+                answer.score.value.is_some(),
             )
         })
         .collect();
     // overlap has scored nothing: its components are unknown
     assert_eq!(
-        found,
+        scores,
         [
             ("rubric", "c1", false),
             ("rubric", "c2", true),

@@ -1,7 +1,7 @@
 //! The row of a benchmark: metrics of several scorers under the benchmark's names.
 //!
 //! A row names scorers and metrics; the numbers are taken from the summary of a run, or of several,
-//! and laid out under the benchmark's own names.
+//! and laid out under the names that the benchmark uses.
 
 use std::collections::BTreeMap;
 
@@ -61,8 +61,8 @@ impl Bench {
 
     fn columns_of(&self, scorer: &str) -> Vec<&'static str> {
         let mut columns = Vec::new();
-        for (own, names) in row_metrics(self.name) {
-            if *own == scorer {
+        for (row_scorer, names) in row_metrics(self.name) {
+            if *row_scorer == scorer {
                 columns.extend_from_slice(names);
             }
         }
@@ -80,7 +80,7 @@ impl Bench {
         for scorer in scorers_of(summary, &columns) {
             notes.extend(scorer.notes.iter().cloned());
         }
-        let is_baseline = scorers_of(summary, &columns).any(|own| own.scorer.is_baseline());
+        let is_baseline = scorers_of(summary, &columns).any(|scorer| scorer.scorer.is_baseline());
         let row = ScorerSummary {
             scorer: ScorerId::of_row(self.name, is_baseline),
             columns: columns.iter().map(BenchColumn::metric_column).collect(),
@@ -99,7 +99,9 @@ impl Bench {
         for (scorer, names) in row_metrics(self.name) {
             let of_run = named(summary, scorer);
             for name in *names {
-                let name = of_run.map_or(*name, |own| metric_by(&own.scorer, name));
+                let name = of_run.map_or(*name, |scorer_summary| {
+                    metric_by(&scorer_summary.scorer, name)
+                });
                 columns.push(BenchColumn { scorer, name });
             }
         }
@@ -113,7 +115,7 @@ impl Bench {
         system: &SystemName,
         columns: &[BenchColumn],
     ) -> SystemSummary {
-        let answers = self.covered(system).map_or(0, |of| of.answered);
+        let answers = self.covered(system).map_or(0, |coverage| coverage.answered);
         let mut row = SystemSummary {
             system: system.clone(),
             rank: None,
@@ -131,12 +133,12 @@ impl Bench {
             row.metrics.insert(column.name.to_owned(), metric);
         }
         for scorer in scorers_of(summary, columns) {
-            if let Some(own) = scorer.row(system) {
+            if let Some(scorer_row) = scorer.row(system) {
                 // The most of any scorer and not the sum: the scorers score the same answers.
-                row.unscored = row.unscored.max(own.unscored);
-                row.injections = row.injections.max(own.injections);
+                row.unscored = row.unscored.max(scorer_row.unscored);
+                row.injections = row.injections.max(scorer_row.injections);
                 row.unscored_reasons
-                    .extend(own.unscored_reasons.iter().cloned());
+                    .extend(scorer_row.unscored_reasons.iter().cloned());
             }
         }
         row
@@ -164,7 +166,9 @@ impl Bench {
     }
 
     fn covered(&self, system: &SystemName) -> Option<&QuestionCoverage> {
-        self.coverage.iter().find(|of| of.system == *system)
+        self.coverage
+            .iter()
+            .find(|coverage| coverage.system == *system)
     }
 
     /// What is blank or was not answered.
@@ -174,24 +178,24 @@ impl Bench {
             let columns = blank.columns.join(", ");
             notes.push(format!("Blank: {columns}: {}.", blank.reason));
         }
-        for of in &self.coverage {
-            if of.answered < self.asked {
+        for coverage in &self.coverage {
+            if coverage.answered < self.asked {
                 notes.push(format!(
                     "{}: {} of {} questions have no prediction.",
-                    visible(of.system.as_str()),
-                    self.asked - of.answered,
+                    visible(coverage.system.as_str()),
+                    self.asked - coverage.answered,
                     self.asked
                 ));
             }
         }
         let citations = self.columns_of(CITATIONS);
-        let is_judged = !self.blank.iter().any(|of| of.columns == citations);
-        for of in &self.coverage {
-            if is_judged && !of.has_sources {
+        let is_judged = !self.blank.iter().any(|blank| blank.columns == citations);
+        for coverage in &self.coverage {
+            if is_judged && !coverage.has_sources {
                 notes.push(format!(
                     "Blank: {} of {}: its answers have no sources (ctxs or docs).",
                     citations.join(", "),
-                    of.system
+                    coverage.system
                 ));
             }
         }
@@ -227,7 +231,7 @@ fn scorers_of<'a>(
 /// The summary of the scorer of this name, by an LLM or by the baseline: a run has one of the two.
 fn named<'a>(summary: &'a Summary, scorer: &str) -> Option<&'a ScorerSummary> {
     let mut scorers = summary.scorers.iter();
-    scorers.find(|own| own.scorer.name() == scorer)
+    scorers.find(|candidate| candidate.scorer.name() == scorer)
 }
 
 #[cfg(test)]
@@ -263,9 +267,9 @@ mod tests {
     }
 
     fn graded(system: &str, case: &str, grades: &[(&str, f64)]) -> ScoredAnswer {
-        let of =
+        let aspect =
             |(name, value): &(&str, f64)| component(name, ComponentKind::Aspect, 0.0, Some(*value));
-        let components = grades.iter().map(of).collect();
+        let components = grades.iter().map(aspect).collect();
         answer(
             system,
             case,

@@ -85,7 +85,7 @@ type Statistic = (
 const STATISTICS: [Statistic; 20] = [
     ("finding", "finding", Format::Text, |row| {
         row.finding
-            .map_or(Cell::Missing, |own| Cell::text(words(own).0))
+            .map_or(Cell::Missing, |finding| Cell::text(words(finding).0))
     }),
     ("scorer", "scorer", Format::Text, |row| {
         Cell::text(row.scorer.as_str())
@@ -99,7 +99,7 @@ const STATISTICS: [Statistic; 20] = [
     ("case_id", "case", Format::Text, |row| {
         row.case_id
             .as_ref()
-            .map_or(Cell::Missing, |own| Cell::text(own.as_str()))
+            .map_or(Cell::Missing, |case_id| Cell::text(case_id.as_str()))
     }),
     ("kind", "kind", Format::Text, |row| {
         Cell::text(row.kind.as_str())
@@ -144,8 +144,8 @@ const STATISTICS: [Statistic; 20] = [
     }),
 ];
 
-fn estimate(own: &Estimate) -> Cell {
-    Cell::estimate(own.estimate, own.interval())
+fn estimate(estimate: &Estimate) -> Cell {
+    Cell::estimate(estimate.estimate, estimate.interval())
 }
 
 /// A finding and what it means.
@@ -288,14 +288,14 @@ fn findings_table(criteria: &Criteria) -> Table {
         Column::text("meaning"),
     ];
     let mut table = Table::new("", columns);
-    let found: Vec<Finding> = criteria
+    let findings: Vec<Finding> = criteria
         .criteria
         .iter()
         .filter(|row| row.group_of == 0)
         .filter_map(|row| row.finding)
         .collect();
     // Criteria come sorted by their finding.
-    for same in found.chunk_by(|a, b| a == b) {
+    for same in findings.chunk_by(|a, b| a == b) {
         let (name, meaning) = words(same[0]);
         table.rows.push(vec![
             Cell::text(name),

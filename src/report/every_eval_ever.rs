@@ -270,7 +270,7 @@ impl SystemEvaluation<'_> {
         let mut merge = None;
         for (name, role) in &self.run.manifest.roles {
             let is_own = match &info.roles {
-                ScorerRoles::One(own) => own.name() == *name,
+                ScorerRoles::One(scorer_role) => scorer_role.name() == *name,
                 ScorerRoles::Aspects => name.starts_with("aspect."),
                 _ => false,
             };
@@ -303,7 +303,7 @@ impl SystemEvaluation<'_> {
             .run
             .scored
             .iter()
-            .filter(|own| own.system == *self.system)
+            .filter(|scored| scored.system == *self.system)
         {
             for (name, value) in numbers_of(scored).numbers {
                 match value {
@@ -349,8 +349,8 @@ impl SystemEvaluation<'_> {
     /// The unit of a metric, which may be another one than that of the scorer's score: a count of 12 is not above full marks.
     fn unit_of(&self, scored: &ScoredAnswer, metric: &str) -> Unit {
         let mut scorers = self.summary.scorers.iter();
-        let scorer = scorers.find(|own| own.scorer == scored.score.scorer);
-        let mut columns = scorer.iter().flat_map(|own| &own.columns);
+        let scorer = scorers.find(|scorer| scorer.scorer == scored.score.scorer);
+        let mut columns = scorer.iter().flat_map(|scorer| &scorer.columns);
         let column = columns.find(|column| column.name == metric);
         column.map_or_else(|| scored.score.unit(), |column| column.unit)
     }
@@ -463,9 +463,9 @@ mod tests {
 
     /// What the records of an answer with these components say of each metric.
     fn correct(components: Vec<Component>, value: Option<f64>) -> Vec<(String, bool)> {
-        let mut made = score(components);
-        made.value = value.or(made.value);
-        let scored = vec![Arc::new(answer("gpt", "c1", made))];
+        let mut score = score(components);
+        score.value = value.or(score.value);
+        let scored = vec![Arc::new(answer("gpt", "c1", score))];
         let summary = summarize(&scored, &[], AggregateOptions::default());
         let run = RecordedRun {
             path: "runs/r".into(),
@@ -486,14 +486,14 @@ mod tests {
             answers: &HashMap::new(),
         };
         let (records, _) = evaluation.records();
-        let mut found = Vec::new();
+        let mut by_metric = Vec::new();
         for line in records.lines() {
             let record: Value = serde_json::from_str(line).unwrap();
             let metric = record["metadata"]["metric"].as_str().unwrap().to_owned();
             let is_correct = record["evaluation"]["is_correct"].as_bool().unwrap();
-            found.push((metric, is_correct));
+            by_metric.push((metric, is_correct));
         }
-        found
+        by_metric
     }
 
     #[test]
@@ -502,12 +502,12 @@ mod tests {
             component("words", ComponentKind::Count, 0.0, Some(12.0)),
             component("recall", ComponentKind::Share, 0.0, Some(1.0)),
         ];
-        let is_correct = |metric: &str, found: &[(String, bool)]| {
-            let mut all = found.iter();
+        let is_correct = |metric: &str, by_metric: &[(String, bool)]| {
+            let mut all = by_metric.iter();
             all.find(|(name, _)| name == metric).unwrap().1
         };
-        let found = correct(counted, None);
-        assert!(!is_correct("words", &found) && is_correct("recall", &found));
+        let by_metric = correct(counted, None);
+        assert!(!is_correct("words", &by_metric) && is_correct("recall", &by_metric));
         // 0.1 * 3 + 0.7 is a little less than 1.
         let part =
             |name: &str, weight| component(name, ComponentKind::Criterion, weight, Some(1.0));

@@ -45,9 +45,9 @@ fn measures_of_one(board: &Leaderboard, system: &Standing) -> Table {
 fn systems_by_measure(board: &Leaderboard, only_f1: bool) -> Table {
     let systems = &board.systems;
     let mut table = Table::new(board.title.clone(), Vec::new());
-    let names = systems.iter().map(|own| Cell::text(&own.system));
+    let names = systems.iter().map(|system| Cell::text(&system.system));
     table.push(Column::text("system"), names);
-    let ranks = systems.iter().map(|own| Cell::count(own.rank));
+    let ranks = systems.iter().map(|system| Cell::count(system.rank));
     table.push(Column::count("rank"), ranks);
     let by_system: Vec<Vec<&Measurement>> = systems
         .iter()
@@ -60,13 +60,13 @@ fn systems_by_measure(board: &Leaderboard, only_f1: bool) -> Table {
             ..Column::new(&metric.name, Format::PercentTo(board.decimals))
         };
         let cells = by_system.iter().map(|metrics| match metrics.get(at) {
-            Some(own) => Cell::estimate(own.estimate, own.interval),
+            Some(measurement) => Cell::estimate(measurement.estimate, measurement.interval),
             None => Cell::Missing,
         });
         table.push(column, cells);
     }
-    let claims = systems.iter().map(|own| {
-        let claims = own.details.get("claims");
+    let claims = systems.iter().map(|system| {
+        let claims = system.details.get("claims");
         Cell::maybe(claims.and_then(serde_json::Value::as_f64))
     });
     table.push(Column::count("claims"), claims);
@@ -96,8 +96,12 @@ pub(crate) fn explanation(explained: &[Explanation]) -> String {
             visible(&claim.system),
             visible(&claim.claim)
         );
-        for found in &claim.findings {
-            out += &format!("  {}: {}\n", visible(&found.item), visible(&found.finding));
+        for finding in &claim.findings {
+            out += &format!(
+                "  {}: {}\n",
+                visible(&finding.item),
+                visible(&finding.finding)
+            );
         }
     }
     out

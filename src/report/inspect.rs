@@ -174,7 +174,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
                 "prompts": prompts.map(|prompts| &prompts.label),
                 "settings": manifest.settings,
             },
-            "scorers": scorers.iter().map(|(of, _)| json!({"name": of, "metrics": metrics})).collect::<Vec<_>>(),
+            "scorers": scorers.iter().map(|(scorer, _)| json!({"name": scorer, "metrics": metrics})).collect::<Vec<_>>(),
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": samples.len(), "completed_samples": samples.len(), "scores": results},
@@ -183,16 +183,16 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
             "completed_at": manifest.finished_at.as_deref().unwrap_or_default(),
             "model_usage": {},
         },
-        "samples": samples.iter().map(|of| sample(system, of, &scorers)).collect::<Vec<_>>(),
+        "samples": samples.iter().map(|case| sample(system, case, &scorers)).collect::<Vec<_>>(),
     })
 }
 
 /// Each scorer with the names of its numbers, which are the same in every sample's score.
 fn scorers_with_names<'a>(all: &'a [ScorerNumbers<'_>]) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut scorers = Vec::new();
-    for scorer in distinct(all.iter().map(|own| own.scorer)) {
-        let of_scorer = all.iter().filter(|own| own.scorer == scorer);
-        let names = of_scorer.flat_map(|own| &own.numbers);
+    for scorer in distinct(all.iter().map(|numbers| numbers.scorer)) {
+        let of_scorer = all.iter().filter(|numbers| numbers.scorer == scorer);
+        let names = of_scorer.flat_map(|numbers| &numbers.numbers);
         scorers.push((scorer, distinct(names.map(|(name, _)| name.as_str()))));
     }
     scorers
@@ -228,7 +228,7 @@ pub(super) struct ScorerNumbers<'a> {
 
 impl ScorerNumbers<'_> {
     fn value(&self, name: &str) -> Option<f64> {
-        self.numbers.iter().find(|(own, _)| own == name)?.1
+        self.numbers.iter().find(|(number, _)| number == name)?.1
     }
 }
 
@@ -250,12 +250,15 @@ pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
 
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
-    let answers = all.iter().filter(|own| own.scorer == scorer);
-    let values: Vec<f64> = answers.clone().filter_map(|own| own.value(name)).collect();
+    let answers = all.iter().filter(|numbers| numbers.scorer == scorer);
+    let values: Vec<f64> = answers
+        .clone()
+        .filter_map(|numbers| numbers.value(name))
+        .collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let mut metrics = Map::new();
-    // The standard error over answers, as Inspect computes it, so that its viewer shows what its
-    // own recomputation gives.
+    // The standard error over answers, as Inspect computes it, so that its viewer shows the same
+    // number when it recomputes it.
     for (name, value) in [("mean", mean(&values)), ("stderr", stderr)] {
         if let Some(value) = value {
             let metric = json!({"name": name, "value": value, "params": {}});
@@ -319,14 +322,14 @@ fn target(answer: &Answer) -> Option<&str> {
 
 /// Every number that the scorer has for any answer; unscored is NaN.
 fn value_of(scored: &ScoredAnswer, scorers: &[(&str, Vec<&str>)]) -> Map<String, Value> {
-    let own = numbers_of(scored);
+    let numbers = numbers_of(scored);
     let mut object = Map::new();
     for (scorer, names) in scorers {
-        if *scorer != own.scorer {
+        if *scorer != numbers.scorer {
             continue;
         }
         for name in names {
-            let value = own.value(name).map_or(Value::from(NAN), Value::from);
+            let value = numbers.value(name).map_or(Value::from(NAN), Value::from);
             object.insert((*name).to_owned(), value);
         }
     }
@@ -479,13 +482,13 @@ mod tests {
     #[test]
     fn other_scorers_give_every_number_with_nan_for_what_is_unscored() {
         let parts = |value| {
-            let mut made = score(vec![
+            let mut score = score(vec![
                 component("coverage", ComponentKind::Aspect, 0.0, Some(4.0)),
                 component("relevance", ComponentKind::Aspect, 0.0, value),
             ]);
-            made.scorer = "prometheus".into();
-            made.value = value.map(|value: f64| (4.0 + value) / 2.0);
-            made
+            score.scorer = "prometheus".into();
+            score.value = value.map(|value: f64| (4.0 + value) / 2.0);
+            score
         };
         let log = written(vec![
             answer("gpt", "c1", parts(Some(2.0))),

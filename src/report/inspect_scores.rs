@@ -22,8 +22,8 @@ use crate::record::RecordedRun;
 pub fn write_inspect_scores(run: &RecordedRun, out: &Path) -> Result<usize> {
     let mut files = 0;
     for system in &run.systems() {
-        let own = run.scored.iter().filter(|scored| scored.system == *system);
-        let scorers = distinct(own.map(|scored| &scored.score.scorer));
+        let of_system = run.scored.iter().filter(|scored| scored.system == *system);
+        let scorers = distinct(of_system.map(|scored| &scored.score.scorer));
         for scorer in scorers {
             let bytes = lines(run, system, scorer)?;
             write_bytes(&out.join(file_name(run, system, scorer)), &bytes)?;
@@ -52,7 +52,7 @@ fn lines(run: &RecordedRun, system: &SystemName, scorer: &ScorerId) -> Result<Ve
 /// The name of the number that is the value: that of the whole answer, which comes first where an answer has it, or else the
 /// first component. An unscored answer may have no number of its whole; its first component must not take that place.
 fn main_metric(answers: &[&ScoredAnswer]) -> String {
-    let whole = answers.iter().find(|own| own.score.value.is_some());
+    let whole = answers.iter().find(|scored| scored.score.value.is_some());
     let numbers = whole
         .or(answers.first())
         .map(|scored| numbers_of(scored).numbers);
@@ -63,8 +63,8 @@ fn main_metric(answers: &[&ScoredAnswer]) -> String {
 /// The line of an answer: the value of this metric, and all numbers in the metadata.
 fn record(scored: &ScoredAnswer, metric: &str) -> Value {
     let numbers = numbers_of(scored).numbers;
-    let mut found = numbers.iter().filter(|(name, _)| name == metric);
-    let value = found.next().and_then(|(_, value)| *value);
+    let mut of_metric = numbers.iter().filter(|(name, _)| name == metric);
+    let value = of_metric.next().and_then(|(_, value)| *value);
     let all: serde_json::Map<String, Value> = numbers
         .into_iter()
         .map(|(name, value)| (name, value.into()))
@@ -79,7 +79,7 @@ fn record(scored: &ScoredAnswer, metric: &str) -> Value {
             "scorer": scored.score.scorer,
             "metric": metric,
             "numbers": all,
-            "components": scored.score.components.iter().map(|own| json!({"name": own.name, "component": own})).collect::<Vec<_>>(),
+            "components": scored.score.components.iter().map(|component| json!({"name": component.name, "component": component})).collect::<Vec<_>>(),
         },
     })
 }
@@ -123,10 +123,10 @@ mod tests {
     fn a_component_never_is_the_value_of_an_answer_without_a_score() {
         let graded = |case: &str, mean: Option<f64>| {
             let aspect = component("coverage", ComponentKind::Aspect, 0.0, Some(4.0));
-            let mut made = score(vec![aspect]);
-            made.scorer = "prometheus".into();
-            made.value = mean;
-            answer("gpt", case, made)
+            let mut score = score(vec![aspect]);
+            score.scorer = "prometheus".into();
+            score.value = mean;
+            answer("gpt", case, score)
         };
         let run = run(vec![graded("c1", None), graded("c2", Some(3.0))]);
         let bytes = lines(&run, &"gpt".into(), &"prometheus".into()).unwrap();

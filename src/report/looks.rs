@@ -29,12 +29,12 @@ pub(super) fn look_lines(looks: &RunLooks) -> Vec<String> {
 fn ending(looks: &RunLooks) -> String {
     let [asked, all] = looks.questions();
     let count = looks.schedule.looks.len();
-    let what = match &looks.metric {
+    let metric_clause = match &looks.metric {
         Some(metric) => format!(" in {}", metric.name),
         None => String::new(),
     };
     format!(
-        "Ended at look {} of {count}, after {asked} of {}{} (--until {}): {}{what}.",
+        "Ended at look {} of {count}, after {asked} of {}{} (--until {}): {}{metric_clause}.",
         looks.look,
         counted(all, "question"),
         orders(looks),

@@ -101,7 +101,7 @@ impl MetricsTableOptions {
     /// The name in print of what has one of these names; the first of them goes before the others.
     fn renamed(&self, names: &[&str]) -> Option<&str> {
         for name in names {
-            if let Some((_, text)) = self.names.iter().find(|(own, _)| own == name) {
+            if let Some((_, text)) = self.names.iter().find(|(original, _)| original == name) {
                 return Some(text);
             }
         }
@@ -165,8 +165,8 @@ pub(super) fn metrics_table(
         let mut row = vec![Cell::text(name)];
         for metric in &shown {
             // The only one: `check_rows` refuses a second system with values under this name.
-            let system = with_values(metric).find(|own| names[own.system] == name);
-            row.push(system.map_or(Cell::Missing, |own| mean_cell(own, options)));
+            let system = with_values(metric).find(|system| names[system.system] == name);
+            row.push(system.map_or(Cell::Missing, |system| mean_cell(system, options)));
         }
         table.rows.push(row);
     }
@@ -183,7 +183,7 @@ fn by_group<'a>(
     let mut shown = metrics.to_vec();
     shown.sort_by_key(|metric| {
         let group = options.group_of(metric);
-        groups.iter().position(|own| *own == group)
+        groups.iter().position(|other| *other == group)
     });
     shown
 }
@@ -239,7 +239,7 @@ fn has_role(scorer: &ScorerId, role: &str) -> bool {
 
 /// The systems that the metric has values of, best first.
 fn with_values(metric: &MetricComparison) -> impl Iterator<Item = &SystemMean> {
-    metric.systems.iter().filter(|own| own.own_cases > 0)
+    metric.systems.iter().filter(|system| system.own_cases > 0)
 }
 
 /// The name in print of each system. Systems of one name in several runs share a row, unless a metric has values of two
@@ -308,12 +308,12 @@ fn check_names(known: &[&str], options: &MetricsTableOptions) -> Result<()> {
 fn check_rows(metrics: &[&MetricComparison], names: &[&str]) -> Result<()> {
     for metric in metrics {
         let mut seen = BTreeMap::new();
-        for own in with_values(metric) {
-            let name = names[own.system];
-            if let Some(other) = seen.insert(name, &own.label) {
+        for system in with_values(metric) {
+            let name = names[system.system];
+            if let Some(other) = seen.insert(name, &system.label) {
                 return Err(Error::Settings(format!(
                     "--names: {name} is the name of {other} and {}",
-                    own.label
+                    system.label
                 )));
             }
         }
@@ -330,7 +330,7 @@ fn ordered<'a>(
 ) -> Result<Vec<&'a str>> {
     let mut all: Vec<&str> = Vec::new();
     for metric in metrics {
-        all.extend(with_values(metric).map(|own| names[own.system]));
+        all.extend(with_values(metric).map(|system| names[system.system]));
     }
     let mut first: Vec<&str> = match options.order.as_deref() {
         None => Vec::new(),
@@ -350,7 +350,9 @@ fn ordered<'a>(
                 known.extend(["name", "given"]);
                 return Err(unknown_name("column or order", order, &known, None));
             };
-            with_values(metric).map(|own| names[own.system]).collect()
+            with_values(metric)
+                .map(|system| names[system.system])
+                .collect()
         }
     };
     // `given` names systems without values and metrics, too.

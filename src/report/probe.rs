@@ -127,9 +127,9 @@ fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
     if metric.systems[pair.first].label == UNCHANGED {
         // Not its negative: a difference of 0 stays without a sign.
         pair.difference = 0.0 - pair.difference;
-        pair.interval = pair.interval.map(|own| Interval {
-            low: -own.high,
-            high: -own.low,
+        pair.interval = pair.interval.map(|interval| Interval {
+            low: -interval.high,
+            high: -interval.low,
         });
     }
     Some(pair)
@@ -165,10 +165,10 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
 fn verdict(rows: &[ProbeRow<'_>], unit: Unit) -> String {
     let mut sentences = Vec::new();
     for finding in ProbeFinding::ALL {
-        let found: Vec<&ProbeRow<'_>> =
+        let with_finding: Vec<&ProbeRow<'_>> =
             rows.iter().filter(|row| row.finding() == finding).collect();
-        if !found.is_empty() {
-            sentences.push(sentence(finding, &found, unit));
+        if !with_finding.is_empty() {
+            sentences.push(sentence(finding, &with_finding, unit));
         }
     }
     let text = sentences.join(" ");
@@ -204,7 +204,7 @@ fn metrics(probe: &Probe) -> Vec<&MetricId> {
         .perturbations
         .iter()
         .flat_map(|probed| &probed.comparison.metrics)
-        .map(|own| &own.metric);
+        .map(|metric| &metric.metric);
     distinct(probe.headline.iter().chain(all))
 }
 

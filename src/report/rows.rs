@@ -53,7 +53,7 @@ pub fn component_rows<'a>(
     let (sum_name, ann_name) = score.sum_names();
     let score_name = match scorer_named(score.scorer.name()) {
         Some(info) => info.score_name,
-        // A scorer of the user's own has a score of the whole answer.
+        // A custom scorer scores the whole answer.
         None => Some("score"),
     };
     let name = score_name.map_or(sum_name, |name| metric_by(&score.scorer, name));

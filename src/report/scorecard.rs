@@ -33,7 +33,7 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     let mut rest = Vec::new();
     if let [only] = &summary.scorers[..] {
         for column in &only.columns {
-            if !first.iter().any(|(_, own)| own.name == column.name) {
+            if !first.iter().any(|(_, other)| other.name == column.name) {
                 rest.push((only, column));
             }
         }
@@ -77,8 +77,8 @@ fn with_compared_means<'a>(
         let info = scorer_named(scorer.scorer.name());
         let mean = info.map_or(&*column.name, |info| info.name_of_mean(&column.name));
         if mean != column.name && summary.systems().len() > 1 {
-            let of_answers = scorer.columns.iter().find(|own| own.name == mean);
-            all.extend(of_answers.map(|own| (scorer, own)));
+            let of_answers = scorer.columns.iter().find(|column| column.name == mean);
+            all.extend(of_answers.map(|column| (scorer, column)));
         }
     }
     all
@@ -525,9 +525,9 @@ fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     notes.extend(open_pairs_note(scorer));
     notes.extend(fewer_answers(scorer));
     notes.extend(clipped(scorer));
-    for own in &scorer.notes {
-        let answers = counted(own.answers, "answer");
-        notes.push(format!("{} ({answers}).", shortened(&own.note, 300)));
+    for note in &scorer.notes {
+        let answers = counted(note.answers, "answer");
+        notes.push(format!("{} ({answers}).", shortened(&note.note, 300)));
     }
     notes.into_iter().map(Note::warning).collect()
 }

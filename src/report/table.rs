@@ -361,7 +361,11 @@ impl Table {
     /// Adds the rows of another table, each behind these cells; its columns are found by their keys.
     pub(super) fn append(&mut self, lead: &[Cell], other: &Self) {
         for column in &other.columns {
-            if !self.columns.iter().any(|own| own.key == column.key) {
+            if !self
+                .columns
+                .iter()
+                .any(|candidate| candidate.key == column.key)
+            {
                 self.columns.push(column.clone());
             }
         }

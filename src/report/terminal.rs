@@ -72,10 +72,10 @@ impl Table {
             ("Not shown", fitted.dropped),
             ("Shown without intervals", fitted.without_intervals),
         ];
-        for (what, headings) in omitted {
+        for (omission, headings) in omitted {
             if !headings.is_empty() {
                 let line = format!(
-                    "{what} at this width (see --format csv): {}",
+                    "{omission} at this width (see --format csv): {}",
                     headings.join(", ")
                 );
                 out.push_str(&wrapped(&visible(&line), style.columns()));
@@ -113,7 +113,7 @@ impl Table {
                         shortened.push(at);
                     }
                 } else if ranking != Some(at) {
-                    kept.retain(|own| *own != at);
+                    kept.retain(|index| *index != at);
                     dropped.push(at);
                 }
                 drawn = self.draw(&texts, &kept, style.color);
@@ -171,10 +171,10 @@ impl Table {
         let flag = widest(numbers.iter().map(|number| &number.flag));
         let interval = widest(numbers.iter().map(|number| &number.interval));
         let mut lines = Vec::new();
-        for own in &numbers {
+        for number in &numbers {
             lines.push(format!(
                 "{:>estimate$}{:<flag$}{:<interval$}",
-                own.estimate, own.flag, own.interval
+                number.estimate, number.flag, number.interval
             ));
         }
         lines

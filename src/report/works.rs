@@ -127,12 +127,12 @@ impl CitedWorksReport {
         }
         let mut systems = Vec::new();
         for name in names {
-            let own = answers.iter().filter(|answer| answer.system == *name);
-            systems.push(SystemWorks::of(name, own, coverage));
+            let of_system = answers.iter().filter(|answer| answer.system == *name);
+            systems.push(SystemWorks::of(name, of_system, coverage));
         }
         let counts = systems
             .iter()
-            .fold(WorkCounts::default(), |sum, one| sum.plus(one.counts));
+            .fold(WorkCounts::default(), |sum, system| sum.plus(system.counts));
         Self {
             counts,
             systems,
@@ -148,14 +148,16 @@ impl CitedWorksReport {
         let systems = &self.systems;
         table.push(
             Column::text("system"),
-            systems.iter().map(|one| Cell::text(one.system.as_str())),
+            systems
+                .iter()
+                .map(|system| Cell::text(system.system.as_str())),
         );
         for (key, heading, count) in COUNTS {
             let column = Column::headed(key, heading, Format::Count).kept();
-            let cells = systems.iter().map(|one| {
+            let cells = systems.iter().map(|system| {
                 // Nothing known is not none.
-                let is_unknown = key == "retracted" && one.counts.retractions_are_unknown();
-                Cell::maybe((!is_unknown).then(|| count(one) as f64))
+                let is_unknown = key == "retracted" && system.counts.retractions_are_unknown();
+                Cell::maybe((!is_unknown).then(|| count(system) as f64))
             });
             table.push(column, cells);
         }
@@ -163,23 +165,23 @@ impl CitedWorksReport {
             let mut column = Column::headed("nonexistent", "not existing (%)", Format::Percent);
             column.meaning = "estimated share of works that do not exist, with its 95% interval";
             column.has_interval = true;
-            let cells = systems.iter().map(|one| one.nonexistent_cell());
+            let cells = systems.iter().map(|system| system.nonexistent_cell());
             table.push(column, cells);
         }
-        let mut found = Column::headed("found_share", "found (%)", Format::Percent);
-        found.meaning = "share of the references that were found or not found";
+        let mut column = Column::headed("found_share", "found (%)", Format::Percent);
+        column.meaning = "share of the references that were found or not found";
         table.push(
-            found,
+            column,
             systems
                 .iter()
-                .map(|one| Cell::maybe(one.found.and_then(|found| found.share))),
+                .map(|system| Cell::maybe(system.found.and_then(|found| found.share))),
         );
         for (key, heading, end) in BOUNDS {
             let mut column = Column::headed(key, heading, Format::Percent);
             column.meaning = "over all references, if none or all of the open ones were found";
             let cells = systems
                 .iter()
-                .map(|one| Cell::maybe(one.found.as_ref().map(end)));
+                .map(|system| Cell::maybe(system.found.as_ref().map(end)));
             table.push(column, cells);
         }
         table
@@ -293,11 +295,11 @@ impl CitedWorksReport {
     /// What the references that are left open could change.
     fn bounds_note(&self) -> Option<String> {
         let mut systems = Vec::new();
-        for one in &self.systems {
-            if let Some(found) = one.found.filter(|_| one.counts.open > 0) {
-                let low = Format::Percent.show(found.low);
-                let high = Format::Percent.show(found.high);
-                systems.push(format!("{} {low} to {high}%", one.system.as_str()));
+        for system in &self.systems {
+            if let Some(share) = system.found.filter(|_| system.counts.open > 0) {
+                let low = Format::Percent.show(share.low);
+                let high = Format::Percent.show(share.high);
+                systems.push(format!("{} {low} to {high}%", system.system.as_str()));
             }
         }
         let systems = listed(systems)?;
@@ -329,12 +331,12 @@ type SystemCount = fn(&SystemWorks) -> u64;
 
 /// The columns of counts: key, heading, value.
 const COUNTS: [(&str, &str, SystemCount); 6] = [
-    ("references", "refs", |one| one.counts.references),
-    ("found", "found", |one| one.counts.found()),
-    ("differ", "differ", |one| one.counts.differs),
-    ("not_found", "not found", |one| one.counts.not_found),
-    ("retracted", "retracted", |one| one.counts.retracted),
-    ("open", "open", |one| one.counts.open),
+    ("references", "refs", |system| system.counts.references),
+    ("found", "found", |system| system.counts.found()),
+    ("differ", "differ", |system| system.counts.differs),
+    ("not_found", "not found", |system| system.counts.not_found),
+    ("retracted", "retracted", |system| system.counts.retracted),
+    ("open", "open", |system| system.counts.open),
 ];
 
 /// One end of a share.
@@ -342,8 +344,8 @@ type ShareEnd = fn(&BoundedShare) -> f64;
 
 /// The bounds of the share that was found.
 const BOUNDS: [(&str, &str, ShareEnd); 2] = [
-    ("found_low", "at least", |found| found.low),
-    ("found_high", "at most", |found| found.high),
+    ("found_low", "at least", |share| share.low),
+    ("found_high", "at most", |share| share.high),
 ];
 
 impl SystemWorks {
@@ -355,12 +357,12 @@ impl SystemWorks {
         let mut counts = WorkCounts::default();
         let mut units = Vec::new();
         for answer in answers {
-            let own = WorkCounts::of(answer.works.iter());
-            counts = counts.plus(own);
+            let answer_counts = WorkCounts::of(answer.works.iter());
+            counts = counts.plus(answer_counts);
             if answer.case_id.is_some() {
                 units.push(FoundReferences {
-                    found: own.found(),
-                    checked: own.checked(),
+                    found: answer_counts.found(),
+                    checked: answer_counts.checked(),
                 });
             } else {
                 // The references of a library do not come in answers: each stands for itself.

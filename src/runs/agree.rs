@@ -51,11 +51,11 @@ pub fn plan_labels(
     let (labeled, ..) = load(runs, labels, options)?;
     let plans = label_plans(&labeled, options);
     if plans.is_empty() {
-        let what = format!(
+        let message = format!(
             "--plan needs a run and at least {FEWEST_PILOT_LABELS} ratings of its whole answers by people, not all equal; \
              label more answers"
         );
-        return Err(Error::Settings(what));
+        return Err(Error::Settings(message));
     }
     Ok(plans)
 }
@@ -102,7 +102,7 @@ fn load(
     Ok((labeled, labels, notes))
 }
 
-/// The judge of each run as a rater: of what people labeled on pages, else by the run's own metric.
+/// The judge of each run as a rater: of what people labeled on pages, else by the metric of the run.
 fn judges(runs: &[RecordedRun], people: &PeopleLabels, metric: Option<&str>) -> Result<Vec<Rater>> {
     let mut raters = Vec::new();
     for run in runs {
@@ -122,7 +122,7 @@ fn judges(runs: &[RecordedRun], people: &PeopleLabels, metric: Option<&str>) -> 
 /// # Errors
 /// For fewer than two raters; `is_unfilled` if there are files of labels and no label in them.
 fn require_two(raters: &[Rater], is_unfilled: bool) -> Result<()> {
-    let found = match raters {
+    let only_rater = match raters {
         [] => "none".to_owned(),
         [rater] => rater.name.escape_debug().to_string(),
         _ => return Ok(()),
@@ -133,7 +133,7 @@ fn require_two(raters: &[Rater], is_unfilled: bool) -> Result<()> {
         "add labels of people (--labels FILE) or a second run"
     };
     Err(Error::Settings(format!(
-        "agreement needs two raters, found only {found}; {remedy}"
+        "agreement needs two raters, found only {only_rater}; {remedy}"
     )))
 }
 
@@ -220,7 +220,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     }
     let is_item = agreement.options.level == AgreementLevel::Item;
     let unit = if is_item { "item" } else { "answer" };
-    let what = if most == 1 {
+    let message = if most == 1 {
         format!(
             "no two raters share more than one {unit}; agreement needs two {unit}s that both rated"
         )
@@ -238,7 +238,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
         _ => "check that system and case_id are written as in the run, or choose another --level or --metric"
             .to_owned(),
     };
-    Err(Error::Settings(format!("{what}; {hint}")))
+    Err(Error::Settings(format!("{message}; {hint}")))
 }
 
 /// An answer by its system and its case.
@@ -297,13 +297,13 @@ fn labeled_answers(labels: &Labels) -> Vec<AnswerOf<'_>> {
 }
 
 /// `; no such system: a (the run has b, c)`; nothing if all are known.
-fn unknown(what: &str, mut names: BTreeSet<&str>, known: BTreeSet<&str>) -> String {
+fn unknown(kind: &str, mut names: BTreeSet<&str>, known: BTreeSet<&str>) -> String {
     names.retain(|name| !known.contains(name));
     if names.is_empty() {
         return String::new();
     }
     let names = list(names, 3);
-    format!("; no such {what}: {names} (the run has {})", list(known, 5))
+    format!("; no such {kind}: {names} (the run has {})", list(known, 5))
 }
 
 fn systems_of<'a>(answers: impl IntoIterator<Item = &'a AnswerOf<'a>>) -> BTreeSet<&'a str> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::random_draw::{answers_of, drawn_again};
+use super::random_draw::{answers_of, draw_again};
 use crate::domain::{AnswerSelection, CaseId, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{RecordedRun, RunStatus};
@@ -37,7 +37,7 @@ pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<Ba
         return Ok(BasisOfRuns::Systems);
     }
     if of_new.is_subset(&of_old) {
-        let what = format!(
+        let message = format!(
             "{} has the old judge's scores of every answer: nothing is estimated",
             old.name
         );
@@ -50,7 +50,7 @@ pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<Ba
         } else {
             format!("compare {} itself", old.name)
         };
-        return Err(Error::Settings(format!("{what}; {hint}")));
+        return Err(Error::Settings(format!("{message}; {hint}")));
     }
     Err(not_at_random(old))
 }
@@ -66,7 +66,7 @@ fn check_draw(
     let Some(drawn) = selection.drawn else {
         return Err(not_at_random(old));
     };
-    let again: BTreeSet<(SystemName, CaseId)> = drawn_again(of_new, selection.answers, drawn.seed)
+    let again: BTreeSet<(SystemName, CaseId)> = draw_again(of_new, selection.answers, drawn.seed)
         .into_iter()
         .collect();
     if drawn.of == of_new.len() && again == *of_old {

@@ -39,20 +39,20 @@ pub(super) fn differences(
     anyway: bool,
     across_judges: bool,
 ) -> Result<Vec<String>> {
-    let mut found = Differences::default();
+    let mut differences = Differences::default();
     for group in groups {
         let group: Vec<&RecordedRun> = group.iter().map(|index| &runs[*index]).collect();
         for difference in setting_differences(&manifests(&group), false) {
             if across_judges && difference.is_judge {
                 continue;
             }
-            found.add(group[difference.run], difference.text);
+            differences.add(group[difference.run], difference.text);
         }
         if let Some((run, text)) = policy_difference(&group) {
-            found.add(run, text);
+            differences.add(run, text);
         }
     }
-    let Differences { texts, mut faults } = found;
+    let Differences { texts, mut faults } = differences;
     let Some(first) = faults.first_mut() else {
         return Ok(texts);
     };
@@ -143,8 +143,9 @@ fn recorded_answers(run: &RecordedRun) -> BTreeMap<(SystemName, CaseId), AnswerI
         let key = (answer.system.clone(), answer.case_id.clone());
         // A prediction with neither holds the answer's question only.
         let prediction = answer.prediction.clone();
-        let prediction =
-            prediction.filter(|own| !own.sources.is_empty() || own.gold != Gold::default());
+        let prediction = prediction.filter(|prediction| {
+            !prediction.sources.is_empty() || prediction.gold != Gold::default()
+        });
         answers.insert(key, (answer.text_hash(), prediction));
     }
     answers

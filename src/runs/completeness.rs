@@ -21,14 +21,14 @@ pub(super) fn unfinished(run: &RecordedRun) -> Option<String> {
     if count == 0 {
         return Some(format!("{name} {status}; run score once more to finish it"));
     }
-    let what = if run.items.is_empty() {
+    let note = if run.items.is_empty() {
         "which ones is not recorded"
     } else {
         "they count as unscored"
     };
     let answers = run.manifest.answers;
     Some(format!(
-        "{name} {status}: {count} of {answers} answers have no score; {what}"
+        "{name} {status}: {count} of {answers} answers have no score; {note}"
     ))
 }
 
@@ -39,7 +39,11 @@ fn without_score(run: &RecordedRun) -> usize {
     for scorer in run.scorers() {
         let mut scored = 0;
         let mut unjudged = 0;
-        for answer in run.scored.iter().filter(|own| own.score.scorer == *scorer) {
+        for answer in run
+            .scored
+            .iter()
+            .filter(|answer| answer.score.scorer == *scorer)
+        {
             scored += 1;
             unjudged += usize::from(!is_judged(answer));
         }
@@ -69,9 +73,13 @@ pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, 
         // Which systems meet is the choice of a design: what is missing are answers, and no pairs.
         return Some(listed_missing(manifest).collect());
     }
-    let asked = manifest.asked_cases();
+    let asked_cases = manifest.asked_cases();
     let mut kept: Vec<&str> = manifest.kept_cases.iter().map(String::as_str).collect();
-    kept.retain(|case| asked.as_ref().is_none_or(|asked| asked.contains(case)));
+    kept.retain(|case| {
+        asked_cases
+            .as_ref()
+            .is_none_or(|asked_cases| asked_cases.contains(case))
+    });
     let mut cases: HashSet<CaseId> = HashSet::new();
     cases.extend(kept.into_iter().map(CaseId::from));
     if cases.is_empty() {

@@ -68,7 +68,7 @@ fn why_unfinished(run: &Path) -> Option<String> {
 fn damaged_file(run: &Path, manifest: &Manifest) -> Option<String> {
     let mut files = manifest.files.iter();
     let (name, _) = files.find(|(name, stamp)| {
-        let length = run.join(name).metadata().map(|own| own.len());
+        let length = run.join(name).metadata().map(|metadata| metadata.len());
         **name != "calls.jsonl" && length.ok() != Some(stamp.bytes)
     })?;
     Some(format!("its {name} is missing or was changed"))
@@ -82,16 +82,16 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries: Vec<DirEntry> = std::fs::read_dir(directory)
         .and_then(Iterator::collect)
         .map_err(Error::io(directory, "read"))?;
-    let mut found = Vec::new();
+    let mut runs = Vec::new();
     for entry in entries {
         let path = entry.path();
         if holds_record(&path) {
-            found.push(path);
+            runs.push(path);
         }
     }
     // The file system's order differs between machines, and with it the order of runs in a table.
-    found.sort();
-    Ok(found)
+    runs.sort();
+    Ok(runs)
 }
 
 fn is_run(path: &Path) -> bool {

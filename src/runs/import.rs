@@ -79,8 +79,8 @@ pub struct ImportedRun {
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
 pub(super) fn import_results(options: &ImportOptions) -> Result<ImportedRun> {
     let Some(tests) = &options.tests else {
-        let what = "results files need their test cases: add --tests FILE";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "results files need their test cases: add --tests FILE";
+        return Err(Error::Usage(message.to_owned()));
     };
     let files = read_all(&options.files)?;
     let lexical = is_lexical(&files)?;
@@ -188,8 +188,8 @@ fn scored_answers(
 ) -> Result<Vec<ScoredAnswer>> {
     dataset::all(items.iter().map(|item| {
         let case = &item.case;
-        let own = &recorded[&(&item.answer.system, &case.case_id)];
-        let score = own.score(case, scorer.unjudged(case), warnings)?;
+        let scores = &recorded[&(&item.answer.system, &case.case_id)];
+        let score = scores.score(case, scorer.unjudged(case), warnings)?;
         let system = item.answer.system.clone();
         Ok(ScoredAnswer::new(system, Arc::clone(case), score))
     }))
@@ -292,12 +292,12 @@ fn recorded_answers(files: &[ResultsFile]) -> RecordedAnswers<'_> {
     let mut recorded = RecordedAnswers::new();
     for file in files {
         for (system, answer) in answers(file) {
-            let own = RecordedScores {
+            let scores = RecordedScores {
                 path: &file.path,
                 system,
                 answer,
             };
-            recorded.insert((system, &answer.case_id), own);
+            recorded.insert((system, &answer.case_id), scores);
         }
     }
     recorded
@@ -311,7 +311,7 @@ fn paired(
     tests: &TestCases,
 ) -> Result<(Pairing, bool)> {
     let systems = systems_without_texts(files);
-    let mut asked = HashSet::new();
+    let mut questions = HashSet::new();
     let mut cases = Vec::new();
     let mut agreement = false;
     for case in &tests.cases {
@@ -320,7 +320,7 @@ fn paired(
             if recorded.contains_key(&(&system.system, &case.case_id)) {
                 has_scores = true;
                 // Two cases with one question are the rubrics of two annotators.
-                agreement |= !asked.insert((&system.system, &case.initial_prompt));
+                agreement |= !questions.insert((&system.system, &case.initial_prompt));
             }
         }
         if has_scores {
@@ -357,19 +357,19 @@ fn systems_without_texts(files: &[ResultsFile]) -> Vec<SystemAnswers> {
 
 /// The warning about questions without scores of any system.
 fn left_out(pairing: &Pairing, tests: &TestCases) -> Option<InputFault> {
-    let mut asked: HashSet<&str> = HashSet::new();
-    asked.extend(tests.cases.iter().map(|case| case.initial_prompt.as_str()));
+    let mut questions: HashSet<&str> = HashSet::new();
+    questions.extend(tests.cases.iter().map(|case| case.initial_prompt.as_str()));
     let mut scored: HashSet<&str> = HashSet::new();
     for item in &pairing.items {
         scored.insert(&item.case.initial_prompt);
     }
-    if scored.len() == asked.len() {
+    if scored.len() == questions.len() {
         return None;
     }
     let what = format!(
         "{} of {} questions have no scores of any system",
-        asked.len() - scored.len(),
-        asked.len()
+        questions.len() - scored.len(),
+        questions.len()
     );
     Some(InputFault::new(&tests.path, what).hint("left out"))
 }
@@ -496,9 +496,9 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
         let Some(sum) = sum else { continue };
         if recorded.is_none_or(|recorded| (recorded - sum).abs() > TOLERANCE) {
             let recorded = recorded.map_or("no number".to_owned(), |value| value.to_string());
-            let what = "with the rubric's weights; taken as it is";
+            let basis = "with the rubric's weights; taken as it is";
             lines.push(format!(
-                "{name} is {recorded}, its components make {sum} {what}{hint}"
+                "{name} is {recorded}, its components make {sum} {basis}{hint}"
             ));
         }
     }
@@ -539,9 +539,9 @@ fn answers_of(
         // As the reference's pipeline numbers sources.
         block: Some(IndexBase::Zero),
     };
-    let made = scorable(Some(tests), &systems, None, &options)?;
+    let with_texts = scorable(Some(tests), &systems, None, &options)?;
     let mut answers: HashMap<(SystemName, CaseId), Item> = HashMap::new();
-    for item in made.rubric {
+    for item in with_texts.rubric {
         let key = (item.answer.system.clone(), item.case.case_id.clone());
         answers.insert(key, item);
     }
@@ -563,5 +563,5 @@ fn answers_of(
         warnings.push(InputFault::new(&paths[0], what));
     }
     // The first file holds the test cases.
-    Ok((items, made.files.into_iter().skip(1).collect()))
+    Ok((items, with_texts.files.into_iter().skip(1).collect()))
 }

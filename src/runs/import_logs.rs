@@ -102,19 +102,22 @@ impl Logged {
             }
         }
         for name in REPORT_METRICS.into_iter().chain([MEAN]) {
-            let own = answer
+            let by_verdicts = answer
                 .score
                 .component(name)
                 .map_or(answer.score.value, |component| component.value);
             let logged = sample.metric(name);
-            if !logged.zip(own).map_or(logged == own, |(logged, own)| {
-                (logged - own).abs() <= TOLERANCE
-            }) {
-                let [logged, own] = [logged, own]
+            if !logged
+                .zip(by_verdicts)
+                .map_or(logged == by_verdicts, |(logged, by_verdicts)| {
+                    (logged - by_verdicts).abs() <= TOLERANCE
+                })
+            {
+                let [logged, by_verdicts] = [logged, by_verdicts]
                     .map(|value| value.map_or("missing".to_owned(), |it| it.to_string()));
                 let place = format!("{} (case {})", answer.system, answer.case.case_id);
                 manifest.warnings.push(format!(
-                    "{place}: {name} is {logged} in the log, {own} by its verdicts"
+                    "{place}: {name} is {logged} in the log, {by_verdicts} by its verdicts"
                 ));
             }
         }

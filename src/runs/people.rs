@@ -27,9 +27,9 @@ impl RunLabels {
     /// When they cannot be read, do not fit the run, or are given for several runs.
     pub fn load(paths: &[PathBuf], runs: &[RecordedRun]) -> Result<Self> {
         if !paths.is_empty() && runs.len() > 1 {
-            let what =
+            let message =
                 "--labels needs a single run: in several, a label may be of more than one answer";
-            return Err(Error::Settings(what.to_owned()));
+            return Err(Error::Settings(message.to_owned()));
         }
         let people = PeopleLabels::load(paths, runs)?;
         let raters = people.labels().raters.clone();
@@ -66,8 +66,8 @@ impl PeopleLabels {
             return Ok(Self::OfTables(load_labels(&named.tables)?));
         }
         if !named.tables.is_empty() {
-            let what = "--labels: files from the pages of label and tables of labels are read apart; give one kind at a time";
-            return Err(Error::Usage(what.to_owned()));
+            let message = "--labels: files from the pages of label and tables of labels are read apart; give one kind at a time";
+            return Err(Error::Usage(message.to_owned()));
         }
         if let Some(dir) = named.sheets.first()
             && named.of_pages.is_empty()
@@ -143,15 +143,15 @@ impl NamedFiles {
     }
 
     fn add_labels_in(&mut self, dir: &Path) -> Result<()> {
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         for entry in std::fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
             let path = entry.map_err(Error::io(dir, "read"))?.path();
             if is_download(&path) {
-                found.push(path);
+                files.push(path);
             }
         }
-        found.sort();
-        self.of_pages.extend(found);
+        files.sort();
+        self.of_pages.extend(files);
         Ok(())
     }
 }

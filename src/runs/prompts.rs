@@ -94,8 +94,8 @@ impl RunPrompts {
             .as_ref()
             .map_err(String::clone)?
             .get(&call.case_id);
-        if let Some((own, texts)) = case.and_then(|case| case.calls.get(&call.call_id))
-            && *own == hash
+        if let Some((case_hash, texts)) = case.and_then(|case| case.calls.get(&call.call_id))
+            && *case_hash == hash
         {
             return Ok(texts);
         }

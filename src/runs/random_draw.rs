@@ -16,7 +16,7 @@ pub(super) fn answers_of(run: &RecordedRun) -> BTreeSet<(SystemName, CaseId)> {
 }
 
 /// The `n` answers that this seed draws at random from all of these; empty if there are fewer.
-pub(super) fn drawn_again(
+pub(super) fn draw_again(
     all: &BTreeSet<(SystemName, CaseId)>,
     n: usize,
     seed: u64,

@@ -52,7 +52,7 @@ pub struct RescoredRun {
     pub dir: Option<RunDir>,
 }
 
-/// Rescores a recorded run. Its own record is replaced, but not by scores of another mode.
+/// Rescores a recorded run. The record of the run is replaced, but not by scores of another mode.
 ///
 /// ```
 /// use scholareval::runs::{RescoreOptions, rescore};
@@ -83,13 +83,13 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
     require_replies(run, &recorded, options.compat)?;
     let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
-    // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.
+    // The directory of the run under another name is not a copy: nothing there is removed or copied onto itself.
     let elsewhere = options
         .out
         .as_deref()
         .filter(|out| !is_same_directory(out, run));
     if elsewhere.is_none() && options.out.is_some() && is_other_mode {
-        // The scores of the run's own mode would be gone, and its directory would claim settings
+        // The scores of the recorded mode would be gone, and its directory would claim settings
         // that its calls do not have.
         let fault = InputFault::new(run, "a run is not written over with scores of another mode");
         return Err(fault.hint("name another directory with --out").into());
@@ -135,7 +135,7 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
     let thinking = recorded.settings.get(THINKING);
     let profile = recorded.criteria_profile();
     let has_reports = profile.is_some_and(|profile| profile.report);
-    let what = if thinking.is_some_and(|what| what == "removed") {
+    let what = if thinking.is_some_and(|setting| setting == "removed") {
         "the answers were judged without their reasoning, which the reference keeps"
     } else if recorded.mode != Mode::Compat && has_reports {
         "the reference reads reports in another way, so that other questions are asked"

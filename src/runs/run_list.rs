@@ -91,7 +91,7 @@ fn listed(run: PathBuf) -> ListedRun {
         systems: manifest.systems().map(str::to_owned).collect(),
         cases: manifest
             .asked_cases()
-            .map_or(manifest.kept_cases.len(), |asked| asked.len()),
+            .map_or(manifest.kept_cases.len(), |cases| cases.len()),
         started_at: manifest.started_at,
         on_unscored: manifest.policy.on_unscored,
         headline: manifest.headline,

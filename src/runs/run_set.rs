@@ -108,9 +108,9 @@ impl RunSet {
     pub fn open_on_old_scale(new: &Path, old: &Path, anyway: bool) -> Result<Self> {
         let runs = Self::load(&[new.to_path_buf(), old.to_path_buf()])?;
         let [new, old] = &runs[..] else {
-            let what =
+            let message =
                 "--corrected-by takes two runs: one by the new judge, and one by the old judge";
-            return Err(Error::Usage(what.to_owned()));
+            return Err(Error::Usage(message.to_owned()));
         };
         require_same_answers(old, new)?;
         Self::of(runs, anyway, true)
@@ -336,8 +336,8 @@ impl RunSet {
         let [new_name, old_name] = [0, 1].map(|at| self.runs[at].name.as_str());
         let scales = match old_scale_basis(&self.runs[0], &self.runs[1])? {
             BasisOfRuns::Anchors if !without.is_empty() => {
-                let what = "--without leaves out systems that both judges scored, but the old judge scored a random part of the answers";
-                return Err(Error::Usage(what.to_owned()));
+                let message = "--without leaves out systems that both judges scored, but the old judge scored a random part of the answers";
+                return Err(Error::Usage(message.to_owned()));
             }
             BasisOfRuns::Anchors => anchored_scales((&new, new_name), (&old, old_name), options),
             BasisOfRuns::Systems => {
@@ -401,7 +401,7 @@ fn word_counts(run: &RecordedRun) -> Result<HashMap<(SystemName, CaseId), usize>
     let mut counts = HashMap::with_capacity(run.items.len());
     for item in &run.items {
         let key = (item.answer.system.clone(), item.answer.case_id.clone());
-        // The system's own words, without the list of sources that scoring appends.
+        // The words of the system, without the list of sources that scoring appends.
         counts.insert(key, word_count(with_text(item)?.answer.own_text()));
     }
     Ok(counts)
@@ -451,10 +451,18 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             });
         }
     }
-    let roles: Vec<String> = all.iter().map(|own| own.role.clone()).collect();
-    for own in &mut all {
-        if roles.iter().filter(|role| **role == own.role).count() == 1 {
-            own.runs.clear();
+    let roles: Vec<String> = all
+        .iter()
+        .map(|judged_role| judged_role.role.clone())
+        .collect();
+    for judged_role in &mut all {
+        if roles
+            .iter()
+            .filter(|role| **role == judged_role.role)
+            .count()
+            == 1
+        {
+            judged_role.runs.clear();
         }
     }
     all
@@ -529,12 +537,12 @@ mod tests {
         let zero = |m: &mut Value| m["policy"]["on_unscored"] = "zero".into();
         assert_eq!(differences(zero), Vec::<String>::new());
         let mut runs = vec![run("one", |_| ()), run("two", zero)];
-        for own in &mut runs {
-            own.scored = vec![Arc::new(answer("a", "c1", simple_score(None)))];
+        for run in &mut runs {
+            run.scored = vec![Arc::new(answer("a", "c1", simple_score(None)))];
         }
-        let found = RunSet::of(runs, true, false).expect("compared anyway");
+        let set = RunSet::of(runs, true, false).expect("compared anyway");
         assert_eq!(
-            found.differences,
+            set.differences,
             [
                 "unscored answers count differently: left out (one), as the lowest value (two); rescore --on-unscored changes \
                  it"
@@ -685,8 +693,8 @@ mod tests {
         );
         write("b", &manifest("complete"));
         write("a", &manifest("complete"));
-        let (found, skipped) = open().expect("runs");
-        assert_eq!(found, ["a", "b"].map(within));
+        let (paths, skipped) = open().expect("runs");
+        assert_eq!(paths, ["a", "b"].map(within));
         assert!(
             skipped[0].contains("damaged: ") && skipped[0].contains("no manifest of a run"),
             "{skipped:?}"

@@ -116,10 +116,10 @@ fn parse_length(text: &str) -> Result<f64, String> {
         ("mm", 7.2 / 2.54),
         ("pt", 1.0),
     ];
-    let found = units
+    let number_and_unit = units
         .iter()
         .find_map(|(unit, points)| Some((text.strip_suffix(unit)?, points)));
-    let (number, points) = found.ok_or_else(message)?;
+    let (number, points) = number_and_unit.ok_or_else(message)?;
     let number: f64 = number.trim().parse().map_err(|_| message())?;
     let length = number * points;
     if (72.0..=1440.0).contains(&length) {

@@ -132,7 +132,7 @@ Examples:
   Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
     scholareval bench multi predictions/ --data ScholarQABench/data --config eval.toml";
 
-/// The rows of the benchmark's own table.
+/// The rows of the benchmark's table.
 const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"];
 
 /// A row, the benchmark's data and the predictions. It may hold secrets: it has no `Debug` on purpose.

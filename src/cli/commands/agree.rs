@@ -14,8 +14,8 @@ use crate::runs::{agree, plan_labels};
 /// As [`agree`].
 pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> {
     if args.runs.is_empty() && args.labels.is_empty() {
-        let what = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
+        return Err(Error::Usage(message.to_owned()));
     }
     if args.plan {
         return plan(args, context);

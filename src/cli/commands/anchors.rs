@@ -19,8 +19,8 @@ pub(super) fn run(runs: &[PathBuf], args: &PlanArgs, context: &CommandContext<'_
     refuse_options_of_score("--anchors", &["format"], context)?;
     refuse_options_of_figures(context)?;
     let [new, old] = runs else {
-        let what = "--anchors takes two runs: one by the new judge, and one by the old judge";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--anchors takes two runs: one by the new judge, and one by the old judge";
+        return Err(Error::Usage(message.to_owned()));
     };
     let set = RunSet::open_on_old_scale(new, old, false)?;
     let observations = set.observe_each()?;

@@ -59,8 +59,8 @@ async fn export(
     };
     // Without a cache the paid results would have no place to go.
     if settings.options.cache.no_cache {
-        let what = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
-        return Err(Error::Usage(what.into()));
+        let message = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
+        return Err(Error::Usage(message.into()));
     }
     // Before the plan, which takes minutes for a large run.
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
@@ -194,9 +194,9 @@ fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         let dir = path_text(dir);
-        let what = "no results were fetched into this batch yet; run scholareval batch fetch";
+        let message = "no results were fetched into this batch yet; run scholareval batch fetch";
         return Err(Error::Usage(format!(
-            "{dir}: {what} {dir}, or name files: scholareval batch import {dir} RESULTS"
+            "{dir}: {message} {dir}, or name files: scholareval batch import {dir} RESULTS"
         )));
     }
     Ok(files)

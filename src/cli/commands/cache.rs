@@ -36,8 +36,8 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             }
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
-            for (path, what) in &report.suspicious {
-                let warning = format!("warning: {}: {what}", path.display());
+            for (path, reason) in &report.suspicious {
+                let warning = format!("warning: {}: {reason}", path.display());
                 terminal::note(&escape_controls(&warning));
             }
             // A failing exit code, so that scripts do not delete incompletely merged sources.

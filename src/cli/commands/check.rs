@@ -84,12 +84,12 @@ async fn judge_lines(
     let mut lines = format!("{title}: {}\n", named.judge.judge_id());
     for family in PromptFamily::all() {
         if let Some(prompts) = named.prompts(family) {
-            let of = if family == PromptFamily::RUBRIC {
+            let family_note = if family == PromptFamily::RUBRIC {
                 String::new()
             } else {
                 format!(" ({})", family.as_str())
             };
-            lines.push_str(&format!("prompts{of}: {}\n", prompts.label));
+            lines.push_str(&format!("prompts{family_note}: {}\n", prompts.label));
         }
     }
     let Some(server) = named.judge.server() else {
@@ -134,11 +134,11 @@ async fn judge_lines(
 fn endpoint_line(checked: &CheckedServer) -> String {
     let url = &checked.url;
     let Some((_, reply)) = checked.replies.first() else {
-        let what = match checked.fault {
+        let state = match checked.fault {
             Some(_) => "does not answer",
             None => "was not asked: there is no answer to ask about",
         };
-        return format!("endpoint: {url} {what}\n");
+        return format!("endpoint: {url} {state}\n");
     };
     let fault = match checked.fault {
         Some(_) => ", without a verdict",

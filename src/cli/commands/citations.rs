@@ -29,18 +29,18 @@ pub(super) fn run(args: CitationsArgs, context: &CommandContext<'_>) -> Result<E
     let looks_up = !scorers.works.is_empty() || scorers.retractions.is_some();
     let libraries = libraries_among(&args.score.options.input.answers)?;
     if args.coverage.is_some() && !looks_up {
-        let what = "--coverage is about files of works; add --works SRC..";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--coverage is about files of works; add --works SRC..";
+        return Err(Error::Usage(message.to_owned()));
     }
     if libraries > 0 {
         if libraries < args.score.options.input.answers.len() {
-            let what = "libraries and answers are checked apart; name one kind";
-            return Err(Error::Usage(what.to_owned()));
+            let message = "libraries and answers are checked apart; name one kind";
+            return Err(Error::Usage(message.to_owned()));
         }
         if !looks_up {
-            let what =
+            let message =
                 "nothing to check a library by; add --works SRC.., --retractions FILE or both";
-            return Err(Error::Usage(what.to_owned()));
+            return Err(Error::Usage(message.to_owned()));
         }
         check_libraries(&args, context)?;
         return Ok(ExitCode::Ok);
@@ -51,15 +51,15 @@ pub(super) fn run(args: CitationsArgs, context: &CommandContext<'_>) -> Result<E
             .iter()
             .any(|path| path.join("manifest.json").is_file())
     {
-        let what = "a run has the works that were looked up for it; for other files of works name the files of answers";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "a run has the works that were looked up for it; for other files of works name the files of answers";
+        return Err(Error::Usage(message.to_owned()));
     }
     let mut chosen = Vec::new();
     if context.is_flag("entail") {
         chosen.extend([&ENTAILMENT, &CITATION_AUDIT]);
     } else if context.is_flag("model") {
-        let what = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
-        return Err(Error::Settings(what.to_owned()));
+        let message = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
+        return Err(Error::Settings(message.to_owned()));
     }
     if looks_up {
         chosen.push(&WORKS);
@@ -123,7 +123,7 @@ fn library_report(
     }
     let progress = ReadingProgress::new(context.global.quiet);
     let on_bytes = progress.clone();
-    let found = look_up_references(&references, &settings.options.scorers, &move |done, all| {
+    let lookup = look_up_references(&references, &settings.options.scorers, &move |done, all| {
         on_bytes.read(done, all);
     });
     progress.finish();
@@ -132,7 +132,7 @@ fn library_report(
         warnings,
         records,
         ..
-    } = found?;
+    } = lookup?;
     context.warn(&warnings);
     let mut works = references
         .into_iter()

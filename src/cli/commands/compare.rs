@@ -98,8 +98,8 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
 /// The runs, which must agree in what is compared.
 fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
     if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
-        let what = "--margin is about the shift between judges: give --across judges";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--margin is about the shift between judges: give --across judges";
+        return Err(Error::Usage(message.to_owned()));
     }
     match args.across {
         Some(Across::Judges) => RunSet::open_across_judges(directories, args.anyway),
@@ -119,7 +119,7 @@ fn read_gates(
     let mut first = None;
     for condition in args.gates.require.chunks(1) {
         match Gate::all(condition, observations, baseline) {
-            Ok(found) => gates.extend(found),
+            Ok(of_condition) => gates.extend(of_condition),
             Err(error) if args.junit.is_some() => {
                 refused.extend(unchecked(condition, &error.to_string()));
                 first = first.or(Some(error));
@@ -138,8 +138,9 @@ fn on_old_scale(
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     let [new] = directories else {
-        let what = "--corrected-by takes one run by the new judge: compare NEW --corrected-by OLD";
-        return Err(Error::Usage(what.to_owned()));
+        let message =
+            "--corrected-by takes one run by the new judge: compare NEW --corrected-by OLD";
+        return Err(Error::Usage(message.to_owned()));
     };
     let runs = RunSet::open_on_old_scale(new, old, args.anyway)?;
     let mut observations = runs.observe_each()?;
@@ -286,7 +287,7 @@ fn select(
     }
     for gate in gates {
         let mut metrics = observations.metrics.iter();
-        chosen.extend(metrics.position(|own| own.metric == *gate.metric()));
+        chosen.extend(metrics.position(|metric| metric.metric == *gate.metric()));
     }
     let mut seen = BTreeSet::new();
     chosen.retain(|at| seen.insert(*at));

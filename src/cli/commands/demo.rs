@@ -70,7 +70,7 @@ fn write_sample(data: &Path) -> Result<()> {
     for file in files(&DATA) {
         let path = data.join(file.path());
         match fs::read(&path) {
-            Ok(found) if found == file.contents() => {}
+            Ok(contents) if contents == file.contents() => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Written only after all files have been looked at: a directory with other data
                 // stays as it is.

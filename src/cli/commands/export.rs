@@ -16,14 +16,14 @@ use crate::text::names::counted;
 /// # Errors
 /// When the directory is not a run, or a file cannot be written.
 pub(super) fn run(command: &ExportCommand, context: &CommandContext<'_>) -> Result<()> {
-    let (args, what) = match command {
+    let (args, files) = match command {
         ExportCommand::Parquet(args) => (args, parquet(args, context)?),
         ExportCommand::Inspect(args) => (args, inspect(args, context)?),
         ExportCommand::InspectScores(args) => (args, inspect_scores(args, context)?),
         ExportCommand::Eee(args) => (&args.export, every_eval_ever(args, context)?),
     };
     let out = path_text(&args.out);
-    write_stdout(format!("wrote {what} to {out}\n").as_bytes())
+    write_stdout(format!("wrote {files} to {out}\n").as_bytes())
 }
 
 fn inspect(args: &ExportArgs, context: &CommandContext<'_>) -> Result<String> {
@@ -59,8 +59,8 @@ fn every_eval_ever(args: &EeeArgs, context: &CommandContext<'_>) -> Result<Strin
         .keys()
         .find(|name| !systems.iter().any(|system| system.as_str() == *name))
     {
-        let what = format!("--id: the run has no system {unknown}");
-        return Err(Error::Settings(what));
+        let message = format!("--id: the run has no system {unknown}");
+        return Err(Error::Settings(message));
     }
     let summary = summary(&run.manifest, &run.scored);
     let written = write_every_eval_ever(&run, &summary, &source, &args.export.out)?;
@@ -79,8 +79,8 @@ fn every_eval_ever(args: &EeeArgs, context: &CommandContext<'_>) -> Result<Strin
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(_args: &ExportArgs, _context: &CommandContext<'_>) -> Result<String> {
-    let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
-    Err(Error::Settings(what.to_owned()))
+    let message = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
+    Err(Error::Settings(message.to_owned()))
 }
 
 #[cfg(feature = "parquet")]

@@ -64,9 +64,9 @@ fn write_round(out: &Path, round: &LabelRound) -> Result<()> {
     for rater in &sheet.raters {
         let path = out.join(&rater.page);
         write_bytes(&path, &label_page(sheet, texts, rater)?)?;
-        let what = contents(sheet, rater);
+        let contents = contents(sheet, rater);
         lines += &format!(
-            "wrote {} for {}: {what}\n",
+            "wrote {} for {}: {contents}\n",
             path_text(&path),
             rater.rater.escape_debug()
         );
@@ -89,7 +89,7 @@ fn contents(sheet: &LabelSheet, rater: &RaterPage) -> String {
     let mut kinds: Vec<LabelKind> = items.iter().map(|item| item.unit.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let what = match kinds[..] {
+    let contents = match kinds[..] {
         [LabelKind::Pair] => counted(items.len(), "pair"),
         [LabelKind::Answer] => counted(items.len(), "answer"),
         _ => format!(
@@ -100,9 +100,9 @@ fn contents(sheet: &LabelSheet, rater: &RaterPage) -> String {
     };
     let shared = items.iter().filter(|item| item.shared).count();
     if shared == 0 || sheet.raters.len() == 1 {
-        return what;
+        return contents;
     }
-    format!("{what}, {shared} of them on every page")
+    format!("{contents}, {shared} of them on every page")
 }
 
 /// Writes the page of the items on which raters differ.
@@ -148,8 +148,8 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         )));
     }
     if runs.runs.iter().any(|run| are_pairs(&run.scored)) {
-        let what = "--format csv lists single answers, and a run of pairs is labeled in pairs; leave --format out";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--format csv lists single answers, and a run of pairs is labeled in pairs; leave --format out";
+        return Err(Error::Usage(message.to_owned()));
     }
     let options = &args.options;
     let item = options.metric.as_deref();

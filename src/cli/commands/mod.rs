@@ -52,7 +52,7 @@ use crate::scorer::overlap::OVERLAP;
 // Wider than a terminal's 80: files and pipes show more columns, and still fit a page.
 const PLAIN_WIDTH: u16 = 100;
 
-/// Input of every command besides its own arguments.
+/// Input of every command besides its arguments.
 #[derive(Clone)]
 pub(crate) struct CommandContext<'a> {
     /// The arguments as clap parsed them, with their sources.

@@ -79,12 +79,13 @@ impl FigureForm {
     /// # Errors
     /// For another one.
     pub(super) fn of(path: &Path) -> Result<Self> {
-        match path.extension().and_then(|own| own.to_str()) {
+        match path.extension().and_then(|extension| extension.to_str()) {
             Some("svg") => Ok(Self::Svg),
             Some("tex") => Ok(Self::Tikz),
             _ => {
-                let what = "--out: the file must end in .svg or .tex, which says what is written";
-                Err(Error::Usage(what.to_owned()))
+                let message =
+                    "--out: the file must end in .svg or .tex, which says what is written";
+                Err(Error::Usage(message.to_owned()))
             }
         }
     }
@@ -105,16 +106,16 @@ pub(super) fn write_figure(figure: &Figure, path: &Path) -> Result<()> {
 /// # Errors
 /// For an option that only another figure has: it would be ignored.
 fn refuse_options_of_others(args: &PlotArgs) -> Result<()> {
-    let what = args.what;
-    let message = if args.baseline.is_some() && what != PlotKind::Pairs {
+    let kind = args.what;
+    let message = if args.baseline.is_some() && kind != PlotKind::Pairs {
         "--baseline is for --what pairs"
-    } else if !args.labels.is_empty() && what != PlotKind::Labels {
+    } else if !args.labels.is_empty() && kind != PlotKind::Labels {
         "--labels is for --what labels"
-    } else if args.labels.is_empty() && what == PlotKind::Labels {
+    } else if args.labels.is_empty() && kind == PlotKind::Labels {
         "--what labels draws the judge against people: add --labels FILE"
-    } else if args.anyway && what == PlotKind::Labels {
+    } else if args.anyway && kind == PlotKind::Labels {
         "--anyway: --what labels draws one run, and nothing in it can differ"
-    } else if args.metric.is_some() && what == PlotKind::Criteria {
+    } else if args.metric.is_some() && kind == PlotKind::Criteria {
         "--metric: --what criteria draws the criteria, not a metric"
     } else {
         return Ok(());
@@ -123,8 +124,8 @@ fn refuse_options_of_others(args: &PlotArgs) -> Result<()> {
 }
 
 /// Why there is no figure, and what to do.
-fn missing(what: PlotKind) -> (&'static str, &'static str) {
-    match what {
+fn missing(kind: PlotKind) -> (&'static str, &'static str) {
+    match kind {
         PlotKind::Means | PlotKind::Pairs | PlotKind::Judges => (
             "nothing to draw: no system has a value that all share",
             "compare --notes shows what is missing",
@@ -168,11 +169,11 @@ fn pairs(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let comparison = runs.compare(&observations, &options);
     let metric = &comparison.metrics[0];
     if metric.pairs.len() > MOST_PLOTTED_PAIRS {
-        let what = format!(
+        let message = format!(
             "{} pairs have no room in a figure; --baseline SYSTEM draws those of one system",
             metric.pairs.len()
         );
-        return Err(Error::Settings(what));
+        return Err(Error::Settings(message));
     }
     let plot = plot_of_pairs(metric, baseline.as_deref());
     Ok(DrawnFigure {
@@ -202,9 +203,9 @@ fn criteria(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure
 fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = RunSet::open_across_judges(&context.runs(&args.runs)?.0, args.anyway)?;
     if runs.runs.len() != 2 {
-        let what =
+        let message =
             "--what judges draws two runs of the same answers: by the old judge and by the new one";
-        return Err(Error::Usage(what.to_owned()));
+        return Err(Error::Usage(message.to_owned()));
     }
     let observations = chosen(runs.observe()?, args)?;
     let comparison = runs.compare_judges(observations, &ComparisonOptions::seeded(SEED))?;
@@ -219,8 +220,8 @@ fn judges(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> 
 fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> {
     let runs = context.runs(&args.runs)?.0;
     if runs.len() != 1 {
-        let what = "--what labels draws one run: its judge against people";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--what labels draws one run: its judge against people";
+        return Err(Error::Usage(message.to_owned()));
     }
     let mut options = AgreementOptions::seeded(SEED);
     options.metric.clone_from(&args.metric);
@@ -236,11 +237,11 @@ fn labels(args: &PlotArgs, context: &CommandContext<'_>) -> Result<DrawnFigure> 
 
 /// The observations of the metric to draw.
 fn chosen(mut observations: Observations, args: &PlotArgs) -> Result<Observations> {
-    let found = match &args.metric {
+    let places = match &args.metric {
         Some(name) => observations.metrics_named(name)?,
         None => observations.headline(),
     };
-    let Some(at) = found.first() else {
+    let Some(at) = places.first() else {
         let fault = InputFault::new(&args.runs[0], "no scores to draw");
         return Err(fault.hint("score some answers first").into());
     };

@@ -49,7 +49,7 @@ fn calls(run: &Path, args: &ShowPromptsArgs, set: PromptSet) -> Result<String> {
     let mut chosen = Vec::new();
     for_each_call(run, &manifest, |call| {
         let is_of_system =
-            systems.is_empty() || systems.iter().any(|own| own == call.system.as_str());
+            systems.is_empty() || systems.iter().any(|system| system == call.system.as_str());
         let names = [call.item.to_string(), call.kind.to_string()];
         let is_of_item = args.item.as_ref().is_none_or(|item| names.contains(item));
         if is_chosen(&call.case_id) && is_of_system && is_of_item {

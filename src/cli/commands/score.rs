@@ -96,7 +96,7 @@ pub(super) fn run_probe(
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     let mut chosen = Perturbation::value_variants().to_vec();
-    chosen.retain(|own| only.is_empty() || only.contains(own));
+    chosen.retain(|perturbation| only.is_empty() || only.contains(perturbation));
     let evaluation = evaluation(settings, context).perturbed(&chosen);
     score_prepared(evaluation, settings, context)
 }
@@ -227,13 +227,13 @@ async fn score(
     note_ends(&known, context);
     let recorded = run.manifest().ending_models();
     let cache = settings.options.cache.path();
-    let asked = ask(&mut run, estimate.prices_of, cache, context).await;
+    let result = ask(&mut run, estimate.prices_of, cache, context).await;
     let name = run.name();
     let texts = context.global.csv_text();
     // Also of a run that stopped: its scores are in the record, and the error comes last.
     let written = write_items(run.record().dir(), &name, run.scores(), texts);
     // The error of the calls first: a full disk, say, then also explains the other one.
-    asked?;
+    result?;
     written?;
     if let Some(results) = results_file {
         write_results(results, run.scores())?;
@@ -326,16 +326,16 @@ async fn ask(
         Arc::clone(&run.meters),
         move || endpoints.activity(),
     );
-    let asked = run.ask(&mut progress, &stop).await;
+    let result = run.ask(&mut progress, &stop).await;
     progress.finish();
     let endpoints = run.endpoints.stats();
     // What stops a run on one server is the error.
-    if asked.is_ok() || endpoints.len() > 1 {
+    if result.is_ok() || endpoints.len() > 1 {
         for endpoint in &endpoints {
             terminal::note(&endpoint_line(endpoint));
         }
     }
-    asked
+    result
 }
 
 /// Whether several models answered for a judge of the run, which `--strict` does not accept; each is an error line.
@@ -358,12 +358,12 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
         endpoint.judge,
         counted(stats.calls as usize, "call")
     );
-    for (count, what) in [
+    for (count, label) in [
         (stats.errors, "errors"),
         (stats.throttled, "times 429 or 503"),
     ] {
         if count > 0 {
-            text.push_str(&format!(", {} {what}", grouped(count)));
+            text.push_str(&format!(", {} {label}", grouped(count)));
         }
     }
     if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {

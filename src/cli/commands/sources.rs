@@ -91,12 +91,12 @@ fn works_text(out: &Path, report: &WorksIndexReport) -> String {
     for (source, count) in &report.added {
         text.push_str(&format!("{:>11}  {}\n", grouped(*count), source.name()));
     }
-    for (count, what) in [
+    for (count, label) in [
         (report.known_files, "files that were read before"),
         (report.broken, "broken records left out"),
     ] {
         if count > 0 {
-            text.push_str(&format!("{:>11}  {what}\n", grouped(count)));
+            text.push_str(&format!("{:>11}  {label}\n", grouped(count)));
         }
     }
     text
@@ -115,14 +115,14 @@ fn coverage(library: &Path, works: &[PathBuf], context: &CommandContext<'_>) -> 
     context.warn(&works.report().faults);
     let mut counts: BTreeMap<WorkState, u64> = BTreeMap::new();
     let mut units = Vec::new();
-    for (reference, one) in list.references.iter().zip(&checked) {
-        *counts.entry(one.state).or_default() += 1;
-        let is_decided = one.state.is_found() || one.state == WorkState::NotInIndex;
+    for (reference, work) in list.references.iter().zip(&checked) {
+        *counts.entry(work.state).or_default() += 1;
+        let is_decided = work.state.is_found() || work.state == WorkState::NotInIndex;
         // Of a kind that is not covered, those that are found would make a share of 100%.
         if is_decided && works.report().covers(reference) {
             units.push(WeightedUnit {
                 weight: 1.0,
-                is_hit: one.state.is_found(),
+                is_hit: work.state.is_found(),
                 question: units.len(),
             });
         }
@@ -185,7 +185,7 @@ fn index_text(out: &Path, report: &IndexReport) -> String {
     for (state, count) in &report.states {
         text.push_str(&format!("{:>9}  {}\n", grouped(*count), state.name()));
     }
-    for (count, what) in [
+    for (count, label) in [
         (report.redirects, "redirects"),
         (
             report.other,
@@ -194,7 +194,7 @@ fn index_text(out: &Path, report: &IndexReport) -> String {
         (report.broken, "broken parts left out"),
     ] {
         if count > 0 {
-            text.push_str(&format!("{:>9}  {what}\n", grouped(count)));
+            text.push_str(&format!("{:>9}  {label}\n", grouped(count)));
         }
     }
     text

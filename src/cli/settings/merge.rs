@@ -73,11 +73,11 @@ impl SettingSources<'_> {
                 options[*key] = default[*key].clone();
             }
         }
-        if let [Origin::Flag(one), Origin::Flag(other)] = origins
+        if let [Origin::Flag(first), Origin::Flag(second)] = origins
             && keys[1].starts_with("no_")
         {
             return Err(Error::Usage(format!(
-                "{other} contradicts {one}; drop one of the two"
+                "{second} contradicts {first}; drop one of the two"
             )));
         }
         Ok(())

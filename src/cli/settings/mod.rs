@@ -227,31 +227,31 @@ impl<'a> SettingSources<'a> {
 
     /// The error for an invalid option, with the exit code of its origin: a flag gives a usage error.
     fn fault(&self, fault: OptionFault) -> Error {
-        let mut what = fault.what;
+        let mut message = fault.what;
         let origin = self.origin_of(&fault.key);
         let mut other = None;
         if let Some(key) = &fault.contradicts {
             let origin = self.origin_of(key);
-            what.push_str(&format!(" ({key} comes from {origin})"));
+            message.push_str(&format!(" ({key} comes from {origin})"));
             other = Some(origin);
         }
         match (&origin, other) {
-            (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {what}")),
+            (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {message}")),
             // The flag is what the user typed last, and can change at once.
-            (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {what}", fault.key)),
+            (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {message}", fault.key)),
             (Origin::Environment(name), _) => {
-                Error::Settings(format!("environment variable {name}: {what}"))
+                Error::Settings(format!("environment variable {name}: {message}"))
             }
             (Origin::File { path, line, key }, _) => {
-                InputFault::new(path, format!("{key}: {what}"))
+                InputFault::new(path, format!("{key}: {message}"))
                     .at_line(*line)
                     .into()
             }
             (Origin::Default, _) => match self.judge_line(&fault.key) {
-                Some((path, line)) => InputFault::new(path, format!("{}: {what}", fault.key))
+                Some((path, line)) => InputFault::new(path, format!("{}: {message}", fault.key))
                     .at_line(line)
                     .into(),
-                None => Error::Settings(format!("{}: {what}", fault.key)),
+                None => Error::Settings(format!("{}: {message}", fault.key)),
             },
         }
     }

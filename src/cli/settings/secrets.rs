@@ -59,14 +59,14 @@ impl SettingSources<'_> {
         let is_used = used.contains(DEFAULT_JUDGE);
         judges.push(("judge".to_owned(), is_used, &mut options.judge));
         for (table, is_used, judge) in judges {
-            let of = JudgeSecrets {
+            let secrets = JudgeSecrets {
                 table: &table,
                 is_asked: is_used && judge.kind() != JudgeKind::Lexical,
             };
             for variable in self.secret_variables(&table, judge) {
-                self.read_secret(&of, judge, variable, environment, warnings)?;
+                self.read_secret(&secrets, judge, variable, environment, warnings)?;
             }
-            warnings.extend(missing_key(&of, judge));
+            warnings.extend(missing_key(&secrets, judge));
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl SettingSources<'_> {
     /// Reads one secret. Only variables that are named must be set, since local servers need no key.
     fn read_secret(
         &self,
-        of: &JudgeSecrets<'_>,
+        secrets: &JudgeSecrets<'_>,
         judge: &mut JudgeOptions,
         variable: SecretVariable,
         environment: &Environment,
@@ -107,14 +107,14 @@ impl SettingSources<'_> {
     ) -> Result<()> {
         let value = secret(environment, &variable.name, variable.header.is_some())?;
         // What cannot be the name of a variable may be the key itself: an error even if nobody asks the judge.
-        let must_be_set = of.is_asked || !is_variable(&variable.name);
+        let must_be_set = secrets.is_asked || !is_variable(&variable.name);
         if variable.is_named && value.is_none() && must_be_set {
             let what = not_set(&variable.name);
             return Err(self.fault(OptionFault::new(&variable.option, what)));
         }
         // A judge that nobody asks needs no key and causes no warning about one.
-        if of.is_asked && value.is_some() {
-            self.check_servers(of, judge, &variable, warnings)?;
+        if secrets.is_asked && value.is_some() {
+            self.check_servers(secrets, judge, &variable, warnings)?;
         }
         give(judge, variable.header, value);
         Ok(())
@@ -126,7 +126,7 @@ impl SettingSources<'_> {
     /// If the file names the secret, too: it may be a file that collects secrets.
     fn check_servers(
         &self,
-        of: &JudgeSecrets<'_>,
+        secrets: &JudgeSecrets<'_>,
         judge: &mut JudgeOptions,
         variable: &SecretVariable,
         warnings: &mut Vec<String>,
@@ -134,19 +134,19 @@ impl SettingSources<'_> {
         let name = &variable.name;
         for url in judge.addresses() {
             let server = Endpoint::new(&url)?;
-            let what = format!("{}, which only the config file names", server.masked_url());
+            let destination = format!("{}, which only the config file names", server.masked_url());
             match self.servers.key_use(name, &variable.origin, &server) {
                 KeyUse::Send => {}
                 KeyUse::Refuse => {
                     let hint = "add --trust-config if you trust that file";
-                    let what = format!("{name} would be sent to {what}; {hint}");
+                    let what = format!("{name} would be sent to {destination}; {hint}");
                     return Err(self.fault(OptionFault::new(&variable.option, what)));
                 }
                 KeyUse::Withhold => {
                     if server.login.is_none() {
                         warnings.push(format!(
-                            "{}{name} is not sent to {what}; add --trust-config to send it",
-                            of.whose()
+                            "{}{name} is not sent to {destination}; add --trust-config to send it",
+                            secrets.whose()
                         ));
                     }
                     judge.withheld_from.push(url);
@@ -166,8 +166,8 @@ fn give(judge: &mut JudgeOptions, header: Option<String>, value: Option<SecretSt
 }
 
 /// The warning about a service that will reject calls without a key.
-fn missing_key(of: &JudgeSecrets<'_>, judge: &JudgeOptions) -> Option<String> {
-    if !of.is_asked || judge.api_key.is_some() {
+fn missing_key(secrets: &JudgeSecrets<'_>, judge: &JudgeOptions) -> Option<String> {
+    if !secrets.is_asked || judge.api_key.is_some() {
         return None;
     }
     let mut services = Vec::new();
@@ -179,7 +179,7 @@ fn missing_key(of: &JudgeSecrets<'_>, judge: &JudgeOptions) -> Option<String> {
         "export it, or name another variable with --api-key-env (api_key_env in the config file)";
     Some(format!(
         "{}{} is not set: {service} will reject calls; {remedy}",
-        of.whose(),
+        secrets.whose(),
         judge.api_key_variable()
     ))
 }

@@ -193,7 +193,7 @@ fn push_mean(table: &mut Table, mean: &PoweredMean) {
         &mean.powered,
     );
     if is_difference {
-        // A test has no interval of its own; the column stays the same for every row.
+        // A test has no interval; the column stays the same for every row.
         let p = Estimate::new(mean.p, || None, "no interval");
         push(table, topic, "p", [all, labeled], &p);
     }

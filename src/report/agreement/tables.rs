@@ -12,7 +12,7 @@ use crate::domain::{Note, RaterKind};
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 
-/// Decimals of raters' means, which keep their own scales.
+/// Decimals of raters' means, which stay on the scale of each rater.
 const MEAN: Format = Format::Number(3);
 
 /// Estimates of one table: their keys in the result, headings and formats.
@@ -155,8 +155,8 @@ fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<T
 /// Two raters by item or by system.
 fn tables_by_part(raters: &[String; 2], part: &str, of_parts: &[PartMeasures]) -> Vec<Table> {
     let mut rows = Vec::new();
-    for own in of_parts {
-        rows.push((vec![own.name.clone()], &own.measures));
+    for part_measures in of_parts {
+        rows.push((vec![part_measures.name.clone()], &part_measures.measures));
     }
     let title = format!("{}, by {part}", raters.join(" and "));
     tables_of_measures(&title, &[part], &rows)
@@ -300,9 +300,16 @@ pub(super) fn confusion_table(confusion: &Confusion) -> Table {
     for (at, level) in confusion.levels.iter().enumerate() {
         let mut row = vec![Cell::text(level)];
         row.extend(confusion.shares[at].iter().copied().map(Cell::number));
-        let accuracy = confusion.accuracy.iter().find(|own| own.level == *level);
-        row.push(accuracy.map_or(Cell::Missing, |own| estimate_cell(&own.sensitivity)));
-        row.push(accuracy.map_or(Cell::Missing, |own| estimate_cell(&own.specificity)));
+        let accuracy = confusion
+            .accuracy
+            .iter()
+            .find(|accuracy| accuracy.level == *level);
+        row.push(accuracy.map_or(Cell::Missing, |accuracy| {
+            estimate_cell(&accuracy.sensitivity)
+        }));
+        row.push(accuracy.map_or(Cell::Missing, |accuracy| {
+            estimate_cell(&accuracy.specificity)
+        }));
         table.rows.push(row);
     }
     table

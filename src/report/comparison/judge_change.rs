@@ -45,16 +45,19 @@ fn between_systems(change: &JudgeChange) -> Option<String> {
     let format = Format::of_mean(unit);
     let sd = points(between.sd, unit);
     let interval = format.show_interval(between.interval);
-    let intervals = change.systems.iter().filter_map(|own| own.shift.interval);
+    let intervals = change
+        .systems
+        .iter()
+        .filter_map(|system| system.shift.interval);
     let widths: Vec<f64> = intervals.map(Interval::half_width).collect();
-    let own = mean(&widths).map_or_else(String::new, |width| {
+    let width_clause = mean(&widths).map_or_else(String::new, |width| {
         format!(
             ", whose own intervals are {} wide to each side on average",
             format.show(width)
         )
     });
     Some(format!(
-        "The shift differs between systems with a standard deviation of {sd} {interval} ({}{own}).",
+        "The shift differs between systems with a standard deviation of {sd} {interval} ({}{width_clause}).",
         counted(change.systems.len(), "system")
     ))
 }

@@ -60,9 +60,9 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
 
 /// The warning about numbers of the lexical baseline, if there are any.
 pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
-    let compared = comparison.metrics.iter().map(|own| &own.metric);
-    let changes = comparison.judge_changes.iter().map(|own| &own.metric);
-    let estimated = comparison.old_scales.iter().map(|own| &own.metric);
+    let compared = comparison.metrics.iter().map(|metric| &metric.metric);
+    let changes = comparison.judge_changes.iter().map(|change| &change.metric);
+    let estimated = comparison.old_scales.iter().map(|scale| &scale.metric);
     let metrics = compared.chain(changes).chain(estimated);
     Note::of_baseline(metrics.map(|metric| &metric.scorer))
 }

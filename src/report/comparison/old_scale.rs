@@ -12,7 +12,7 @@ use crate::report::table::{Cell, Column, Format, Table};
 pub(super) fn sentence(scale: &OldScale) -> String {
     let name = &scale.metric.name;
     let old = &scale.old;
-    if scale.systems.iter().all(|own| own.estimate.is_none()) {
+    if scale.systems.iter().all(|system| system.estimate.is_none()) {
         return format!(
             "{name}: no mean on the scale of {old} can be estimated{}.",
             by_systems(scale)
@@ -65,10 +65,10 @@ fn means_between(scale: &OldScale) -> String {
 
 /// `30 of 100 answers of each system`; the range where systems differ.
 fn scored_part(systems: &[OldScaleMean]) -> String {
-    let anchors = systems.iter().map(|own| own.anchors);
+    let anchors = systems.iter().map(|system| system.anchors);
     let least = anchors.clone().min().unwrap_or_default();
     let most = anchors.max().unwrap_or_default();
-    let answers = systems.first().map_or(0, |own| own.answers);
+    let answers = systems.first().map_or(0, |system| system.answers);
     if least == most {
         format!("{least} of {answers} answers of each system")
     } else {
@@ -79,22 +79,22 @@ fn scored_part(systems: &[OldScaleMean]) -> String {
 /// Why estimates and intervals are missing, each reason once.
 pub(super) fn old_scale_notes(scale: &OldScale) -> Vec<Note> {
     let mut by_reason: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
-    for own in &scale.systems {
-        if let Some(why) = &own.why_not {
-            let systems = by_reason.entry((own.estimate.is_some(), why)).or_default();
-            systems.push(own.system.to_string());
+    for mean in &scale.systems {
+        if let Some(why) = &mean.why_not {
+            let systems = by_reason.entry((mean.estimate.is_some(), why)).or_default();
+            systems.push(mean.system.to_string());
         }
     }
     let mut notes = Vec::new();
     for ((has_estimate, why), systems) in by_reason {
-        let what = if has_estimate {
+        let number = if has_estimate {
             "interval for these answers"
         } else {
             "estimate"
         };
         let systems = listed(systems).unwrap_or_default();
         notes.push(Note::warning(format!(
-            "{}: no {what} of {systems}: {why}.",
+            "{}: no {number} of {systems}: {why}.",
             scale.metric.name
         )));
     }

@@ -17,9 +17,9 @@ pub(super) fn push_strengths(table: &mut Table, pairwise: &Pairwise) {
     }
     let mut against = Vec::new();
     let mut strengths = Vec::new();
-    for own in &pairwise.strengths {
-        against.push(Cell::maybe(own.against_the_others));
-        strengths.push(Cell::estimate(own.strength, own.interval));
+    for strength in &pairwise.strengths {
+        against.push(Cell::maybe(strength.against_the_others));
+        strengths.push(Cell::estimate(strength.strength, strength.interval));
     }
     // Systems without a value are below the others.
     against.resize(table.rows.len(), Cell::Missing);

@@ -68,7 +68,7 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     } else {
         "highest first"
     };
-    let what = if metric.systems.len() > 1 && comparison.pairwise.is_none() {
+    let noun = if metric.systems.len() > 1 && comparison.pairwise.is_none() {
         "shared case"
     } else {
         "case"
@@ -78,7 +78,7 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
         metric_name(comparison, metric),
         unit_name(metric.metric.unit),
         percent(comparison.options.level),
-        counted(metric.cases.len(), what),
+        counted(metric.cases.len(), noun),
     );
     if metric.cases_in_all != metric.cases.len() {
         title += &format!(" of {}", metric.cases_in_all);

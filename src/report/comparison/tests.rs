@@ -131,7 +131,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
 }
 
 fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
-    let of = |(at, label): (usize, &str)| ObservedSystem {
+    let system = |(at, label): (usize, &str)| ObservedSystem {
         label: label.to_owned(),
         system: label.into(),
         run: at / 2,
@@ -146,7 +146,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         systems: ["careful", "brief", HOSTILE]
             .into_iter()
             .enumerate()
-            .map(of)
+            .map(system)
             .collect(),
         options: ComparisonOptions::seeded(42),
         metrics,
@@ -166,11 +166,11 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
     }
 }
 
-fn one() -> Comparison {
+fn one_metric() -> Comparison {
     comparison(vec![metric("score", Unit::Share)])
 }
 
-fn two() -> Comparison {
+fn two_metrics() -> Comparison {
     comparison(vec![
         metric("score", Unit::Share),
         metric("aspect_mean", Unit::Grade),
@@ -201,7 +201,7 @@ fn has_no_unseen(text: &str) -> bool {
 
 #[test]
 fn a_terminal_shows_tables_verdict_and_warnings() {
-    let mut comparison = one();
+    let mut comparison = one_metric();
     comparison.metrics[0].systems[2].label = "vague".to_owned();
     let text = terminal(&comparison);
     assert!(
@@ -214,7 +214,7 @@ fn a_terminal_shows_tables_verdict_and_warnings() {
 #[test]
 fn all_notes_are_shown_on_request() {
     insta::assert_snapshot!(
-        with_all_notes(&one())
+        with_all_notes(&one_metric())
             .split_once("Differences in score")
             .unwrap()
             .1
@@ -227,7 +227,7 @@ fn length_adjusted_differences_are_columns_on_request() {
         width: 200,
         ..TableStyle::default()
     };
-    let text = comparison_text(&one(), true, &style).unwrap();
+    let text = comparison_text(&one_metric(), true, &style).unwrap();
     let pairs = text.split_once("Differences in score").unwrap().1;
     let first = pairs.lines().find(|line| line.starts_with("careful"));
     // -0.01 [-0.03, 0.01] and 123.4 words
@@ -239,16 +239,16 @@ fn length_adjusted_differences_are_columns_on_request() {
         text.contains("Without a length-adjusted difference: 2 of 3 pairs."),
         "{text}"
     );
-    let csv = comparison_table(&one(), true)
+    let csv = comparison_table(&one_metric(), true)
         .csv(CsvText::Guarded)
         .unwrap();
     assert!(csv.contains("length_adjusted,length_adjusted_low"), "{csv}");
-    assert!(!terminal(&one()).contains("Differences in score"));
+    assert!(!terminal(&one_metric()).contains("Differences in score"));
 }
 
 #[test]
 fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
-    let csv = comparison_table(&one(), false)
+    let csv = comparison_table(&one_metric(), false)
         .csv(CsvText::Guarded)
         .unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
@@ -290,7 +290,7 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
 
 #[test]
 fn json_is_the_comparison() {
-    let json = render_json(&one()).unwrap();
+    let json = render_json(&one_metric()).unwrap();
     assert!(has_no_unseen(&json));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["metrics"][0]["systems"][2]["label"], HOSTILE);
@@ -313,10 +313,10 @@ fn json_is_the_comparison() {
 
 #[test]
 fn hostile_names_stay_text_in_every_format() {
-    let csv = comparison_table(&one(), false)
+    let csv = comparison_table(&one_metric(), false)
         .csv(CsvText::Guarded)
         .unwrap();
-    for text in [terminal(&one()), with_all_notes(&two()), csv] {
+    for text in [terminal(&one_metric()), with_all_notes(&two_metrics()), csv] {
         assert!(has_no_unseen(&text), "{text}");
     }
 }
@@ -381,7 +381,7 @@ fn the_verdict_names_the_pairs_that_differ() {
 
 #[test]
 fn with_a_baseline_the_verdict_names_it_and_no_letters_are_explained() {
-    let mut comparison = two();
+    let mut comparison = two_metrics();
     comparison.options.baseline = Some("vague".to_owned());
     for metric in &mut comparison.metrics {
         metric
@@ -401,7 +401,7 @@ fn with_a_baseline_the_verdict_names_it_and_no_letters_are_explained() {
 
 #[test]
 fn the_signs_in_the_means_are_explained_before_notes_on_single_metrics() {
-    let mut comparison = two();
+    let mut comparison = two_metrics();
     for metric in &mut comparison.metrics {
         metric.notes = (0..9)
             .map(|at| Note::warning(format!("fault {at}")))
@@ -417,7 +417,7 @@ fn the_signs_in_the_means_are_explained_before_notes_on_single_metrics() {
 
 #[test]
 fn several_metrics_begin_with_an_overview() {
-    let text = terminal(&two());
+    let text = terminal(&two_metrics());
     let row = text
         .lines()
         .find(|line| line.starts_with("careful  "))

@@ -212,7 +212,7 @@ fn closest_to_best<'a>(
     let of_best = significant
         .iter()
         .filter(|pair| pair.first == closest.first);
-    let systems = metric.systems.iter().filter(|own| own.mean.is_some());
+    let systems = metric.systems.iter().filter(|system| system.mean.is_some());
     let others = systems.count() - 1;
     (others > 1 && of_best.count() == others).then_some(closest)
 }

@@ -120,7 +120,11 @@ impl DotPlot {
         let mut numbers = Vec::from_iter(self.reference);
         for dot in self.rows.iter().flat_map(|row| &row.dots) {
             numbers.push(dot.value);
-            numbers.extend(dot.interval.iter().flat_map(|own| [own.low, own.high]));
+            numbers.extend(
+                dot.interval
+                    .iter()
+                    .flat_map(|interval| [interval.low, interval.high]),
+            );
         }
         numbers
     }

@@ -248,7 +248,7 @@ impl Figure {
             }
         } else {
             Shape::Rectangle {
-                corner: center.map(|own| own - 0.9 * radius),
+                corner: center.map(|coordinate| coordinate - 0.9 * radius),
                 size: [1.8 * radius; 2],
                 fill,
                 edge,
@@ -334,22 +334,22 @@ mod tests {
                 .iter()
                 .filter_map(|shape| bounds(shape, self.font))
                 .collect();
-            for (at, (one, text)) in boxes.iter().enumerate() {
-                let is_inside = one.low[0] >= -0.01
-                    && one.low[1] >= -0.01
-                    && one.high[0] <= self.width + 0.01
-                    && one.high[1] <= self.height + 0.01;
+            for (at, (bounds, text)) in boxes.iter().enumerate() {
+                let is_inside = bounds.low[0] >= -0.01
+                    && bounds.low[1] >= -0.01
+                    && bounds.high[0] <= self.width + 0.01
+                    && bounds.high[1] <= self.height + 0.01;
                 assert!(
                     is_inside,
-                    "{text:?} {one:?} of {} x {}",
+                    "{text:?} {bounds:?} of {} x {}",
                     self.width, self.height
                 );
                 for (other, other_text) in &boxes[at + 1..] {
                     let is_apart = (0..2).any(|axis| {
-                        one.high[axis] <= other.low[axis] + 0.01
-                            || other.high[axis] <= one.low[axis] + 0.01
+                        bounds.high[axis] <= other.low[axis] + 0.01
+                            || other.high[axis] <= bounds.low[axis] + 0.01
                     });
-                    assert!(is_apart, "{text:?} {one:?}, {other_text:?} {other:?}");
+                    assert!(is_apart, "{text:?} {bounds:?}, {other_text:?} {other:?}");
                 }
             }
         }
@@ -374,7 +374,7 @@ mod tests {
         };
         let [x, y] = label.at;
         // Letters reach 0.8 of their size above the base line and 0.25 below it.
-        let found = if label.is_upright {
+        let bounds = if label.is_upright {
             Bounds {
                 low: [x - 0.8 * font, y + before - width],
                 high: [x + 0.25 * font, y + before],
@@ -385,7 +385,7 @@ mod tests {
                 high: [x - before + width, y + 0.25 * font],
             }
         };
-        Some((found, label.text.as_str()))
+        Some((bounds, label.text.as_str()))
     }
 
     #[test]

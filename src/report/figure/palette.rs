@@ -103,8 +103,9 @@ impl Palette {
             Ink::Data(hue) => self.0[hue as usize],
             Ink::Tint(hue, percent) => {
                 let share = f64::from(percent) / 100.0;
-                self.0[hue as usize]
-                    .map(|own| (share * f64::from(own) + (1.0 - share) * 255.0).round() as u8)
+                self.0[hue as usize].map(|channel| {
+                    (share * f64::from(channel) + (1.0 - share) * 255.0).round() as u8
+                })
             }
         }
     }
@@ -112,12 +113,12 @@ impl Palette {
 
 /// The relative luminance of WCAG 2.
 fn luminance(rgb: Rgb) -> f64 {
-    let [red, green, blue] = rgb.map(|own| {
-        let own = f64::from(own) / 255.0;
-        if own <= 0.04045 {
-            own / 12.92
+    let [red, green, blue] = rgb.map(|channel| {
+        let channel = f64::from(channel) / 255.0;
+        if channel <= 0.04045 {
+            channel / 12.92
         } else {
-            ((own + 0.055) / 1.055).powf(2.4)
+            ((channel + 0.055) / 1.055).powf(2.4)
         }
     });
     0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -137,8 +138,8 @@ impl FromStr for Palette {
                     "write at most three colors: the first series, the second, faults".to_owned(),
                 );
             }
-            for (place, own) in colors.iter_mut().zip(given) {
-                *place = rgb_of(own.trim());
+            for (place, color) in colors.iter_mut().zip(given) {
+                *place = rgb_of(color.trim());
             }
         }
         let names = NAMED.map(|(name, _)| name).join(", ");
@@ -152,7 +153,7 @@ impl FromStr for Palette {
 /// The color of six hexadecimal digits, which may have a `#` before them.
 fn rgb_of(text: &str) -> Option<Rgb> {
     let digits = text.strip_prefix('#').unwrap_or(text);
-    if digits.len() != 6 || !digits.bytes().all(|own| own.is_ascii_hexdigit()) {
+    if digits.len() != 6 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
     let [_, red, green, blue] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
@@ -189,7 +190,7 @@ mod tests {
             );
             for (hue, percent) in [Hue::First, Hue::Fault]
                 .iter()
-                .flat_map(|hue| (0..=100).map(move |own| (*hue, own)))
+                .flat_map(|hue| (0..=100).map(move |percent| (*hue, percent)))
             {
                 let ground = luminance(palette.rgb(Ink::Tint(hue, percent))) + 0.05;
                 let text = luminance(palette.rgb(palette.text_on(hue, percent))) + 0.05;

@@ -45,7 +45,7 @@ impl PowerCurve {
     fn reaches(&self, [_, difference]: [f64; 2]) -> bool {
         self.points
             .iter()
-            .any(|[_, own]| *own >= difference * 0.999)
+            .any(|[_, on_curve]| *on_curve >= difference * 0.999)
     }
 }
 
@@ -192,12 +192,12 @@ fn round_ends(least: f64, most: f64) -> [f64; 2] {
     let low = numbers
         .iter()
         .copied()
-        .filter(|own| *own <= least)
+        .filter(|number| *number <= least)
         .fold(1.0, f64::max);
     let high = numbers
         .iter()
         .copied()
-        .filter(|own| *own >= most && *own > low);
+        .filter(|number| *number >= most && *number > low);
     [low, high.fold(10.0 * most, f64::min)]
 }
 
@@ -225,7 +225,7 @@ mod tests {
     fn plot() -> PowerPlot {
         let points = |most: f64| {
             [0.01, 0.02, 0.05, 0.1]
-                .map(|own: f64| [most * (0.01 / own).powi(2), own])
+                .map(|difference: f64| [most * (0.01 / difference).powi(2), difference])
                 .to_vec()
         };
         let curve = |name: &str, most| PowerCurve {

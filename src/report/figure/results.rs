@@ -92,9 +92,9 @@ fn row_of_pair(metric: &MetricComparison, pair: &PairComparison, baseline: Optio
 fn opposite(dot: Dot) -> Dot {
     Dot {
         value: -dot.value,
-        interval: dot.interval.map(|own| Interval {
-            low: -own.high,
-            high: -own.low,
+        interval: dot.interval.map(|interval| Interval {
+            low: -interval.high,
+            high: -interval.low,
         }),
         ..dot
     }
@@ -153,7 +153,7 @@ pub fn plot_of_criteria(
             }
         });
     }
-    let order: Vec<usize> = metric.systems.iter().map(|own| own.system).collect();
+    let order: Vec<usize> = metric.systems.iter().map(|system| system.system).collect();
     for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
         row.shares = order.iter().map(|system| row.shares[*system]).collect();
     }
@@ -305,18 +305,18 @@ pub fn plot_of_power(plan: &PowerPlan) -> PowerPlot {
     samples.sort_unstable();
     samples.dedup();
     let mut curves = Vec::new();
-    for own in samples
+    for count in samples
         .first()
         .into_iter()
         .chain(samples.iter().skip(1).last())
     {
-        let is_own = |study: &&PlannedStudy| study.samples == *own;
+        let has_count = |study: &&PlannedStudy| study.samples == *count;
         curves.push(PowerCurve {
-            name: counted(own.unwrap_or(1), "sample"),
-            points: points_of(plan.curve.iter().filter(is_own), |study| {
+            name: counted(count.unwrap_or(1), "sample"),
+            points: points_of(plan.curve.iter().filter(has_count), |study| {
                 study.questions as f64
             }),
-            dots: points_of(plan.studies.iter().filter(is_own), |study| {
+            dots: points_of(plan.studies.iter().filter(has_count), |study| {
                 study.questions as f64
             }),
         });

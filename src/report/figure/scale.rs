@@ -81,7 +81,7 @@ mod tests {
     fn numbers_have_the_decimals_that_they_need() {
         let shown = |low: f64, high: f64, unit| -> Vec<String> {
             let axis = Axis::around([low, high]).unwrap();
-            ticks(&axis, unit).into_iter().map(|own| own.1).collect()
+            ticks(&axis, unit).into_iter().map(|tick| tick.1).collect()
         };
         assert_eq!(shown(1.0, 5.0, Unit::Grade), ["0", "2", "4", "6"]);
         assert_eq!(shown(3.5, 4.5, Unit::Grade), ["3.5", "4.0", "4.5"]);

@@ -57,28 +57,28 @@ struct Cluster<'a> {
 }
 
 fn clusters(text: &str) -> Vec<Cluster<'_>> {
-    let mut found = Vec::new();
+    let mut clusters = Vec::new();
     let mut start = 0;
     let mut width = 0.0;
     for (at, c) in text.char_indices() {
-        let own = char_width(c);
-        if at > 0 && own > 0.0 {
-            found.push(Cluster {
+        let advance = char_width(c);
+        if at > 0 && advance > 0.0 {
+            clusters.push(Cluster {
                 text: &text[start..at],
                 width,
             });
             start = at;
             width = 0.0;
         }
-        width += own;
+        width += advance;
     }
     if !text.is_empty() {
-        found.push(Cluster {
+        clusters.push(Cluster {
             text: &text[start..],
             width,
         });
     }
-    found
+    clusters
 }
 
 /// The text without control characters on one line of this width, cut in its middle: names of one set differ at both ends.

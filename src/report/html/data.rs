@@ -309,7 +309,7 @@ fn case_block(
     })
 }
 
-/// Adds a comparison to both systems, each with its own value, under one name, so that they stand in one row.
+/// Adds a comparison to both systems, each with the value from its side, under one name, so that they stand in one row.
 fn add_game<'a>(
     entries: &mut HashMap<(usize, &'a SystemName), SystemEntry<'a>>,
     run: usize,
@@ -331,13 +331,13 @@ fn add_game<'a>(
             .filter(|part| part.kind.is_weighted())
         {
             let name = part_of_game(&scored.system, &part.name);
-            let mut own = part.clone();
-            own.value = part.value.map(of_system);
+            let mut system_part = part.clone();
+            system_part.value = part.value.map(of_system);
             if part.name == PREFERENCE {
                 // The only one: a column of full weights would say nothing.
-                own.weight = 0.0;
+                system_part.weight = 0.0;
             }
-            games.parts.push(json!([name, own]));
+            games.parts.push(json!([name, system_part]));
         }
         if is_first {
             games.injection.extend(scored.injection.iter().cloned());
@@ -401,11 +401,11 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
         let end = utf16(text, cite.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
-    let own = answer.own_bytes.filter(|own| *own < text.len());
+    let references_start = answer.own_bytes.filter(|start| *start < text.len());
     json!({
         "text": text,
         "cites": cites,
-        "own": own.map(|own| utf16(text, own)),
+        "own": references_start.map(|start| utf16(text, start)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
         "works": answer.works.iter().flat_map(|works| works.iter()).map(work_entry).collect::<Value>(),
@@ -461,7 +461,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> V
         "scorer": score.scorer,
         "unit": score.unit(),
         "sums": sums,
-        "parts": components.map(|(place, own)| part_entry(*place, own)).collect::<Value>(),
+        "parts": components.map(|(place, component)| part_entry(*place, component)).collect::<Value>(),
         "members": scored.members,
         "notes": score.notes,
         "injection": scored.injection,

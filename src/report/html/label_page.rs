@@ -104,7 +104,7 @@ impl<'a> PageBuilder<'a> {
         }
         let said: Vec<Value> = said
             .iter()
-            .map(|own| json!({"label": own.label, "comment": own.comment}))
+            .map(|label| json!({"label": label.label, "comment": label.comment}))
             .collect();
         self.items.push(json!({
             "id": item.id,
@@ -122,7 +122,7 @@ impl<'a> PageBuilder<'a> {
 
     /// The number of an answer on the page.
     fn number_of(&mut self, place: usize) -> usize {
-        let known = self.answers.iter().position(|own| *own == place);
+        let known = self.answers.iter().position(|answer| *answer == place);
         known.unwrap_or_else(|| {
             self.answers.push(place);
             self.answers.len() - 1
@@ -189,7 +189,7 @@ fn answer_entry(answer: &BlindAnswer) -> Value {
     json!({
         "question": answer.question,
         "text": text,
-        "own": answer.own_bytes.map(|own| utf16(text, own)),
+        "own": answer.own_bytes.map(|start| utf16(text, start)),
         "cites": cites,
         "sources": answer.sources,
     })

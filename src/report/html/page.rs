@@ -363,10 +363,10 @@ fn scorecard_metrics(report: &HtmlReport<'_>) -> Vec<MetricComparison> {
     }
     if let [only] = headline[..] {
         let headline = &all[only].metric;
-        let beside = all.iter().filter(|own| {
-            own.metric.scorer == headline.scorer
-                && (own.metric.unit != Unit::Count || own.metric.higher_is_better)
-                && own.metric != *headline
+        let beside = all.iter().filter(|metric| {
+            metric.metric.scorer == headline.scorer
+                && (metric.metric.unit != Unit::Count || metric.metric.higher_is_better)
+                && metric.metric != *headline
         });
         chosen.extend(beside.take(MOST_BESIDE).cloned());
     }

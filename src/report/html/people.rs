@@ -167,8 +167,8 @@ impl ItemLabels {
     /// Whether people put this answer above the other one: by adjudicated labels, else by the raters who labeled both. Each
     /// rater has a scale, so that labels of two raters say nothing of two answers.
     fn are_above(&self, other: &Self) -> bool {
-        if let (Some(own), Some(other)) = (self.adjudicated, other.adjudicated) {
-            return own > other;
+        if let (Some(label), Some(other)) = (self.adjudicated, other.adjudicated) {
+            return label > other;
         }
         let mut difference = 0.0;
         for (rater, value) in &self.labels {
@@ -189,9 +189,9 @@ type ScoresByAnswer<'a> = HashMap<AnswerKey<'a>, Vec<&'a ScoredAnswer>>;
 /// The scores of each answer.
 fn by_answer(scored: &[Arc<ScoredAnswer>]) -> ScoresByAnswer<'_> {
     let mut by_answer: HashMap<_, Vec<&ScoredAnswer>> = HashMap::new();
-    for own in scored {
-        let answer = (&own.system, &own.case.case_id);
-        by_answer.entry(answer).or_default().push(own);
+    for scored_answer in scored {
+        let answer = (&scored_answer.system, &scored_answer.case.case_id);
+        by_answer.entry(answer).or_default().push(scored_answer);
     }
     by_answer
 }
@@ -246,7 +246,8 @@ impl<'a> GivenLabels<'a> {
                 .map(|(rater, value)| ((*rater).to_owned(), *value))
                 .collect(),
             together: on_scale.or(self.together.filter(|_| item.is_empty())),
-            differs: on_scale.is_some_and(|value| judged.is_some_and(|own| is_far(own, value))),
+            differs: on_scale
+                .is_some_and(|value| judged.is_some_and(|component| is_far(component, value))),
             adjudicated: self.together,
         }
     }
@@ -259,7 +260,9 @@ fn component_of<'a>(
     item: &str,
 ) -> Option<&'a Component> {
     let scores = scored.get(answer)?;
-    let mut components = scores.iter().flat_map(|own| &own.score.components);
+    let mut components = scores
+        .iter()
+        .flat_map(|scored_answer| &scored_answer.score.components);
     components.find(|component| component.name == item)
 }
 
@@ -269,7 +272,7 @@ fn other_scales<'a>(
     given: &HashMap<AnswerKey<'a>, LabelsByItem<'a>>,
     scored: &ScoresByAnswer<'a>,
 ) -> HashSet<(Labeler<'a>, Unit)> {
-    let mut found = HashSet::new();
+    let mut scales = HashSet::new();
     for (answer, by_item) in given {
         for (item, labels) in by_item {
             let Some(component) = component_of(scored, answer, item) else {
@@ -279,12 +282,12 @@ fn other_scales<'a>(
             let (low, high) = unit.range();
             for (labeler, value) in labels.counted() {
                 if !(low..=high).contains(&value) {
-                    found.insert((labeler, unit));
+                    scales.insert((labeler, unit));
                 }
             }
         }
     }
-    found
+    scales
 }
 
 fn is_far(component: &Component, label: f64) -> bool {
@@ -332,14 +335,18 @@ impl<'a> JudgeOrder<'a> {
     fn of(report: &HtmlReport<'a>, first: usize) -> Self {
         let systems = report.comparison.systems.iter().enumerate();
         let cases = report.observations.cases.iter().enumerate();
-        let metric = report.comparison.metrics.get(first).map(|own| &own.metric);
+        let metric = report
+            .comparison
+            .metrics
+            .get(first)
+            .map(|metric| &metric.metric);
         let mut tables = report.observations.metrics.iter();
         let table = tables.find(|table| metric == Some(&table.metric));
         Self {
-            systems: systems.map(|(at, own)| (&own.system, at)).collect(),
-            cases: cases.map(|(at, own)| (&own.case_id, at)).collect(),
+            systems: systems.map(|(at, system)| (&system.system, at)).collect(),
+            cases: cases.map(|(at, case)| (&case.case_id, at)).collect(),
             values: table.map_or(&[], |table| &table.values),
-            higher_is_better: metric.is_some_and(|own| own.higher_is_better),
+            higher_is_better: metric.is_some_and(|metric| metric.higher_is_better),
         }
     }
 
@@ -387,10 +394,10 @@ mod tests {
         ];
         let rated = |rater: &str, values: [f64; 2]| {
             let mut rater = Rater::new(rater, RaterKind::Human);
-            for (own, value) in scored.iter().zip(values) {
+            for (scored_answer, value) in scored.iter().zip(values) {
                 rater.ratings.push(Rating {
-                    system: own.system.clone(),
-                    case_id: own.case.case_id.clone(),
+                    system: scored_answer.system.clone(),
+                    case_id: scored_answer.case.case_id.clone(),
                     item: Some("p".into()),
                     value,
                 });

@@ -109,9 +109,13 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         ..ComparedRun::default()
     }];
     comparison.differences = vec![text.to_owned()];
-    let item = |own: &Arc<ScoredAnswer>| {
-        let answer = Answer::new(own.system.clone(), own.case.case_id.clone(), text);
-        Item::new(Arc::clone(&own.case), answer)
+    let item = |scored_answer: &Arc<ScoredAnswer>| {
+        let answer = Answer::new(
+            scored_answer.system.clone(),
+            scored_answer.case.case_id.clone(),
+            text,
+        );
+        Item::new(Arc::clone(&scored_answer.case), answer)
     };
     let items: Vec<Item> = scored.iter().map(item).collect();
     comparison.judged_by = vec![JudgedRole {

@@ -389,7 +389,7 @@ fn csv_has_a_row_a_system_and_empty_cells_for_what_is_missing() {
 
 #[test]
 fn panels_and_noise_are_in_json_and_notes() {
-    let one = |(at, grades): (usize, [f64; 2])| {
+    let panel_answer = |(at, grades): (usize, [f64; 2])| {
         let mut scored = plain(
             "s",
             &at.to_string(),
@@ -411,7 +411,7 @@ fn panels_and_noise_are_in_json_and_notes() {
     let mut scored: Vec<ScoredAnswer> = [[1.0, 2.0], [2.0, 2.0], [4.0, 5.0]]
         .into_iter()
         .enumerate()
-        .map(one)
+        .map(panel_answer)
         .collect();
     scored[0]
         .members

@@ -49,7 +49,7 @@ pub fn disputes(sheet: &LabelSheet, files: &[(PathBuf, LabelFile)]) -> Result<Ve
         let Some(mut labels) = by_item.remove(item.id.as_str()) else {
             continue;
         };
-        let given: Vec<GivenLabel> = labels.iter().filter_map(|own| own.label).collect();
+        let given: Vec<GivenLabel> = labels.iter().filter_map(|label| label.label).collect();
         both += usize::from(given.len() > 1);
         if given.windows(2).any(|two| two[0] != two[1]) {
             // By what they say, not by file: the first one would otherwise always be of the same rater.
@@ -61,10 +61,10 @@ pub fn disputes(sheet: &LabelSheet, files: &[(PathBuf, LabelFile)]) -> Result<Ve
         }
     }
     if disputes.is_empty() {
-        let what = format!(
+        let message = format!(
             "nothing to settle: {raters} raters, {both} items that two of them labeled, none on which they differ"
         );
-        return Err(Error::Settings(what));
+        return Err(Error::Settings(message));
     }
     Ok(disputes)
 }
@@ -203,11 +203,15 @@ mod tests {
                 &[("x", value(0.0), "not at all"), ("y", value(1.0), "")],
             ),
         ];
-        let found = disputes(&sheet(LabelKind::Criterion), &files).unwrap();
-        assert_eq!(found.len(), 1);
-        let labels: Vec<_> = found[0].labels.iter().map(|own| &*own.comment).collect();
+        let disputes = disputes(&sheet(LabelKind::Criterion), &files).unwrap();
+        assert_eq!(disputes.len(), 1);
+        let labels: Vec<_> = disputes[0]
+            .labels
+            .iter()
+            .map(|label| &*label.comment)
+            .collect();
         assert_eq!(
-            (&*found[0].item, labels),
+            (&*disputes[0].item, labels),
             ("x", vec!["not at all", "clear"])
         );
     }
@@ -232,11 +236,11 @@ mod tests {
                 ],
             ),
         ];
-        let found = disputes(&sheet(LabelKind::Pair), &files).unwrap();
-        assert_eq!(found.len(), 1);
-        let labels: Vec<_> = found[0].labels.iter().map(|own| own.label).collect();
+        let disputes = disputes(&sheet(LabelKind::Pair), &files).unwrap();
+        assert_eq!(disputes.len(), 1);
+        let labels: Vec<_> = disputes[0].labels.iter().map(|label| label.label).collect();
         let both = [side(PageSide::Left), side(PageSide::Right)].map(Some);
-        assert_eq!((&*found[0].item, labels), ("y", both.to_vec()));
+        assert_eq!((&*disputes[0].item, labels), ("y", both.to_vec()));
     }
 
     #[test]

@@ -32,23 +32,23 @@ pub(super) struct AskedUnits {
 
 impl AskedUnits {
     pub(super) fn of(sheets: &[LabelSheet]) -> Self {
-        let mut asked = Self::default();
+        let mut units = Self::default();
         let mut scorer_of: BTreeMap<String, &str> = BTreeMap::new();
         for sheet in sheets {
             for item in &sheet.items {
                 let unit = &item.unit;
                 let answer = &sheet.frame[item.answer];
                 let key = (answer.system.clone(), answer.case_id.clone());
-                asked.by_answer.entry(key).or_default().insert(unit.clone());
-                asked.kinds.insert(unit.kind);
-                asked.scorers.insert((unit.kind, unit.scorer.clone()));
+                units.by_answer.entry(key).or_default().insert(unit.clone());
+                units.kinds.insert(unit.kind);
+                units.scorers.insert((unit.kind, unit.scorer.clone()));
                 let first = scorer_of.entry(plain_name(unit)).or_insert(&unit.scorer);
                 if *first != unit.scorer {
-                    asked.ambiguous.insert(plain_name(unit));
+                    units.ambiguous.insert(plain_name(unit));
                 }
             }
         }
-        asked
+        units
     }
 
     /// The name of a unit among the items of an answer: as in `items.csv`, unless two scorers use it.
@@ -159,7 +159,7 @@ impl AskedUnits {
     }
 
     /// A run's judge as a rater of the units that are asked about: of each answer these units, and the whole from exactly these.
-    /// `None` if whole answers or pairs were labeled, which are compared with the run's own scores.
+    /// `None` if whole answers or pairs were labeled, which are compared with the scores of the run.
     pub(super) fn judge(&self, name: &str, run: &RecordedRun) -> Result<Option<Rater>> {
         let has_no_unit = |kind: &LabelKind| matches!(kind, LabelKind::Answer | LabelKind::Pair);
         if self.kinds.is_empty() || self.kinds.iter().any(has_no_unit) {
@@ -251,14 +251,14 @@ fn rating(answer: &AnswerKey, item: Option<String>, value: f64) -> Rating {
 fn judged_value(unit: &LabelUnit, scores: &[&ScoredAnswer]) -> Option<f64> {
     let mut of_scorer = scores
         .iter()
-        .filter(|own| own.score.scorer.name() == unit.scorer);
+        .filter(|answer| answer.score.scorer.name() == unit.scorer);
     match unit.kind {
         LabelKind::Criterion | LabelKind::Aspect => {
-            of_scorer.find_map(|own| own.score.component(&unit.name)?.value)
+            of_scorer.find_map(|answer| answer.score.component(&unit.name)?.value)
         }
         LabelKind::Claim => {
             let index: usize = unit.name.parse().ok()?;
-            let claim = of_scorer.find_map(|own| own.score.claims.get(index))?;
+            let claim = of_scorer.find_map(|answer| answer.score.claims.get(index))?;
             let is_supported = claim.supported?;
             Some(f64::from(u8::from(is_supported)))
         }
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    fn asked(units: &[LabelUnit]) -> AskedUnits {
+    fn asked_units(units: &[LabelUnit]) -> AskedUnits {
         let key: AnswerKey = ("s".into(), "c".into());
         AskedUnits {
             by_answer: BTreeMap::from([(key, units.iter().cloned().collect())]),
@@ -298,12 +298,12 @@ mod tests {
     fn whole_answers_have_one_scale_when_units_have_two() {
         let criterion = unit(LabelKind::Criterion, "criteria", "c1");
         let aspect = unit(LabelKind::Aspect, "prometheus", "coverage");
-        let asked = asked(&[criterion.clone(), aspect.clone()]);
+        let asked_units = asked_units(&[criterion.clone(), aspect.clone()]);
         let weights = UnitWeights::new();
         let rated = |answer: AnswerKey, values: &[(&LabelUnit, f64)]| {
             let mut rater = Rater::new("ann", RaterKind::Human);
             let values = values.iter().copied().collect();
-            asked.rate(&mut rater, &answer, &values, &weights);
+            asked_units.rate(&mut rater, &answer, &values, &weights);
             rater
         };
         let both = rated(
@@ -320,25 +320,25 @@ mod tests {
     fn credits_count_by_their_weights_over_the_positive_ones() {
         let [met, fault] =
             ["met", "fault"].map(|name| unit(LabelKind::Criterion, "criteria", name));
-        let asked = asked(&[met.clone(), fault.clone()]);
+        let asked_units = asked_units(&[met.clone(), fault.clone()]);
         let key: AnswerKey = ("s".into(), "c".into());
         let of_answer = HashMap::from([(met.clone(), 4.0), (fault.clone(), -2.0)]);
         let weights = UnitWeights::from([(key.clone(), of_answer)]);
         let mut rater = Rater::new("ann", RaterKind::Human);
         let values = BTreeMap::from([(&met, 1.0), (&fault, 0.5)]);
-        assert!(asked.rate(&mut rater, &key, &values, &weights));
+        assert!(asked_units.rate(&mut rater, &key, &values, &weights));
         assert_eq!(whole(&rater), Some(0.75));
         let mut partly = Rater::new("ben", RaterKind::Human);
         let values = BTreeMap::from([(&met, 1.0)]);
-        assert!(!asked.rate(&mut partly, &key, &values, &weights));
+        assert!(!asked_units.rate(&mut partly, &key, &values, &weights));
     }
 
     #[test]
     fn units_of_two_scorers_keep_two_names() {
         let units = ["one", "two"].map(|scorer| unit(LabelKind::Claim, scorer, "0"));
-        let mut asked = asked(&units);
-        asked.ambiguous.insert("claim 0".to_owned());
-        let names = units.map(|unit| asked.item_name(&unit));
+        let mut asked_units = asked_units(&units);
+        asked_units.ambiguous.insert("claim 0".to_owned());
+        let names = units.map(|unit| asked_units.item_name(&unit));
         assert_eq!(names, ["claim 0 (one)", "claim 0 (two)"]);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Hands {
     /// The places that everybody gets.
     pub(super) shared: Vec<usize>,
     /// Those of each rater alone.
-    pub(super) own: Vec<Vec<usize>>,
+    pub(super) by_rater: Vec<Vec<usize>>,
 }
 
 /// Deals so many drawn answers or pairs to so many raters.
@@ -24,11 +24,14 @@ pub(super) fn deal(drawn: usize, raters: usize, overlap: usize, seed: u64) -> Ha
     let mut deck: Vec<usize> = (0..drawn).collect();
     deck.shuffle(&mut stream(seed, DEALING));
     let rest = deck.split_off(overlap.min(drawn));
-    let mut own = vec![Vec::new(); raters];
+    let mut by_rater = vec![Vec::new(); raters];
     for (turn, place) in rest.into_iter().enumerate() {
-        own[turn % raters].push(place);
+        by_rater[turn % raters].push(place);
     }
-    Hands { shared: deck, own }
+    Hands {
+        shared: deck,
+        by_rater,
+    }
 }
 
 /// The items of a rater in the order of the page, from their groups by answer or pair. An answer's items stay together, so that it
@@ -80,12 +83,12 @@ mod tests {
     fn shared_places_go_to_everybody_and_the_others_to_one_rater_each() {
         let hands = deal(11, 3, 2, 7);
         assert_eq!(hands.shared.len(), 2);
-        let sizes: Vec<usize> = hands.own.iter().map(Vec::len).collect();
+        let sizes: Vec<usize> = hands.by_rater.iter().map(Vec::len).collect();
         assert_eq!(sizes, [3, 3, 3]);
         let all: BTreeSet<usize> = hands
             .shared
             .iter()
-            .chain(hands.own.iter().flatten())
+            .chain(hands.by_rater.iter().flatten())
             .copied()
             .collect();
         assert_eq!(all.len(), 11);

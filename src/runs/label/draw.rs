@@ -61,8 +61,8 @@ impl LabelCandidates {
     /// each of them.
     pub fn all(set: &RunSet) -> Self {
         let mut answers = Vec::new();
-        for (run, own) in set.runs.iter().enumerate() {
-            for (system, case_id) in answers_of(own) {
+        for (run, recorded_run) in set.runs.iter().enumerate() {
+            for (system, case_id) in answers_of(recorded_run) {
                 answers.push(LabelCandidate {
                     run,
                     system,
@@ -88,19 +88,19 @@ impl LabelCandidates {
     /// [`Error::Settings`] for fewer answers than `n`, and for `n` = 0.
     pub fn draw(&self, n: usize, seed: u64) -> Result<Vec<(f64, bool)>> {
         let is_random = self.draw == LabelDraw::Random;
-        let what = if is_random {
+        let noun = if is_random {
             "answers"
         } else {
             "answers with a value"
         };
-        require(n, self.answers.len(), what)?;
+        require(n, self.answers.len(), noun)?;
         let probabilities = if is_random {
             vec![n as f64 / self.answers.len() as f64; self.answers.len()]
         } else {
             inclusion_probabilities(&self.spreads(), n)
         };
         let sample = if is_random {
-            random_places(self.answers.iter().map(|one| &one.system), n, seed)
+            random_places(self.answers.iter().map(|answer| &answer.system), n, seed)
         } else {
             systematic_sample(&probabilities, seed)
         };
@@ -110,20 +110,24 @@ impl LabelCandidates {
     }
 
     fn spreads(&self) -> Vec<f64> {
-        let known: Vec<f64> = self.answers.iter().filter_map(|one| one.spread).collect();
+        let known: Vec<f64> = self
+            .answers
+            .iter()
+            .filter_map(|answer| answer.spread)
+            .collect();
         // Neither favored nor neglected: nothing is known of how sure the judge is about it.
         let typical = mean(&known).unwrap_or(0.0);
-        let spreads = self.answers.iter().map(|one| one.spread);
+        let spreads = self.answers.iter().map(|answer| answer.spread);
         spreads.map(|spread| spread.unwrap_or(typical)).collect()
     }
 }
 
 /// # Errors
 /// When `n` of so many cannot be drawn.
-fn require(n: usize, of: usize, what: &str) -> Result<()> {
-    if n == 0 || n > of {
+fn require(n: usize, available: usize, noun: &str) -> Result<()> {
+    if n == 0 || n > available {
         return Err(Error::Settings(format!(
-            "--answers {n}: there are {of} {what}; draw 1 or more of them"
+            "--answers {n}: there are {available} {noun}; draw 1 or more of them"
         )));
     }
     Ok(())
@@ -175,19 +179,21 @@ pub(super) fn draw_answers(
 ) -> Result<Drawn> {
     let texts = texts(set)?;
     let mut seen = HashSet::new();
-    candidates.answers.retain(|one| {
-        let text = texts.get(&(one.run, &one.system, &one.case_id));
+    candidates.answers.retain(|candidate| {
+        let text = texts.get(&(candidate.run, &candidate.system, &candidate.case_id));
         // Two runs of the same answers by two judges: a person labels an answer once.
-        text.is_some_and(|text| seen.insert((one.system.clone(), one.case_id.clone(), *text)))
+        text.is_some_and(|text| {
+            seen.insert((candidate.system.clone(), candidate.case_id.clone(), *text))
+        })
     });
     let drawn = candidates.draw(n, seed)?;
     let mut frame = Vec::new();
-    for (one, (probability, is_drawn)) in candidates.answers.iter().zip(drawn) {
+    for (candidate, (probability, is_drawn)) in candidates.answers.iter().zip(drawn) {
         frame.push(FrameAnswer {
-            run: one.run,
-            system: one.system.clone(),
-            case_id: one.case_id.clone(),
-            text: texts[&(one.run, &one.system, &one.case_id)],
+            run: candidate.run,
+            system: candidate.system.clone(),
+            case_id: candidate.case_id.clone(),
+            text: texts[&(candidate.run, &candidate.system, &candidate.case_id)],
             probability: Some(probability),
             drawn: is_drawn,
         });
@@ -260,7 +266,8 @@ fn frame_of_texts(set: &RunSet) -> Result<Vec<FrameAnswer>> {
     }
     frame.sort_by(|a, b| (&a.case_id, &a.system, a.run).cmp(&(&b.case_id, &b.system, b.run)));
     let mut seen = HashSet::new();
-    frame.retain(|one| seen.insert((one.system.clone(), one.case_id.clone(), one.text)));
+    frame
+        .retain(|answer| seen.insert((answer.system.clone(), answer.case_id.clone(), answer.text)));
     Ok(frame)
 }
 
@@ -273,14 +280,14 @@ type AnswerKey<'a> = (usize, &'a SystemName, &'a CaseId);
 /// When a run has none.
 fn texts(set: &RunSet) -> Result<HashMap<AnswerKey<'_>, Digest<16>>> {
     let mut texts = HashMap::new();
-    for (run, own) in set.runs.iter().enumerate() {
-        if own.items.is_empty() {
+    for (run, recorded_run) in set.runs.iter().enumerate() {
+        if recorded_run.items.is_empty() {
             let what =
                 "has no texts to label: it was made with --no-inputs, or imported without answers";
             let hint = "score or import the answers with their texts";
-            return Err(InputFault::new(&own.path, what).hint(hint).into());
+            return Err(InputFault::new(&recorded_run.path, what).hint(hint).into());
         }
-        for item in &own.items {
+        for item in &recorded_run.items {
             let key = (run, &item.answer.system, &item.case.case_id);
             texts.insert(key, item.answer.text_hash());
         }

@@ -24,8 +24,8 @@ pub(super) fn check_texts(sheets: &[LabelSheet], runs: &[RecordedRun]) -> Result
         }
         let tasks = RunTasks::new(run);
         for item in &run.items {
-            if let Some(what) = other_text(&sheets, run, &tasks, item)? {
-                let fault = InputFault::new(&run.path, what);
+            if let Some(difference) = other_text(&sheets, run, &tasks, item)? {
+                let fault = InputFault::new(&run.path, difference);
                 faults.push(fault.of_case(item.case.case_id.as_str()).hint(
                     "labels are of the texts that were shown: name the run that was labeled, or one that scored the same answers again",
                 ));
@@ -197,8 +197,8 @@ mod tests {
         let refused = check_texts(&sheets, std::slice::from_ref(&first)).unwrap_err();
         assert!(refused.to_string().contains("not the one that was labeled"));
         check_texts(&sheets, std::slice::from_ref(&second)).unwrap();
-        let own = probabilities(&sheets, std::slice::from_ref(&second));
-        let p = own[&("s".into(), "c".into())];
+        let by_answer = probabilities(&sheets, std::slice::from_ref(&second));
+        let p = by_answer[&("s".into(), "c".into())];
         assert!((p - 0.2).abs() < 1e-12, "{p}");
         // Two rounds drew it independently.
         let [one, mut two] = [sheet(&first, &second), sheet(&first, &second)];

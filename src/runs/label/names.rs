@@ -30,7 +30,7 @@ pub fn mentions<'a>(
     texts: &[&str],
 ) -> BTreeMap<&'a str, usize> {
     let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for name in names {
         let wanted = name.to_lowercase();
         if wanted.chars().count() < SHORTEST_NAME {
@@ -38,10 +38,10 @@ pub fn mentions<'a>(
         }
         let count = texts.iter().filter(|text| has_word(text, &wanted)).count();
         if count > 0 {
-            found.insert(name, count);
+            counts.insert(name, count);
         }
     }
-    found
+    counts
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_system_is_found_as_a_whole_word_in_any_case() {
         let texts = ["As GPT-4o, I say", "gpt-4omni", "nothing"];
-        let found = mentions(["gpt-4o", "thing", "no"], &texts);
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("gpt-4o", 1)]);
+        let counts = mentions(["gpt-4o", "thing", "no"], &texts);
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("gpt-4o", 1)]);
     }
 }

@@ -110,11 +110,11 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
     });
     let raters = builder.dealt(groups, raters, overlap, options.seed);
     if let Some(page) = raters.iter().find(|page| page.items.is_empty()) {
-        let what = format!(
+        let message = format!(
             "--raters: nothing is left for {}; draw more --answers, or raise --overlap",
             page.rater.escape_debug()
         );
-        return Err(Error::Settings(what));
+        return Err(Error::Settings(message));
     }
     let notes = notes(&drawn, &builder);
     let mut sheet = LabelSheet {
@@ -143,20 +143,21 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
 /// The pages of these raters, still empty, with distinct file names.
 fn rater_pages(names: &[String], set: &RunSet) -> Result<Vec<RaterPage>> {
     if names.is_empty() {
-        let what = "--raters: who labels? Name the raters, with commas between";
-        return Err(Error::Usage(what.to_owned()));
+        let message = "--raters: who labels? Name the raters, with commas between";
+        return Err(Error::Usage(message.to_owned()));
     }
     let mut pages: Vec<RaterPage> = Vec::new();
     for name in names {
         let name = name.trim();
         if name.is_empty() || name == ADJUDICATOR {
-            let what = format!("--raters: a rater cannot be called {name:?}; choose another name");
-            return Err(Error::Usage(what));
+            let message =
+                format!("--raters: a rater cannot be called {name:?}; choose another name");
+            return Err(Error::Usage(message));
         }
         // In `agree`, the run is a rater of its name, too.
         if set.runs.iter().any(|run| run.name.trim() == name) {
-            let what = format!("--raters: {name:?} is the name of a run; choose another name");
-            return Err(Error::Usage(what));
+            let message = format!("--raters: {name:?} is the name of a run; choose another name");
+            return Err(Error::Usage(message));
         }
         if pages.iter().any(|page| page.rater == name) {
             return Err(Error::Usage(format!("--raters: {name} is named twice")));
@@ -180,7 +181,7 @@ fn rater_pages(names: &[String], set: &RunSet) -> Result<Vec<RaterPage>> {
 /// Whether a page has this file name: two raters' names may have the same letters and digits, and the page of adjudication comes
 /// into the directory, too.
 fn is_taken(page: &str, pages: &[RaterPage]) -> bool {
-    page == format!("{ADJUDICATOR}.html") || pages.iter().any(|own| own.page == page)
+    page == format!("{ADJUDICATOR}.html") || pages.iter().any(|other| other.page == page)
 }
 
 /// The first bytes of the hash of a value's JSON.
@@ -239,13 +240,13 @@ impl RoundBuilder {
         for (place, _) in &drawn.subjects {
             let answer = &drawn.frame[*place];
             let mut tasks: Vec<LabelTask> = Vec::new();
-            for (own, run) in runs.iter().zip(&set.runs) {
+            for (run_tasks, run) in runs.iter().zip(&set.runs) {
                 for item in run.items.iter().filter(|item| {
                     item.answer.system == answer.system
                         && item.case.case_id == answer.case_id
                         && item.answer.text_hash() == answer.text
                 }) {
-                    tasks.extend(own.tasks(item, &kinds)?);
+                    tasks.extend(run_tasks.tasks(item, &kinds)?);
                 }
             }
             let mut seen = HashSet::new();
@@ -257,8 +258,9 @@ impl RoundBuilder {
         }
         groups.retain(|group| !group.is_empty());
         if groups.is_empty() {
-            let what = "the drawn answers have nothing of that kind to label; choose other --units";
-            return Err(Error::Settings(what.to_owned()));
+            let message =
+                "the drawn answers have nothing of that kind to label; choose other --units";
+            return Err(Error::Settings(message.to_owned()));
         }
         Ok(groups)
     }
@@ -343,7 +345,7 @@ impl RoundBuilder {
 
     /// The index of a scale, which many items share.
     fn scale(&mut self, scale: LabelScale) -> usize {
-        let known = self.scales.iter().position(|own| *own == scale);
+        let known = self.scales.iter().position(|other| *other == scale);
         known.unwrap_or_else(|| {
             self.scales.push(scale);
             self.scales.len() - 1
@@ -365,12 +367,12 @@ impl RoundBuilder {
             }
         }
         for (number, page) in raters.iter_mut().enumerate() {
-            let mut own = Vec::new();
-            for place in hands.shared.iter().chain(&hands.own[number]) {
+            let mut item_groups = Vec::new();
+            for place in hands.shared.iter().chain(&hands.by_rater[number]) {
                 let items = groups[*place].iter().map(|item| &self.items[*item]);
-                own.push(items.collect());
+                item_groups.push(items.collect());
             }
-            page.items = page_order(own, number, seed);
+            page.items = page_order(item_groups, number, seed);
         }
         raters
     }
@@ -386,8 +388,8 @@ fn chosen_kinds(
         return Ok(named.iter().copied().collect());
     }
     let mut first = LabelKind::Answer;
-    for (own, run) in runs.iter().zip(&set.runs) {
-        first = first.min(own.default_kind(&run.items)?);
+    for (run_tasks, run) in runs.iter().zip(&set.runs) {
+        first = first.min(run_tasks.default_kind(&run.items)?);
     }
     Ok(BTreeSet::from([first]))
 }
@@ -395,16 +397,20 @@ fn chosen_kinds(
 /// What the maker of the pages should know.
 fn notes(drawn: &Drawn, builder: &RoundBuilder) -> Vec<Note> {
     let mut notes = Vec::new();
-    let systems: BTreeSet<&str> = drawn.frame.iter().map(|own| own.system.as_str()).collect();
+    let systems: BTreeSet<&str> = drawn
+        .frame
+        .iter()
+        .map(|answer| answer.system.as_str())
+        .collect();
     let texts: Vec<&str> = builder
         .texts
         .answers
         .values()
         .map(|answer| answer.text.as_str())
         .collect();
-    let found = mentions(systems, &texts);
-    if !found.is_empty() {
-        let names = found
+    let counts = mentions(systems, &texts);
+    if !counts.is_empty() {
+        let names = counts
             .iter()
             .map(|(name, count)| format!("{name} in {count}"));
         let names: Vec<String> = names.collect();

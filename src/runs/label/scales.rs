@@ -143,9 +143,10 @@ mod tests {
 
     #[test]
     fn levels_rise_and_have_the_credits_of_the_rubric() {
-        let own = [("0", "not met", 0.0), ("1", "met", 1.0)];
-        let own = own.map(|(key, name, value)| (key.parse().unwrap(), name.to_owned(), value));
-        assert_eq!(keys_and_values("criteria"), own);
+        let levels = [("0", "not met", 0.0), ("1", "met", 1.0)];
+        let levels =
+            levels.map(|(key, name, value)| (key.parse().unwrap(), name.to_owned(), value));
+        assert_eq!(keys_and_values("criteria"), levels);
         let three = keys_and_values("scholarqa-cs2");
         assert_eq!(three[1], ('1', "1".to_owned(), 0.5));
         let five = keys_and_values("researchqa");

@@ -32,7 +32,7 @@ pub(super) fn blind_answer(item: &Item, base: u64, needed: &BTreeSet<usize>) -> 
         text: answer.answer_text.to_string(),
         own_bytes: answer
             .own_bytes
-            .filter(|own| *own < answer.answer_text.len()),
+            .filter(|bytes| *bytes < answer.answer_text.len()),
         citations,
         sources,
     }
@@ -117,7 +117,11 @@ mod tests {
             ..Prediction::default()
         }));
         let shown = blind_answer(&item, 0, &BTreeSet::from([2]));
-        let texts: Vec<bool> = shown.sources.iter().map(|own| own.text.is_some()).collect();
+        let texts: Vec<bool> = shown
+            .sources
+            .iter()
+            .map(|source| source.text.is_some())
+            .collect();
         assert_eq!(texts, [false, true, true]);
         assert_eq!(shown.citations[0].sources, [1]);
         assert_eq!(shown.question, "why?");

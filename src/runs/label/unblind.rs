@@ -32,14 +32,14 @@ pub(in crate::runs) struct Unblinded {
     pub(in crate::runs) people: Option<Rater>,
     /// The scales of the labeled items.
     pub(in crate::runs) scales: Vec<ItemScale>,
-    asked: AskedUnits,
+    asked_units: AskedUnits,
 }
 
 impl Unblinded {
     /// A run's judge as a rater of the labeled units; `None` if whole answers or pairs were labeled, which are compared with the
-    /// run's own scores.
+    /// scores of the run.
     pub(in crate::runs) fn judge(&self, name: &str, run: &RecordedRun) -> Result<Option<Rater>> {
-        self.asked.judge(name, run)
+        self.asked_units.judge(name, run)
     }
 }
 
@@ -131,15 +131,17 @@ impl<T: Copy> PeopleSay<T> {
     }
 
     fn by(&self, rater: &str) -> Option<T> {
-        self.by_rater.get(rater).map(|own| own.label)
+        self.by_rater
+            .get(rater)
+            .map(|dated_label| dated_label.label)
     }
 
     fn settled(&self) -> Option<T> {
-        self.settled.as_ref().map(|own| own.label)
+        self.settled.as_ref().map(|dated_label| dated_label.label)
     }
 
     fn labels(&self) -> impl Iterator<Item = T> {
-        self.by_rater.values().map(|own| own.label)
+        self.by_rater.values().map(|dated_label| dated_label.label)
     }
 }
 
@@ -151,7 +153,9 @@ fn value_together(values: &PeopleSay<f64>) -> Option<f64> {
 
 /// The adjudicated preference, else what most raters prefer; a split is a tie.
 fn preferred_together(preferences: &PeopleSay<Preferred>) -> Preferred {
-    let signs = preferences.labels().map(|own| i32::from(own.sign()));
+    let signs = preferences
+        .labels()
+        .map(|preference| i32::from(preference.sign()));
     let majority = Preferred::of_difference(f64::from(signs.sum::<i32>()), 0.0);
     preferences.settled().unwrap_or(majority)
 }
@@ -172,7 +176,7 @@ impl LabelCollector {
     /// For a sheet that asks about other kinds of units than the first one: an answer that only one of them drew would count with the
     /// probability of both, and the scales of kinds differ.
     fn add_sheet(&mut self, path: &Path, sheet: LabelSheet) -> Result<()> {
-        if self.sheets.iter().any(|own| own.id == sheet.id) {
+        if self.sheets.iter().any(|other| other.id == sheet.id) {
             return Ok(());
         }
         if let Some(first) = self.sheets.first()
@@ -240,24 +244,26 @@ impl LabelCollector {
     }
 
     fn finish(self, runs: &[RecordedRun]) -> Unblinded {
-        let asked = AskedUnits::of(&self.sheets);
-        let weights = asked.weights(runs);
+        let asked_units = AskedUnits::of(&self.sheets);
+        let weights = asked_units.weights(runs);
         let mut labels = Labels::default();
         for name in &self.raters {
-            let by_rater = |own: &PeopleSay<f64>| own.by(name);
-            let (mut rater, _) = self.rater(name, by_rater, &asked, &weights);
-            for (pair, own) in &self.preferences {
-                rater
-                    .preferences
-                    .extend(own.by(name).map(|own| preference(pair, own)));
+            let by_rater = |item_labels: &PeopleSay<f64>| item_labels.by(name);
+            let (mut rater, _) = self.rater(name, by_rater, &asked_units, &weights);
+            for (pair, pair_labels) in &self.preferences {
+                rater.preferences.extend(
+                    pair_labels
+                        .by(name)
+                        .map(|preferred| preference(pair, preferred)),
+                );
             }
             labels.raters.push(rater);
         }
-        let (mut people, partly) = self.rater("people", value_together, &asked, &weights);
-        for (pair, own) in &self.preferences {
+        let (mut people, partly) = self.rater("people", value_together, &asked_units, &weights);
+        for (pair, pair_labels) in &self.preferences {
             people
                 .preferences
-                .push(preference(pair, preferred_together(own)));
+                .push(preference(pair, preferred_together(pair_labels)));
         }
         // One rater alone is the people.
         let are_several = self.raters.len() > 1 || self.settled() > 0;
@@ -266,8 +272,8 @@ impl LabelCollector {
         Unblinded {
             labels,
             people: are_several.then_some(people),
-            scales: asked.scales(&self.sheets),
-            asked,
+            scales: asked_units.scales(&self.sheets),
+            asked_units,
         }
     }
 
@@ -276,17 +282,17 @@ impl LabelCollector {
         &self,
         name: &str,
         value_of: impl Fn(&PeopleSay<f64>) -> Option<f64>,
-        asked: &AskedUnits,
+        asked_units: &AskedUnits,
         weights: &UnitWeights,
     ) -> (Rater, usize) {
         let mut rater = Rater::new(name, RaterKind::Human);
         let mut partly = 0;
         for (answer, units) in &self.values {
             let mut values: BTreeMap<&LabelUnit, f64> = BTreeMap::new();
-            for (unit, own) in units {
-                values.extend(value_of(own).map(|value| (unit, value)));
+            for (unit, unit_labels) in units {
+                values.extend(value_of(unit_labels).map(|value| (unit, value)));
             }
-            let is_whole = asked.rate(&mut rater, answer, &values, weights);
+            let is_whole = asked_units.rate(&mut rater, answer, &values, weights);
             partly += usize::from(!is_whole);
         }
         (rater, partly)
@@ -296,8 +302,10 @@ impl LabelCollector {
     fn settled(&self) -> usize {
         let values = self.values.values().flat_map(BTreeMap::values);
         let preferences = self.preferences.values();
-        values.filter(|own| own.settled.is_some()).count()
-            + preferences.filter(|own| own.settled.is_some()).count()
+        values.filter(|labels| labels.settled.is_some()).count()
+            + preferences
+                .filter(|labels| labels.settled.is_some())
+                .count()
     }
 
     fn notes(&self, partly: usize) -> Vec<Note> {
@@ -345,7 +353,7 @@ fn is_offered(sheet: &LabelSheet, item: &SheetItem, given: GivenLabel) -> bool {
         GivenLabel::CannotAssess => true,
         GivenLabel::Preference(_) => levels.iter().any(|level| level.label == given),
         GivenLabel::Value(value) => levels.iter().any(|level| {
-            matches!(level.label, GivenLabel::Value(own) if (own - value).abs() < SAME_LEVEL)
+            matches!(level.label, GivenLabel::Value(level_value) if (level_value - value).abs() < SAME_LEVEL)
         }),
     }
 }

@@ -29,13 +29,13 @@ pub(super) fn find(row: &BenchRow, data: &Path) -> Result<PathBuf> {
             .iter()
             .map(move |folder| data.join(start).join(folder))
     }) {
-        let found = match row.file {
+        let file = match row.file {
             Some(file) => Some(folder.join(file)).filter(|path| path.is_file()),
             None if folder.is_dir() => only_file(row, &folder)?,
             None => None,
         };
-        if let Some(found) = found {
-            return Ok(found);
+        if let Some(file) = file {
+            return Ok(file);
         }
     }
     let what = format!(
@@ -55,11 +55,13 @@ fn only_file(row: &BenchRow, folder: &Path) -> Result<Option<PathBuf>> {
         let mut files: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .collect();
-        files.retain(|path| path.is_file() && path.extension().is_some_and(|own| own == extension));
+        files.retain(|path| {
+            path.is_file() && path.extension().is_some_and(|suffix| suffix == extension)
+        });
         files.sort();
         match &files[..] {
             [] => {}
-            [one] => return Ok(Some(one.clone())),
+            [file] => return Ok(Some(file.clone())),
             [first, ..] => {
                 let what = format!(
                     "{} .{extension} files; which holds the questions of {}?",
@@ -105,15 +107,11 @@ mod tests {
         dir
     }
 
-    fn found(name: &str, files: &[&str]) -> std::result::Result<String, String> {
+    fn find_in(name: &str, files: &[&str]) -> std::result::Result<String, String> {
         let dir = there(files);
-        let found =
+        let path =
             find(BenchRow::of(name).unwrap(), dir.path()).map_err(|error| error.to_string())?;
-        Ok(found
-            .strip_prefix(dir.path())
-            .unwrap()
-            .display()
-            .to_string())
+        Ok(path.strip_prefix(dir.path()).unwrap().display().to_string())
     }
 
     #[test]
@@ -125,30 +123,30 @@ mod tests {
             "scifact_test.jsonl",
         ] {
             assert_eq!(
-                found("scifact", &[place, "pubmed_test.jsonl"]).unwrap(),
+                find_in("scifact", &[place, "pubmed_test.jsonl"]).unwrap(),
                 place
             );
         }
         assert_eq!(
-            found("bio", &["scholar_bio/any.jsonl"]).unwrap(),
+            find_in("bio", &["scholar_bio/any.jsonl"]).unwrap(),
             "scholar_bio/any.jsonl"
         );
         assert_eq!(
-            found("neuro", &["data/scholarqa_neuro/x.json"]).unwrap(),
+            find_in("neuro", &["data/scholarqa_neuro/x.json"]).unwrap(),
             "data/scholarqa_neuro/x.json"
         );
     }
 
     #[test]
     fn missing_data_are_named_with_their_places_and_several_files_are_not_guessed_at() {
-        let error = found("qasa", &["scifact_test.jsonl"]).unwrap_err();
+        let error = find_in("qasa", &["scifact_test.jsonl"]).unwrap_err();
         assert!(
             error.contains(
                 "no data of qasa: none of single_paper_tasks/qasa_test.jsonl, single_paper/"
             ),
             "{error}"
         );
-        let error = found("bio", &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
+        let error = find_in("bio", &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
         assert!(
             error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "),
             "{error}"

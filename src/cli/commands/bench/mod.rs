@@ -1,4 +1,4 @@
-//! `scholareval bench`: the rows of ScholarQABench's own table, each as a preset over `score`.
+//! `scholareval bench`: the rows of ScholarQABench's table, each as a preset over `score`.
 //!
 //! A row sets the scorers, gold and reference answers, instruction, number of sources, form of the claims and aspects;
 //! judges come from the settings as for `score`. Its data set the questions: one that a system did not answer is an
@@ -65,17 +65,17 @@ pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<Exit
     let mut settings = Settings::load(&score, context.matches, context.environment)?;
     let blank = settle(row, &path, &mut settings)?;
     context.warn(&settings.warnings);
-    let asked = data::load(row, &path, settings.options.scoring.mode())?;
+    let questions = data::load(row, &path, settings.options.scoring.mode())?;
     let table = Bench {
         name: row.id,
         data: path.display().to_string(),
-        asked: asked.count(),
+        asked: questions.count(),
         coverage: Vec::new(),
         blank,
         legend: row.legends(),
     };
     let preset = Preset {
-        asked,
+        asked: questions,
         allow_missing: args.allow_missing,
         name: row.id,
     };
@@ -113,8 +113,8 @@ fn set(row: &BenchRow, data: &Path, options: &mut EvaluationOptions) {
 fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
     let options = &mut settings.options;
     if !options.input.cases.is_empty() || options.input.limit.is_some() {
-        let what = "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
-        return Err(Error::Settings(what.to_owned()));
+        let message = "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
+        return Err(Error::Settings(message.to_owned()));
     }
     set(row, data, options);
     let mut judged = Vec::new();

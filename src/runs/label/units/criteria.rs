@@ -109,9 +109,17 @@ fn expertise() -> Result<LabelScale> {
 /// The texts that support a criterion, or that meet it.
 fn snippets(answer: &LabeledAnswer<'_>, name: &str) -> Vec<String> {
     let case = &answer.item.case;
-    if let Some(property) = case.rubric.criteria.iter().find(|own| own.name == name) {
+    if let Some(property) = case
+        .rubric
+        .criteria
+        .iter()
+        .find(|criterion| criterion.name == name)
+    {
         return property.snippets.to_vec();
     }
-    let criterion = case.criteria.iter().find(|own| own.name == name);
+    let criterion = case
+        .criteria
+        .iter()
+        .find(|criterion| criterion.name == name);
     criterion.map_or_else(Vec::new, |criterion| criterion.examples.clone())
 }

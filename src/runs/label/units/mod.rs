@@ -183,8 +183,8 @@ mod tests {
         let tasks = RunTasks::new(&run);
         let kind = tasks.default_kind(&run.items).unwrap();
         assert_eq!(kind, LabelKind::Claim);
-        let found = tasks.tasks(&run.items[0], &BTreeSet::from([kind])).unwrap();
-        let units: Vec<&LabelUnit> = found.iter().map(|task| &task.unit).collect();
+        let label_tasks = tasks.tasks(&run.items[0], &BTreeSet::from([kind])).unwrap();
+        let units: Vec<&LabelUnit> = label_tasks.iter().map(|task| &task.unit).collect();
         let expected = LabelUnit {
             kind,
             // Whoever judged: labels are valid for every judge of the same claims.
@@ -192,7 +192,7 @@ mod tests {
             name: "1".to_owned(),
         };
         assert_eq!(units, [&expected]);
-        assert_eq!(found[0].task.sources, [1, 0]);
+        assert_eq!(label_tasks[0].task.sources, [1, 0]);
     }
 
     #[test]
@@ -207,10 +207,13 @@ mod tests {
             LabelKind::Criterion
         );
         let kinds = BTreeSet::from([LabelKind::Answer, LabelKind::Aspect, LabelKind::Criterion]);
-        let found = tasks.tasks(&both.items[0], &kinds).unwrap();
-        let texts: Vec<&str> = found.iter().map(|task| task.task.text.as_str()).collect();
+        let label_tasks = tasks.tasks(&both.items[0], &kinds).unwrap();
+        let texts: Vec<&str> = label_tasks
+            .iter()
+            .map(|task| task.task.text.as_str())
+            .collect();
         assert_eq!(texts[..2], ["Names rain", "coverage"]);
-        assert_eq!((found[1].scale.levels[0].key, texts.len()), ('1', 3));
+        assert_eq!((label_tasks[1].scale.levels[0].key, texts.len()), ('1', 3));
         let neither = run(vec![length], Vec::new());
         let kind = RunTasks::new(&neither)
             .default_kind(&neither.items)
