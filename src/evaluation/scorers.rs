@@ -319,8 +319,8 @@ mod tests {
         assert!(scorers_help().starts_with(&listed));
 
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-        let formats = include_str!("../../docs/formats.md");
-        for text in [include_str!("../cli/example.toml"), formats] {
+        let config = include_str!("../../docs/formats/config.md");
+        for text in [include_str!("../cli/example.toml"), config] {
             let line = text.lines().find(|line| line.starts_with("scorers = ["));
             let line = line.unwrap_or_default();
             for name in &quoted {
@@ -329,11 +329,11 @@ mod tests {
         }
         let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         assert!(
-            formats.contains(&quoted.join(", ")),
-            "formats.md: the manifest's scorers"
+            include_str!("../../docs/formats/run-directory.md").contains(&quoted.join(", ")),
+            "run-directory.md: the manifest's scorers"
         );
 
-        let metrics = include_str!("../../docs/metrics.md");
+        let metrics = include_str!("../../docs/metrics/scorers.md");
         let rows: Vec<&str> = metrics
             .lines()
             .skip_while(|line| !line.starts_with("| scorer | "))
@@ -342,6 +342,6 @@ mod tests {
             .filter_map(|line| line.split('`').nth(1))
             .collect();
         let all: Vec<&str> = SCORERS.iter().map(|info| info.name).collect();
-        assert_eq!(rows, all, "metrics.md: which scorers run, and on what");
+        assert_eq!(rows, all, "scorers.md: which scorers run, and on what");
     }
 }

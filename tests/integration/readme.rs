@@ -74,6 +74,22 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
+/// The pages in a directory, with its name.
+fn pages(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(directory)).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            format!(
+                "{directory}/{}",
+                entry.unwrap().file_name().to_string_lossy()
+            )
+        })
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    names.sort();
+    names
+}
+
 /// README and everything under docs/, with names.
 fn documents() -> Vec<(String, String)> {
     let mut names = vec![
@@ -81,12 +97,10 @@ fn documents() -> Vec<(String, String)> {
         "CHANGELOG.md".to_owned(),
         "data/README.md".to_owned(),
     ];
-    let docs = fs::read_dir(root().join("docs")).unwrap();
-    names
-        .extend(docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_string_lossy())));
-    names.retain(|name| name.ends_with(".md"));
-    names.sort();
-    assert!(names.len() >= 6, "{names:?}");
+    for directory in ["docs", "docs/metrics", "docs/formats"] {
+        names.extend(pages(directory));
+    }
+    assert!(names.len() >= 40, "{names:?}");
     names
         .into_iter()
         .map(|name| (name.clone(), read(&name)))
@@ -306,7 +320,7 @@ fn score_and_compare_explain_the_columns_of_their_tables_in_lines_that_fit() {
 fn the_exit_codes_are_those_of_the_help() {
     let help = help("");
     let (_, table) = help.split_once("Exit codes:\n").unwrap();
-    let formats = read("docs/formats.md");
+    let codes = read("docs/formats/exit-codes.md");
     let rows: Vec<&str> = table
         .lines()
         .map(str::trim)
@@ -316,18 +330,18 @@ fn the_exit_codes_are_those_of_the_help() {
     for row in rows {
         let (code, meaning) = row.split_once("  ").unwrap();
         assert!(
-            formats.contains(&format!("| {code} | {meaning}")),
-            "docs/formats.md: {row}"
+            codes.contains(&format!("| {code} | {meaning}")),
+            "docs/formats/exit-codes.md: {row}"
         );
     }
 }
 
 #[test]
 fn formats_hold_the_whole_config_file_and_every_environment_variable() {
-    let formats = read("docs/formats.md");
+    let config = read("docs/formats/config.md");
     assert!(
-        formats.contains(read("src/cli/example.toml").trim_end()),
-        "src/cli/example.toml is not in docs/formats.md"
+        config.contains(read("src/cli/example.toml").trim_end()),
+        "src/cli/example.toml is not in docs/formats/config.md"
     );
     let help = help("score");
     let variables: BTreeSet<&str> = help
@@ -337,8 +351,8 @@ fn formats_hold_the_whole_config_file_and_every_environment_variable() {
     assert!(variables.len() > 8, "{variables:?}");
     for variable in variables {
         assert!(
-            formats.contains(&format!("`{variable}`")),
-            "docs/formats.md does not have {variable}"
+            config.contains(&format!("`{variable}`")),
+            "docs/formats/config.md does not have {variable}"
         );
     }
 }
@@ -364,7 +378,10 @@ fn every_test_named_beside_a_reference_fault_exists() {
             sources.push_str(&fs::read_to_string(&path).unwrap());
         }
     }
-    let metrics = read("docs/metrics.md");
+    let metrics: String = pages("docs/metrics")
+        .iter()
+        .map(|name| read(name))
+        .collect();
     assert_eq!(
         metrics.matches("| tests |").count(),
         metrics.matches(FAULTS).count(),
@@ -427,16 +444,56 @@ fn the_config_file_among_the_examples_is_accepted_and_gives_every_role_its_judge
     );
 }
 
+/// The anchors of a page's headings, as GitHub and mdbook make them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut is_code = false;
+    let headings = page.lines().filter(|line| {
+        is_code ^= line.starts_with("```");
+        !is_code && line.starts_with('#')
+    });
+    headings
+        .map(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = |c: &char| c.is_alphanumeric() || ['-', '_'].contains(c);
+            heading.replace(' ', "-").chars().filter(kept).collect()
+        })
+        .collect()
+}
+
 #[test]
-fn every_link_of_the_documents_leads_to_a_file() {
+fn every_link_of_the_documents_leads_to_a_file_and_a_heading() {
     for (name, text) in documents() {
         let folder = root().join(&name).parent().unwrap().to_path_buf();
         for (at, _) in text.match_indices("](") {
             let target = text[at + 2..].split(')').next().unwrap();
-            let file = target.split('#').next().unwrap();
-            let is_there =
-                target.starts_with("http") || file.is_empty() || folder.join(file).exists();
-            assert!(is_there, "{name} links to {target}");
+            if target.starts_with("http") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() {
+                root().join(&name)
+            } else {
+                folder.join(file)
+            };
+            assert!(path.exists(), "{name} links to {target}");
+            if !anchor.is_empty() {
+                let page = fs::read_to_string(path).unwrap();
+                assert!(anchors(&page).contains(anchor), "{name} links to {target}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_page_of_metrics_and_formats_is_short_and_in_the_index_and_the_book() {
+    let book = read("docs/SUMMARY.md");
+    for part in ["metrics", "formats"] {
+        let index = read(&format!("docs/{part}.md"));
+        for name in pages(&format!("docs/{part}")) {
+            let words = read(&name).split_whitespace().count();
+            assert!(words < 2500, "{name} has {words} words");
+            let link = format!("]({}", name.strip_prefix("docs/").unwrap());
+            assert!(index.contains(&link) && book.contains(&link), "{name}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap::ValueEnum as _;
 use scholareval::judge::kind::JudgeKind;
 
-const FORMATS: &str = include_str!("../../docs/formats.md");
+const FORMATS: &str = include_str!("../../docs/formats/config.md");
 const EXAMPLE: &str = include_str!("../../src/cli/example.toml");
 
 #[test]
