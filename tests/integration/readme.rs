@@ -363,10 +363,9 @@ const FAULTS: &str = "| fault | the reference | here | tests |\n";
 #[test]
 fn every_test_named_beside_a_reference_fault_exists() {
     let mut sources = String::new();
-    let mut open = vec!["src", "crates", "tests"]
-        .into_iter()
-        .map(|dir| root().join(dir))
-        .collect::<Vec<_>>();
+    let mut open: Vec<_> = ["src", "crates", "tests"]
+        .map(|name| root().join(name))
+        .into();
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(
