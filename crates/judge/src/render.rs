@@ -514,8 +514,8 @@ impl Renderer {
     }
 
     /// Whether this reply shows that the server cannot keep to the form of the call, a schema or JSON mode: it is empty, or
-    /// holds no JSON object though `--structured auto` sends a declared schema, and no reply to that form held one before. All
-    /// calls are then made without the form, this one again.
+    /// holds no JSON object though `--structured auto` sends a declared schema, and no reply to that form held one before. Only
+    /// new replies show it. All calls are then made without the form, this one again.
     ///
     /// # Errors
     /// When the cache cannot be written.
@@ -526,6 +526,10 @@ impl Renderer {
         };
         if reply.content.contains('{') {
             locked(&self.kept_forms).insert(form);
+        }
+        // Cached replies come in no order: an empty one that is read first would change the calls of a run that has all replies.
+        if reply.cached {
+            return Ok(false);
         }
         // The repeat with our schema is one of several attempts anyway.
         let lacks_object = form == Parameter::Schema
