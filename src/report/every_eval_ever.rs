@@ -12,14 +12,17 @@ use chrono::DateTime;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::export::{RunExport, WrittenExport};
 use super::inspect::{harmless, numbers_of};
 use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary};
 use crate::dataset::with_text;
 use crate::domain::{CaseId, GradeMerge, Item, ScoredAnswer, ScorerId, SystemName, Unit};
 use crate::error::{Error, Result};
+use crate::evaluation::summary;
 use crate::files::write_bytes;
 use crate::record::{JudgeEntry, RecordedRun, RoleEntry};
 use crate::scorer::{ScorerRoles, scorer_named};
+use crate::text::names::counted;
 
 /// The version of the schemas.
 const VERSION: &str = "0.3.0";
@@ -33,29 +36,50 @@ const ROUNDING: f64 = 1e-9;
 pub struct EvaluationSource {
     /// The organization that made the evaluation.
     pub organization: String,
-    /// The folder of the datastore, and the name of the data set.
-    pub collection: String,
+    /// The folder of the datastore, and the name of the data set; that of the run by default.
+    pub collection: Option<String>,
     /// The models by system, as `developer/model`; others have the name of their system, and no developer.
     pub models: BTreeMap<String, String>,
 }
 
 /// What was written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WrittenEvaluations {
-    /// Systems.
-    pub evaluations: usize,
+#[derive(Default)]
+struct WrittenEvaluations {
+    evaluations: usize,
     /// Records of single answers.
-    pub records: usize,
+    records: usize,
     /// Values without a record: what was not scored.
-    pub unscored: usize,
+    unscored: usize,
 }
 
-/// Writes an aggregate and its records for each system, below `out/data/COLLECTION/DEVELOPER/MODEL`. Ids and file names are made of
-/// those of the run, so that another export replaces the files.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_every_eval_ever(
+/// An aggregate and its records for each system, below `data/COLLECTION/DEVELOPER/MODEL`. Ids and file names are made of those of
+/// the run, so that another export replaces the files.
+impl RunExport for EvaluationSource {
+    fn write(&self, run: &RecordedRun, out: &Path) -> Result<WrittenExport> {
+        let systems = run.systems();
+        let is_unknown = |name: &&String| !systems.iter().any(|system| system.as_str() == **name);
+        if let Some(unknown) = self.models.keys().find(is_unknown) {
+            let message = format!("--id: the run has no system {unknown}");
+            return Err(Error::Settings(message));
+        }
+        let written = write_evaluations(run, &summary(&run.manifest, &run.scored), self, out)?;
+        let contents = format!(
+            "{} with {}",
+            counted(written.evaluations, "evaluation"),
+            counted(written.records, "record")
+        );
+        let note = format!(
+            "{} without a record: what was not scored has none, and is counted in the results",
+            counted(written.unscored, "value")
+        );
+        Ok(WrittenExport {
+            contents,
+            note: (written.unscored > 0).then_some(note),
+        })
+    }
+}
+
+fn write_evaluations(
     run: &RecordedRun,
     summary: &Summary,
     source: &EvaluationSource,
@@ -94,16 +118,15 @@ struct SystemEvaluation<'a> {
 }
 
 impl SystemEvaluation<'_> {
+    fn collection(&self) -> &str {
+        self.source.collection.as_deref().unwrap_or(&self.run.name)
+    }
+
     fn write(&self, out: &Path) -> Result<WrittenEvaluations> {
         let (developer, model) = developer_and_model(self.model());
-        let folder: PathBuf = [
-            "data",
-            &harmless(&self.source.collection),
-            &developer,
-            &model,
-        ]
-        .iter()
-        .collect();
+        let folder: PathBuf = ["data", &harmless(self.collection()), &developer, &model]
+            .iter()
+            .collect();
         let directory = out.join(&folder);
         create_dir_all(&directory).map_err(Error::io(&directory, "create"))?;
         let id = self.uuid();
@@ -149,7 +172,7 @@ impl SystemEvaluation<'_> {
                 .as_deref()
                 .unwrap_or(&manifest.started_at),
         );
-        format!("{}/{}/{time}", self.source.collection, self.model())
+        format!("{}/{}/{time}", self.collection(), self.model())
     }
 
     fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
@@ -212,9 +235,9 @@ impl SystemEvaluation<'_> {
         }
         Some(json!({
             "evaluation_result_id": result_id(&scorer.scorer, &column.name),
-            "evaluation_name": format!("{}/{}", self.source.collection, scorer.scorer),
+            "evaluation_name": format!("{}/{}", self.collection(), scorer.scorer),
             "source_data": {
-                "dataset_name": self.source.collection,
+                "dataset_name": self.collection(),
                 "source_type": "other",
                 "additional_details": self.inputs(),
             },
@@ -331,7 +354,7 @@ impl SystemEvaluation<'_> {
             "schema_version": VERSION,
             "evaluation_id": self.evaluation_id(),
             "model_id": self.model(),
-            "evaluation_name": format!("{}/{}", self.source.collection, scored.score.scorer),
+            "evaluation_name": format!("{}/{}", self.collection(), scored.score.scorer),
             "evaluation_result_id": result_id(&scored.score.scorer, metric),
             "sample_id": case.case_id,
             "sample_hash": sha256(question.as_bytes()),
@@ -479,7 +502,7 @@ mod tests {
             summary: &summary,
             source: &EvaluationSource {
                 organization: "Lab".to_owned(),
-                collection: "set".to_owned(),
+                collection: Some("set".to_owned()),
                 models: BTreeMap::new(),
             },
             system: &"gpt".into(),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::export::{RunExport, WrittenExport};
 use super::rows::component_rows;
 use super::{CsvText, answer_warnings};
 use crate::analysis::distinct;
@@ -26,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::files::write_bytes;
 use crate::record::{Manifest, RecordedRun, RunStatus};
 use crate::stats::{mean, sd};
+use crate::text::names::counted;
 
 /// The version of `EvalLog` that is written.
 const VERSION: u32 = 2;
@@ -36,11 +38,25 @@ pub(super) const NAN: i64 = i64::MIN;
 /// Maximum length of a name in a file name.
 const KEPT_OF_A_NAME: usize = 40;
 
-/// Writes the logs into a directory, one per system; returns their number.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
+/// Logs for `inspect view`, one per system.
+#[derive(Debug, Clone, Copy)]
+pub struct InspectLogs;
+
+impl RunExport for InspectLogs {
+    fn write(&self, run: &RecordedRun, out: &Path) -> Result<WrittenExport> {
+        let logs = write_logs(run, out)?;
+        let is_without_answers = run.items.is_empty();
+        let note =
+            "the record does not contain the answers (--no-inputs), so the logs show scores only";
+        Ok(WrittenExport {
+            contents: counted(logs, "log"),
+            note: is_without_answers.then(|| note.to_owned()),
+        })
+    }
+}
+
+/// Writes the logs; returns their number.
+fn write_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
     let mut items = Vec::new();
     for item in &run.items {
         items.push(with_text(item)?);

@@ -8,18 +8,31 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::export::{RunExport, WrittenExport};
 use super::inspect::{NAN, explanation, harmless, numbers_of, push_line};
 use crate::analysis::distinct;
 use crate::domain::{ScoredAnswer, ScorerId, SystemName};
 use crate::error::Result;
 use crate::files::write_bytes;
 use crate::record::RecordedRun;
+use crate::text::names::counted;
 
-/// Writes the files into a directory; returns their number.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_inspect_scores(run: &RecordedRun, out: &Path) -> Result<usize> {
+/// Scores for the logs of the same samples, one file per system and scorer.
+#[derive(Debug, Clone, Copy)]
+pub struct InspectScores;
+
+impl RunExport for InspectScores {
+    fn write(&self, run: &RecordedRun, out: &Path) -> Result<WrittenExport> {
+        let files = write_files(run, out)?;
+        Ok(WrittenExport::new(format!(
+            "{} of scores",
+            counted(files, "file")
+        )))
+    }
+}
+
+/// Writes the files; returns their number.
+fn write_files(run: &RecordedRun, out: &Path) -> Result<usize> {
     let mut files = 0;
     for system in &run.systems() {
         let of_system = run.scored.iter().filter(|scored| scored.system == *system);

@@ -11,6 +11,7 @@ mod bench;
 mod comparison;
 mod criteria;
 mod every_eval_ever;
+mod export;
 pub(crate) mod facts;
 mod figure;
 pub(crate) mod html;
@@ -39,7 +40,7 @@ mod visible;
 pub(crate) mod works;
 
 #[cfg(feature = "parquet")]
-pub use self::parquet::write_parquet_tables;
+pub use self::parquet::ParquetTables;
 pub use agreement::{
     AgreementTables, label_plan_table, render_agreement_csv, render_agreement_table,
 };
@@ -49,14 +50,15 @@ pub(crate) use comparison::COMPARISON_LEGEND;
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub(crate) use criteria::CRITERIA_LEGEND;
 pub use criteria::{criteria_table, criteria_text};
-pub use every_eval_ever::{EvaluationSource, WrittenEvaluations, write_every_eval_ever};
+pub use every_eval_ever::EvaluationSource;
+pub use export::{RunExport, WrittenExport};
 pub use figure::{
     Dot, DotPlot, DotRow, Figure, FigurePanel, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette,
     PanelPlot, PanelRow, PowerCurve, PowerPlot, plot_of_criteria, plot_of_judges, plot_of_labels,
     plot_of_means, plot_of_pairs, plot_of_power,
 };
-pub use inspect::write_inspect_logs;
-pub use inspect_scores::write_inspect_scores;
+pub use inspect::InspectLogs;
+pub use inspect_scores::InspectScores;
 pub use json::render_json;
 pub use junit::{UncheckedGate, junit};
 pub use latex::DEFAULT_LABEL;

@@ -16,11 +16,13 @@ use parquet::schema::types::{Type, TypePtr};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::export::{RunExport, WrittenExport};
 use super::rows::component_rows;
 use super::{CsvText, answer_warnings};
 use crate::error::{self, Error};
 use crate::files::write_whole;
 use crate::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
+use crate::text::names::counted;
 
 use ColumnKind::{Flag, Number, Text, Whole};
 
@@ -86,11 +88,23 @@ const CALLS: [ParquetColumn; 26] = [
     ("note", Text, "/reply/note"),
 ];
 
-/// Writes `scores.parquet` and `calls.parquet` into a directory; returns their row counts.
-///
-/// # Errors
-/// When a file cannot be read or written.
-pub fn write_parquet_tables(run: &RecordedRun, out: &Path) -> error::Result<[u64; 2]> {
+/// `scores.parquet` and `calls.parquet`.
+#[derive(Debug, Clone, Copy)]
+pub struct ParquetTables;
+
+impl RunExport for ParquetTables {
+    fn write(&self, run: &RecordedRun, out: &Path) -> error::Result<WrittenExport> {
+        let [scores, calls] = write_tables(run, out)?;
+        Ok(WrittenExport::new(format!(
+            "{} of scores and {}",
+            counted(scores as usize, "row"),
+            counted(calls as usize, "call")
+        )))
+    }
+}
+
+/// Writes the tables; returns their row counts.
+fn write_tables(run: &RecordedRun, out: &Path) -> error::Result<[u64; 2]> {
     let [scores, calls] = ["scores.parquet", "calls.parquet"].map(|name| out.join(name));
     let score_count = write_table(&scores, &SCORES, run, |push| {
         run.scored
