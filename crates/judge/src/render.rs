@@ -814,6 +814,31 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_reply_shows_that_json_mode_fails_only_when_it_is_new_and_the_first() {
+        let empty = JudgeReply {
+            finish_reason: Some("stop".into()),
+            ..JudgeReply::of_text("")
+        };
+        let cached = JudgeReply {
+            cached: true,
+            ..empty.clone()
+        };
+        let prompts = Arc::new(PromptSet::builtin());
+        let options = RequestOptions::new("m");
+        let structured = Structured::default();
+        let renderer = Renderer::new(prompts, &options, structured, None, Arc::default());
+        let mut call = Rendered::new([1; 32].into(), crate::Body::default);
+        call.parameters = vec![Parameter::ResponseFormat];
+        // Those of a finished run are read in any order.
+        assert!(!renderer.drops_form(&call, &cached).unwrap());
+        assert!(renderer.drops_form(&call, &empty).unwrap());
+        renderer
+            .drops_form(&call, &JudgeReply::of_text("{}"))
+            .unwrap();
+        assert!(!renderer.drops_form(&call, &empty).unwrap());
+    }
+
+    #[test]
     fn limits_of_criteria_grow_with_their_number_and_the_room_for_reasoning_does_not() {
         let criterion = |name: &str| CaseCriterion {
             name: name.to_owned(),
