@@ -1,4 +1,4 @@
-"""Writes golden.json beside this file: what other people's implementations give for the statistics of `src/stats`.
+"""Writes golden.json beside this file: what other people's implementations give for the statistics of `crates/stats/src`.
 
     python3 -m venv /tmp/v
     /tmp/v/bin/pip install scipy statsmodels krippendorff scikit-learn pingouin ppi-python

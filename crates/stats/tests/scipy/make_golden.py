@@ -1,4 +1,4 @@
-"""Writes golden.json beside this file: what SciPy gives for the statistics of `src/stats`.
+"""Writes golden.json beside this file: what SciPy gives for the statistics of `crates/stats/src`.
 
     python3 -m venv /tmp/v && /tmp/v/bin/pip install scipy && /tmp/v/bin/python crates/stats/tests/scipy/make_golden.py
 """
