@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let store = PageStore::open(&path)?;
     for address in words {
         for page in store.snapshots(&address)? {
-            println!("{address}: {}, {}", page.state.name(), page.reason);
+            println!("{address}: {}, {}", page.state.name(), page.title);
         }
     }
     Ok(())
