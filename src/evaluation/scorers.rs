@@ -3,7 +3,6 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -11,17 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::ReferencesBlock;
 use crate::domain::BatchSize;
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::judge::options::defaults;
 use crate::record::Manifest;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::entailment::Form;
 use crate::scorer::pages::Dedup;
 use crate::scorer::{InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
-use crate::sources::{StoredPages, moment};
-
-/// From the beginning of a day to its last second.
-const LAST_SECOND: Duration = Duration::from_secs(24 * 60 * 60 - 1);
+use crate::sources::{StoredPages, last_moment};
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
@@ -178,7 +174,7 @@ pub struct ScorerOptions {
 
 /// Parses a day, or a moment.
 fn parse_day(text: &str) -> std::result::Result<String, String> {
-    match moment(text) {
+    match last_moment(text) {
         Some(_) => Ok(text.to_owned()),
         None => Err("not a day; write it as 2026-10-01".to_owned()),
     }
@@ -213,13 +209,15 @@ impl ScorerOptions {
         let Some(path) = &self.sources else {
             return Ok(None);
         };
-        // A day ends with its last second.
-        let as_of = self.as_of.as_deref().and_then(moment);
-        let is_day = self
-            .as_of
-            .as_ref()
-            .is_some_and(|text| text.trim().len() == 10);
-        let as_of = as_of.map(|moment| if is_day { moment + LAST_SECOND } else { moment });
+        // Not by its parser alone: the library and configuration files set it, too.
+        let as_of = self.as_of.as_deref().map(|text| {
+            last_moment(text).ok_or_else(|| {
+                Error::Settings(format!(
+                    "as_of: {text:?} is not a day; write it as 2026-10-01"
+                ))
+            })
+        });
+        let as_of = as_of.transpose()?;
         StoredPages::open(path, as_of).map(Some)
     }
 

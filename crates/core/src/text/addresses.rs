@@ -18,8 +18,8 @@ const DOI_HOSTS: [&str; 3] = ["doi.org", "dx.doi.org", "www.doi.org"];
 /// The prefix of the DOIs that arXiv gives to its papers.
 const ARXIV_DOI: &str = "10.48550/arxiv.";
 
-/// The page that an address means: `https`, without `www.`, default port, fragment, slash at the end and tracking
-/// parameters; DOIs in lower case at doi.org, arXiv papers without their version. `None` for what is not an address of a
+/// The page that an address means: `https`, without `www.`, default port, fragment (but `#/route`), slash at the end and
+/// tracking parameters; DOIs in lower case at doi.org, arXiv papers without their version. `None` for what is not an address of a
 /// web page.
 ///
 /// ```
@@ -61,7 +61,29 @@ pub fn page_key(address: &str) -> Option<String> {
     if let Some(query) = url.query() {
         push_query(&mut key, query);
     }
+    push_route(&mut key, &url);
     Some(key)
+}
+
+/// Adds a fragment that says which page of an application is meant: `#/one`, `#!/two`. Other fragments are places in a page,
+/// and so are the pictures that a wiki shows over its page (`#/media/File:..`).
+fn push_route(key: &mut String, url: &Url) {
+    let fragment = url.fragment().unwrap_or_default();
+    let is_picture = fragment.starts_with("/media/") && fragment.contains(':');
+    if !fragment.starts_with(['/', '!']) || is_picture {
+        return;
+    }
+    let route = fragment.split('#').next().unwrap_or_default();
+    let route = route.split(":~:").next().unwrap_or_default();
+    let (path, query) = route.split_once('?').unwrap_or((route, ""));
+    let path = path.trim_end_matches('/');
+    if !matches!(path, "" | "!") {
+        key.push('#');
+        key.push_str(path);
+    }
+    if !query.is_empty() && key.contains('#') {
+        push_query(key, query);
+    }
 }
 
 /// Adds what is left of a query without its tracking parameters.
@@ -88,7 +110,8 @@ fn push_query(key: &mut String, query: &str) {
 /// ```
 pub fn work_key(address: &str) -> Option<String> {
     let key = page_key(address)?;
-    let (host, path) = key.strip_prefix("https://")?.split_once('/')?;
+    let page = key.split('#').next()?;
+    let (host, path) = page.strip_prefix("https://")?.split_once('/')?;
     match host {
         "doi.org" => {
             return Some(match path.strip_prefix(ARXIV_DOI) {
@@ -401,6 +424,35 @@ mod tests {
         // In time that does not grow with the square of the brackets.
         let many = format!("https://a.org/x(y){}", ").]".repeat(200_000));
         assert_eq!(addresses_in(&many), ["https://a.org/x(y)"]);
+    }
+
+    #[test]
+    fn routes_of_applications_are_pages_and_other_fragments_are_places() {
+        let key = |fragment: &str| page_key(&format!("https://app.org/x{fragment}")).unwrap();
+        assert_eq!(key("#/one"), "https://app.org/x#/one");
+        assert_eq!(key("#!/two/"), "https://app.org/x#!/two");
+        assert_eq!(key("#!three"), "https://app.org/x#!three");
+        assert_eq!(
+            key("#/one?utm_source=y&id=1#part"),
+            "https://app.org/x#/one?id=1"
+        );
+        assert_eq!(key("#/item:1:~:text=a"), "https://app.org/x#/item:1");
+        for fragment in [
+            "",
+            "#part",
+            "#/",
+            "#!",
+            "#!/",
+            "#:~:text=a",
+            "#/media/File:Ice.jpg",
+            "#:/a",
+        ] {
+            assert_eq!(key(fragment), "https://app.org/x", "{fragment}");
+        }
+        assert_eq!(
+            work_key("https://p.org/doi/10.1000/x#/one").unwrap(),
+            "doi:10.1000/x"
+        );
     }
 
     proptest::proptest! {

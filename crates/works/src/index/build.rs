@@ -15,7 +15,7 @@ use crate::normalize::words;
 use crate::scan::{WorksDump, scan};
 use scholareval_core::domain::{PersonName, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX};
 
 /// Bytes at the beginning and at the end of a file by which it is known again.
 const KNOWN_BYTES: u64 = 1 << 20;
@@ -52,8 +52,7 @@ pub fn index_works(
     let is_new = !out.exists();
     let indexed = index_into(sources, out, on_bytes);
     if is_new && indexed.is_err() {
-        // An empty index would say that no work is there.
-        let _ = std::fs::remove_file(out);
+        SqliteForm::remove_unwritten(out);
     }
     indexed
 }
@@ -142,21 +141,18 @@ struct IndexWriter {
 
 impl IndexWriter {
     fn begin(path: &Path) -> Result<Self> {
-        let (connection, is_new) = WORKS_INDEX.open_to_write(path)?;
+        let connection = WORKS_INDEX.begin_to_write(path, TABLES)?;
         let mut writer = Self {
             connection: with_large_cache(connection, path)?,
             path: path.to_path_buf(),
             last: 0,
             added: BTreeMap::new(),
         };
-        let tables = if is_new { TABLES } else { "" };
         // Keys are sorted before they are written: each of them would change another page of the tree.
-        writer.run(&format!(
-            "BEGIN IMMEDIATE; {} {tables}
-             CREATE TEMP TABLE new_identifiers (key INTEGER, work INTEGER);
+        writer.run(
+            "CREATE TEMP TABLE new_identifiers (key INTEGER, work INTEGER);
              CREATE TEMP TABLE new_titles (key INTEGER, work INTEGER);",
-            WORKS_INDEX.header()
-        ))?;
+        )?;
         writer.last = writer.number("SELECT ifnull(max(id), 0) FROM works")?;
         Ok(writer)
     }
@@ -242,14 +238,14 @@ impl IndexWriter {
              INSERT OR IGNORE INTO titles SELECT key, work FROM temp.new_titles ORDER BY key, work;
              CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'words', 'row');
              DELETE FROM frequent_words;
-             INSERT INTO frequent_words SELECT term, doc FROM temp.vocabulary WHERE doc >= {FREQUENT};
-             COMMIT;"
+             INSERT INTO frequent_words SELECT term, doc FROM temp.vocabulary WHERE doc >= {FREQUENT};"
         ))?;
         let total = self.number("SELECT ifnull(sum(works), 0) FROM sources")?;
         if total == 0 {
             let fault = InputFault::new(&self.path, "the sources hold no work");
             return Err(fault.hint("check that they are dumps of works").into());
         }
+        self.run("COMMIT")?;
         Ok(total.unsigned_abs())
     }
 
