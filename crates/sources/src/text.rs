@@ -46,6 +46,7 @@ pub(super) fn html_text(html: &str) -> PageText {
     emitter.naively_switch_states(true);
     // The only value comes when the text is too long; then the rest is not looked at.
     let _ = Tokenizer::new_with_emitter(html, emitter).next();
+    reader.end_note();
     reader.page
 }
 
@@ -255,6 +256,10 @@ impl TextReader {
         }
         if gap >= Gap::Cell {
             self.end_note();
+            // The end of a formula may be missing; its tables are within it.
+            if !matches!(name, b"mtr" | b"mtd") {
+                self.formula = OpenFormula::default();
+            }
         }
         self.gap = self.gap.max(gap);
         self.open_box(&tag);
@@ -328,8 +333,9 @@ impl TextReader {
         let is_behind = self.formula_end == Some(self.page.text.len());
         let is_drawn = tag.is_aria_hidden && (is_behind || name == b"nobr");
         let drawn = DRAWN.iter().filter(|_| is_drawn);
-        let hidden = HIDDEN.iter().filter(|_| !tag.is_shadow_root).chain(drawn);
-        hidden.copied().find(|hidden| hidden.as_bytes() == name)
+        let is_shown = name == b"template" && tag.is_shadow_root;
+        let mut hidden = HIDDEN.iter().filter(|_| !is_shown).chain(drawn);
+        hidden.find(|hidden| hidden.as_bytes() == name).copied()
     }
 
     /// Begins something raised.
@@ -673,7 +679,7 @@ mod tests {
                 "7<sup><a>1</a>,<a>2</a></sup><sup><a>b</a></sup>",
                 "7 [1,2] [b]",
             ),
-            ("7<sup><a>1</a><p>next", "7 [1]\n\nnext"),
+            ("7<sup><a>1</a><p>next<sup><a>2", "7 [1]\n\nnext [2]"),
             ("<sup>1</sup>&frasl;<sub>2</sub> cup", "1/2 cup"),
             ("3<sup>1</sup>&frasl;<sub>2</sub> cups", "3 1/2 cups"),
             ("3<sup>1</sup>/<sub>2</sub> cups", "3 1/2 cups"),
@@ -765,6 +771,7 @@ mod tests {
         assert_eq!(text("<span aria-hidden=true>shown</span>"), "shown");
         let unclosed = "<math><annotation>no<p>shown<math><annotation>no</math> too";
         assert_eq!(text(unclosed), "shown too");
+        assert_eq!(text("<math><mn>1<p><b>a</b> <b>b</b>"), "1\n\na b");
         let deep = format!(
             "<math>{}1{}</math>2",
             "<mrow>".repeat(5_000),
