@@ -16,7 +16,7 @@ use scholareval_core::domain::{
 };
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::{read_bytes, too_many_broken};
-use scholareval_core::text::addresses::work_key;
+use scholareval_core::text::identifiers::{WorkIdentifier, identifiers_in};
 use scholareval_core::text::names::nearest;
 
 /// The name of this source in records.
@@ -215,12 +215,14 @@ fn record_of_work(checked: &CheckedReference) -> Option<&WorkRecord> {
 
 /// What names the work of a reference: the identifiers of its record, and those that are cited unless they lead elsewhere.
 fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
-    let mut keys = Vec::new();
-    if let Some(WorkRecord {
-        doi, arxiv, pmid, ..
-    }) = record_of_work(checked)
-    {
-        push_keys(&mut keys, [doi, arxiv, pmid]);
+    let mut keys: Vec<String> = Vec::new();
+    let mut push = |identifier: WorkIdentifier| {
+        if !identifier.is_derived {
+            keys.push(identifier.key());
+        }
+    };
+    if let Some(record) = record_of_work(checked) {
+        record.identifiers().for_each(&mut push);
     }
     // A wrong DOI may be that of a retracted work, which is not the one that is cited.
     let leads_elsewhere = checked
@@ -228,20 +230,9 @@ fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
         .iter()
         .any(|field| field.field == WorkField::Identifier);
     if !leads_elsewhere {
-        push_keys(
-            &mut keys,
-            [&reference.doi, &reference.arxiv, &reference.pmid],
-        );
+        reference.identifiers().for_each(&mut push);
     }
     keys
-}
-
-fn push_keys(keys: &mut Vec<String>, [doi, arxiv, pmid]: [&Option<String>; 3]) {
-    for (scheme, id) in [("doi", doi), ("arxiv", arxiv), ("pmid", pmid)] {
-        if let Some(id) = id {
-            keys.push(format!("{scheme}:{}", id.to_lowercase()));
-        }
-    }
 }
 
 /// The notice that decides, with the others behind it, the latest first; `None` without notices.
@@ -364,34 +355,16 @@ fn kind_of(nature: &str) -> Option<RetractionKind> {
 
 /// The DOIs of a cell as `doi:..`; "unavailable" is none.
 fn dois_of(cell: &str) -> Vec<String> {
-    let mut dois: Vec<String> = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        if let Some(key) = work_key(part) {
-            dois.push(key);
-        } else if let Some(last) = dois.last_mut()
-            && last.contains('<')
-            && !part.is_empty()
-        {
-            // Old DOIs of Wiley hold a semicolon: 10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k
-            last.push(';');
-            last.push_str(&part.to_lowercase());
-        }
-    }
-    dois
+    identifiers_in(cell)
+        .iter()
+        .map(WorkIdentifier::key)
+        .collect()
 }
 
 /// The PMIDs of a cell as `pmid:..`; 0 is none.
 fn pmids_of(cell: &str) -> Vec<String> {
-    let mut ids = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && part.bytes().any(|byte| byte != b'0') {
-            ids.push(format!("pmid:{part}"));
-        }
-    }
-    ids
+    let parts = cell.split(';').map(|part| format!("PMID: {}", part.trim()));
+    parts.flat_map(|part| dois_of(&part)).collect()
 }
 
 /// `5/14/2021 0:00` as `2021-05-14`; `None` for what is not such a date.
@@ -437,7 +410,7 @@ mod tests {
 
     fn cited(doi: &str) -> Reference {
         let mut reference = Reference::new("k", "f");
-        reference.take_identifier(doi);
+        reference.take_identifiers(doi);
         reference
     }
 
