@@ -234,7 +234,7 @@ mod tests {
             "Fox C (2019): Third things in a long title",
         ));
         let mut alone = Reference::new("i", "");
-        alone.take_identifier("arXiv:2001.00004v3");
+        alone.take_identifiers("arXiv:2001.00004v3");
         references.push(alone);
         let by_index = Works::open(std::slice::from_ref(&out))
             .unwrap()

@@ -19,7 +19,7 @@ use scholareval_core::files::sqlite::WORKS_INDEX;
 use scholareval_core::files::streams::{self, unpacked};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
-const ENDINGS: [&str; 6] = ["gz", "json", "jsonl", "ndjson", "bib", "ris"];
+const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "nbib"];
 
 /// What is looked at of a file to learn how its records stand in it.
 const HEAD_BYTES: u64 = 64 << 10;

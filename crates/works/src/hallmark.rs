@@ -54,7 +54,7 @@ impl HallmarkEntry {
         reference.venue = self.venue();
         reference.kind = ReferenceKind::Article;
         if let Some(doi) = &self.fields.doi {
-            reference.take_identifier(doi);
+            reference.take_identifiers(doi);
         }
         reference
     }

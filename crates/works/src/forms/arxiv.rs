@@ -50,10 +50,10 @@ struct ArxivVersion<'a> {
 impl ArxivPaper<'_> {
     fn into_record(self) -> WorkRecord {
         let mut record = WorkRecord::new(WorkSource::Arxiv);
-        record.take_identifier(&format!("arXiv:{}", self.id.0));
+        record.take_identifiers(&format!("arXiv:{}", self.id.0));
         record.id = self.id.0.into_owned();
-        // Some papers name the DOIs of an article and its erratum.
-        record.take_doi(self.doi.0.split([' ', ',', ';']).next().unwrap_or_default());
+        // Some papers name the DOIs of an article and its erratum: the first one is kept.
+        record.take_identifiers(&self.doi.0);
         record.set_title(&self.title.0);
         for name in self.authors_parsed.0 {
             let mut parts = name.0.into_iter();

@@ -65,7 +65,7 @@ struct CrossrefUpdate<'a> {
 impl CrossrefWork<'_> {
     fn into_record(self) -> WorkRecord {
         let mut record = WorkRecord::new(WorkSource::Crossref);
-        record.take_doi(&self.doi.0);
+        record.take_identifiers(&self.doi.0);
         record.id = self.doi.0.to_lowercase();
         record.set_title(&self.title.0);
         record.subtitle = self.subtitle.some();

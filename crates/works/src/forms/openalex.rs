@@ -51,6 +51,8 @@ struct OpenalexName<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexIds<'a> {
     pmid: Text<'a>,
+    #[serde(borrow, default)]
+    pmcid: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -68,14 +70,15 @@ impl OpenalexWork<'_> {
             .0
             .trim_start_matches("https://openalex.org/")
             .to_owned();
-        record.take_doi(&self.doi.0);
+        record.take_identifiers(&self.doi.0);
         if let Some(ids) = &self.ids {
-            record.take_identifier(&ids.pmid.0);
+            record.take_identifiers(&ids.pmid.0);
+            record.take_identifiers(&ids.pmcid.0);
         }
         // The preprint of an article is a location of it.
         for location in &self.locations.0 {
             if location.landing_page_url.0.contains("arxiv.org/") {
-                record.take_identifier(&location.landing_page_url.0);
+                record.take_identifiers(&location.landing_page_url.0);
             }
         }
         let title = if self.display_name.is_empty() {

@@ -25,6 +25,8 @@ struct ScholarPaper<'a> {
     authors: List<ScholarAuthor<'a>>,
     year: Text<'a>,
     venue: Text<'a>,
+    #[serde(borrow, default)]
+    url: Text<'a>,
     /// Of S2ORC: the full text, with the places of title and authors.
     content: Option<ScholarContent<'a>>,
 }
@@ -39,6 +41,8 @@ struct ScholarIds<'a> {
     arxiv: Text<'a>,
     #[serde(rename = "PubMed", alias = "pubmed")]
     pubmed: Text<'a>,
+    #[serde(borrow, rename = "PubMedCentral", alias = "pmc", default)]
+    pubmed_central: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -67,12 +71,17 @@ impl ScholarPaper<'_> {
         let mut record = WorkRecord::new(WorkSource::SemanticScholar);
         record.id = self.corpusid.0.into_owned();
         if let Some(ids) = &self.externalids {
-            record.take_doi(&ids.doi.0);
+            record.take_identifiers(&ids.doi.0);
             if !ids.arxiv.is_empty() {
-                record.take_identifier(&format!("arXiv:{}", ids.arxiv.0));
+                record.take_identifiers(&format!("arXiv:{}", ids.arxiv.0));
             }
-            record.take_pmid(&ids.pubmed.0);
+            for (label, id) in [("PMID: ", &ids.pubmed), ("PMCID: ", &ids.pubmed_central)] {
+                if !id.is_empty() {
+                    record.take_identifiers(&format!("{label}{}", id.0));
+                }
+            }
         }
+        record.take_identifiers(&self.url.0);
         record.set_title(&self.title.0);
         for author in self.authors.0 {
             record.authors.push(parse_name(&author.name.0));

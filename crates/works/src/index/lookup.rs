@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::{FREQUENT, with_large_cache};
+use super::{FREQUENT, MORE_AUTHORS, with_large_cache};
 use crate::keys::Key;
 use crate::wanted::WantedWorks;
 use scholareval_core::domain::{PersonName, Retraction, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, Result};
 use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Records with one key, or with the same rare words, that are compared: "Introduction" is the title of a million works.
 const COMPARED: usize = 1000;
@@ -184,6 +185,17 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
     for (family, given) in authors {
         record.authors.push(PersonName { family, given });
     }
+    if record
+        .authors
+        .pop_if(|name| name.family == MORE_AUTHORS && name.given.is_empty())
+        .is_some()
+    {
+        record.has_more_authors = true;
+    }
+    // An index of before has no such column.
+    let other_ids: Option<String> = row.get("other_ids").unwrap_or_default();
+    let keys = other_ids.as_deref().unwrap_or_default().split(' ');
+    record.other_ids = keys.filter_map(WorkIdentifier::from_key).collect();
     record.year = row.get("year")?;
     record.venue = row.get("venue")?;
     record.doi = row.get("doi")?;
@@ -195,7 +207,7 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
     if record.source == WorkSource::Crossref && record.doi.is_none() {
         // A DOI of arXiv is the id of the paper here, too.
         let doi = record.id.clone();
-        record.take_doi(&doi);
+        record.take_identifiers(&doi);
     }
     if record.source == WorkSource::Arxiv && record.arxiv.is_none() {
         record.arxiv = Some(record.id.clone());

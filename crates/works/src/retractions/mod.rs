@@ -18,6 +18,7 @@ use scholareval_core::domain::{
 };
 use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::text::identifiers::WorkIdentifier;
 use scholareval_core::text::names::nearest;
 
 /// A list of retractions as CSV with a header.
@@ -235,12 +236,14 @@ fn record_of_work(checked: &CheckedReference) -> Option<&WorkRecord> {
 
 /// What names the work of a reference: the identifiers of its record, and those that are cited unless they lead elsewhere.
 fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
-    let mut keys = Vec::new();
-    if let Some(WorkRecord {
-        doi, arxiv, pmid, ..
-    }) = record_of_work(checked)
-    {
-        push_keys(&mut keys, [doi, arxiv, pmid]);
+    let mut keys: Vec<String> = Vec::new();
+    let mut push = |identifier: WorkIdentifier| {
+        if !identifier.is_derived {
+            keys.push(identifier.key());
+        }
+    };
+    if let Some(record) = record_of_work(checked) {
+        record.identifiers().for_each(&mut push);
     }
     // A wrong DOI may be that of a retracted work, which is not the one that is cited.
     let leads_elsewhere = checked
@@ -248,20 +251,9 @@ fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
         .iter()
         .any(|field| field.field == WorkField::Identifier);
     if !leads_elsewhere {
-        push_keys(
-            &mut keys,
-            [&reference.doi, &reference.arxiv, &reference.pmid],
-        );
+        reference.identifiers().for_each(&mut push);
     }
     keys
-}
-
-fn push_keys(keys: &mut Vec<String>, [doi, arxiv, pmid]: [&Option<String>; 3]) {
-    for (scheme, id) in [("doi", doi), ("arxiv", arxiv), ("pmid", pmid)] {
-        if let Some(id) = id {
-            keys.push(format!("{scheme}:{}", id.to_lowercase()));
-        }
-    }
 }
 
 /// The notice that decides, with the others behind it, the latest first; `None` without notices.
@@ -384,7 +376,7 @@ mod tests {
 
     fn cited(doi: &str) -> Reference {
         let mut reference = Reference::new("k", "f");
-        reference.take_identifier(doi);
+        reference.take_identifiers(doi);
         reference
     }
 

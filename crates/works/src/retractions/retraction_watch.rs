@@ -1,7 +1,7 @@
 //! Retraction Watch: the CSV file that Crossref publishes.
 
 use scholareval_core::domain::{Retraction, RetractionKind};
-use scholareval_core::text::addresses::work_key;
+use scholareval_core::text::identifiers::{WorkIdentifier, identifiers_in};
 
 use super::{RetractionList, RetractionRow};
 
@@ -60,34 +60,16 @@ fn kind_of(nature: &str) -> Option<RetractionKind> {
 
 /// The DOIs of a cell as `doi:..`; "unavailable" is none.
 fn dois_of(cell: &str) -> Vec<String> {
-    let mut dois: Vec<String> = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        if let Some(key) = work_key(part) {
-            dois.push(key);
-        } else if let Some(last) = dois.last_mut()
-            && last.contains('<')
-            && !part.is_empty()
-        {
-            // Old DOIs of Wiley hold a semicolon: 10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k
-            last.push(';');
-            last.push_str(&part.to_lowercase());
-        }
-    }
-    dois
+    identifiers_in(cell)
+        .iter()
+        .map(WorkIdentifier::key)
+        .collect()
 }
 
 /// The PMIDs of a cell as `pmid:..`; 0 is none.
 fn pmids_of(cell: &str) -> Vec<String> {
-    let mut ids = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && part.bytes().any(|byte| byte != b'0') {
-            ids.push(format!("pmid:{part}"));
-        }
-    }
-    ids
+    let parts = cell.split(';').map(|part| format!("PMID: {}", part.trim()));
+    parts.flat_map(|part| dois_of(&part)).collect()
 }
 
 /// `5/14/2021 0:00` as `2021-05-14`; `None` for what is not such a date.
