@@ -10,7 +10,9 @@ use super::{
 use crate::quantity::{MeanValues, bounds};
 use crate::questions::Questions;
 use crate::summary::Metric;
-use scholareval_stats::{BootstrapOptions, Interval, MetricValues, SystemWinRate, mean};
+use scholareval_stats::{
+    BootstrapOptions, Interval, MetricValues, SystemWinRate, mean, rank_among,
+};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
@@ -51,11 +53,7 @@ pub(crate) struct CaseOrder {
 pub(super) fn ranks_of(means: &[Option<f64>]) -> Vec<Option<usize>> {
     let mut ranks = Vec::with_capacity(means.len());
     for mean in means {
-        ranks.push(mean.map(|mean| {
-            let others = means.iter().flatten();
-            // Means that differ in the last digit only (another order of summation) share a rank.
-            1 + others.filter(|other| **other > mean + SAME).count()
-        }));
+        ranks.push(mean.map(|mean| rank_among(mean, means.iter().copied().flatten())));
     }
     ranks
 }
