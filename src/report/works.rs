@@ -286,7 +286,7 @@ impl CitedWorksReport {
             && self.counts.retraction_unknown == self.counts.references
         {
             notes.push(
-                "whether works are retracted is unknown: add --retractions FILE (the CSV of Retraction Watch)".to_owned(),
+                "whether works are retracted is unknown: add --retractions FILE (a CSV such as that of Retraction Watch)".to_owned(),
             );
         }
         notes

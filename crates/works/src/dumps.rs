@@ -236,9 +236,10 @@ fn first_of_list(path: &Path, layout: RecordLayout) -> Result<Option<Map<String,
 
 /// What the forms are, for a user with a file of another one.
 pub(super) fn forms_hint() -> String {
-    let mut names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
-    names.push("a library in BibTeX, CSL-JSON or RIS");
-    names.push("an index of works that `scholareval sources index` made");
+    let name = |form: &&DumpForm| format!("{} ({})", form.name, form.layout);
+    let mut names: Vec<String> = FORMS.iter().map(name).collect();
+    names.push("a library in BibTeX, CSL-JSON or RIS".to_owned());
+    names.push("an index of works that `scholareval sources index` made".to_owned());
     format!(
         "the forms are: {}; gzip or not, also directories of these",
         names.join("; ")

@@ -20,6 +20,8 @@ enum KeyKind {
     Identifier = 1,
     Title = 2,
     Start = 3,
+    /// Two words of a title. Not in files.
+    Pair = 4,
 }
 
 /// FNV-1a: stable between versions, unlike the hashes of the standard library, since keys are in files.
@@ -98,6 +100,11 @@ impl RecordTitle {
         }
         keys
     }
+}
+
+/// The key of two words of a title, in either order.
+pub(super) fn pair_key(first: &str, second: &str) -> Key {
+    key(KeyKind::Pair, [first.min(second), first.max(second)])
 }
 
 /// The keys of the identifiers of a record.

@@ -4,6 +4,7 @@ use super::super::names::parse_name;
 use super::super::wanted::WantedWorks;
 use super::*;
 use scholareval_core::domain::Retraction;
+use std::collections::HashMap;
 
 fn reference(title: &str, authors: &str, year: i32) -> Reference {
     let mut reference = Reference::new("k", "refs.bib:1");
@@ -24,7 +25,7 @@ fn record(source: WorkSource, id: &str, cited: &Reference) -> WorkRecord {
 }
 
 fn check(cited: &Reference, records: &[WorkRecord]) -> CheckedReference {
-    let wanted = WantedWorks::new(std::slice::from_ref(cited));
+    let wanted = WantedWorks::new(vec![SoughtWork::new(cited)], &HashMap::new());
     for record in records {
         wanted.offer(record);
     }
