@@ -24,9 +24,15 @@ use crate::text::perturbation::Perturbation;
 use super::options::EvaluationOptions;
 use super::pairs::{ChosenPairs, PairChoice, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
+use super::recorded::CITATION_PROMPTS;
 use super::scorers::needs_rubric;
-use crate::record::{KEPT_ERRORS, SELECTED_SETTING, THINKING};
+use crate::prompt::PromptSet;
+use crate::question::CITATION_GROUP;
+use crate::record::{KEPT_ERRORS, PERTURBATIONS, SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
+
+/// The run setting of reasoning that is not judged.
+pub(super) const REMOVED: &str = "removed";
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -82,7 +88,7 @@ impl LoadedInputs {
                 ..CheckedSystems::default()
             },
         };
-        let references = match &options.scorers.references {
+        let references = match &options.scorers.gold.references {
             Some(path) => Some(dataset::load_references(path)?),
             None => None,
         };
@@ -91,12 +97,15 @@ impl LoadedInputs {
         let mut scorable =
             dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &pairing)?;
         if profile.report {
-            let index_base = options.scorers.index_base;
+            let index_base = options.scorers.built_in.markers.index_base;
             scorable
                 .notes
                 .extend(as_reports(&mut scorable.rubric, index_base));
         }
-        let settings = reading_settings(&systems, &scorable.files, &reading);
+        let mut settings = reading_settings(&systems, &scorable.files, &reading);
+        if let Some(preset) = preset {
+            settings.insert("bench".to_owned(), preset.name.into());
+        }
         // Support counts whole files: a slice runs the same scorers as all slices together.
         let mut support = dataset::supports(&scorable);
         if profile.report && mode == Mode::Compat {
@@ -201,7 +210,7 @@ impl LoadedInputs {
     /// # Errors
     /// As [`load_selected`]; for answers that are not among those to score.
     pub(super) fn selected(mut self, options: &EvaluationOptions) -> Result<Self> {
-        if let Some(path) = &options.input.selected {
+        if let Some(path) = &options.cases.selected {
             self.keep_selected(path)?;
         }
         Ok(self)
@@ -227,6 +236,20 @@ impl LoadedInputs {
         Ok(chosen)
     }
 
+    /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and
+    /// other rubrics have no titles to mark.
+    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) {
+        let Some(prompts) = prompts.filter(|_| self.profile.report) else {
+            self.profile.title_marker = String::new();
+            return;
+        };
+        self.profile.title_marker = prompts.title_marker().to_owned();
+        if let Some(family) = prompts.family(&CITATION_GROUP) {
+            let label = family.label().into();
+            self.settings.insert(CITATION_PROMPTS.to_owned(), label);
+        }
+    }
+
     /// Replaces both lists of answers.
     pub(super) fn set_lists(&mut self, rubric: Vec<Item>, plain: Vec<Item>) {
         (self.rubric, self.plain) = shared(rubric, plain);
@@ -242,6 +265,8 @@ impl LoadedInputs {
         }
         let mut rubric = self.rubric.to_vec();
         let mut plain = self.plain.to_vec();
+        self.settings
+            .insert(PERTURBATIONS.to_owned(), json!(perturbations));
         add_perturbed(&mut rubric, perturbations)?;
         add_perturbed(&mut plain, perturbations)?;
         (self.rubric, self.plain) = shared(rubric, plain);
@@ -262,8 +287,8 @@ fn shared(rubric: Vec<Item>, plain: Vec<Item>) -> (Arc<[Item]>, Arc<[Item]>) {
 
 /// The test cases, if there are any, with the profile of their rubrics.
 fn load_tests(options: &EvaluationOptions) -> Result<(Option<TestCases>, RubricProfile)> {
-    let rubric = options.scorers.rubric.as_deref();
-    let Some(path) = &options.input.tests else {
+    let rubric = options.cases.rubric.as_deref();
+    let Some(path) = &options.cases.tests else {
         return Ok((None, dataset::rubric_profile(rubric)?));
     };
     let mode = options.scoring.mode();
@@ -294,19 +319,20 @@ fn answer_options(
 
 /// How answers are paired with their cases.
 fn scorable_options(options: &EvaluationOptions, profile: &RubricProfile) -> ScorableOptions {
-    let input = &options.input;
-    let scorers = &options.scorers;
+    let cases = &options.cases;
+    let built_in = &options.scorers.built_in;
     // The sources of a report are not part of its text.
-    let appends_sources = scorers.references_block == ReferencesBlock::Append && !profile.report;
+    let appends_sources =
+        options.asking.references_block == ReferencesBlock::Append && !profile.report;
     ScorableOptions {
         pairing: PairOptions {
-            agreement: options.scoring.agreement,
+            agreement: built_in.rubric.agreement,
             compat: options.scoring.mode() == Mode::Compat,
-            cases: (!input.cases.is_empty()).then(|| input.cases.clone()),
-            limit: input.limit.map(NonZeroUsize::get),
-            strict: input.strict,
+            cases: (!cases.cases.is_empty()).then(|| cases.cases.clone()),
+            limit: cases.limit.map(NonZeroUsize::get),
+            strict: options.input.strict,
         },
-        block: appends_sources.then_some(scorers.index_base),
+        block: appends_sources.then_some(built_in.markers.index_base),
     }
 }
 
@@ -327,7 +353,7 @@ fn reading_settings(
             let thinking = if options.keeps_thinking() {
                 "kept"
             } else {
-                "removed"
+                REMOVED
             };
             settings.insert(THINKING.to_owned(), thinking.into());
         }
@@ -416,7 +442,7 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
 
 /// The profile with the number of criteria a call of the options.
 fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result<RubricProfile> {
-    if let Some(BatchSize(size)) = options.scorers.criteria_per_call {
+    if let Some(BatchSize(size)) = options.scorers.built_in.rubric.criteria_per_call {
         profile.batch = size;
     }
     // ScholarQA-CS2 and RACE ask about all criteria of a case in one call (0), the other references about one.
@@ -442,7 +468,7 @@ fn check_given(options: &EvaluationOptions) -> Result<()> {
         .scorers
         .iter()
         .any(|scorer| scorer.scores_test_cases());
-    if needs_tests && options.input.tests.is_none() {
+    if needs_tests && options.cases.tests.is_none() {
         let message = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
         return Err(Error::Usage(message.to_owned()));
     }

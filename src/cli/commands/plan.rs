@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cli::args::OutputFormat;
+use crate::cli::ExitCode;
+use crate::cli::args::{OutputFormat, PlanArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{about, cost_range, grouped, of_day};
 use crate::domain::{BatchSize, EndingModel, today};
@@ -13,7 +14,24 @@ use crate::report::TableStyle;
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::stats::Interval;
 
-use super::CommandContext;
+use super::{CommandContext, anchors, power, score};
+
+/// Runs the command: the plan of a run, of a study, or of anchors.
+///
+/// # Errors
+/// As `score`; for options that the plan does not use.
+pub(super) fn run(mut args: PlanArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    if let Some(pilot) = &args.power {
+        power::run(pilot, &args, context)?;
+    } else if !args.anchors.is_empty() {
+        anchors::run(&args.anchors, &args, context)?;
+    } else {
+        power::refuse_options_of_figures(context)?;
+        args.score.dry_run = true;
+        return score::run(&context.settings(&args.score)?, context);
+    }
+    Ok(ExitCode::Ok)
+}
 
 /// Shows the estimate of a run.
 ///
