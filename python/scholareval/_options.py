@@ -82,7 +82,7 @@ class ScoreOptions(TypedDict, total=False):
     entail: Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so only with this option, and needs a model then
     at_most: Count only the first N citations of a claim
     works: Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
-    retractions: Retractions: the CSV of Retraction Watch
+    retractions: Retractions: a CSV such as that of Retraction Watch
     max_words: Compare only the first N words of an output with its gold answers [default: all]
     sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
     as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]

@@ -241,7 +241,7 @@ pub struct WorksOptions {
     /// Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
     #[arg(long, value_name = "SRC", num_args = 1..)]
     pub works: Vec<PathBuf>,
-    /// Retractions: the CSV of Retraction Watch
+    /// Retractions: a CSV such as that of Retraction Watch
     #[arg(long, value_name = "FILE")]
     pub retractions: Option<PathBuf>,
 }

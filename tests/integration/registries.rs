@@ -9,6 +9,7 @@ use scholareval::dataset::shipped_profiles;
 use scholareval::domain::Role;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::question::KINDS;
+use scholareval::works::{dump_form_names, retraction_list_names};
 
 const CONFIG: &str = include_str!("../../docs/formats/config.md");
 const EXAMPLE: &str = include_str!("../../src/cli/example.toml");
@@ -82,5 +83,13 @@ fn the_docs_have_every_export_and_every_figure() {
         let name = kind.to_possible_value().unwrap();
         let option = format!("--what {}", name.get_name());
         assert!(guide.contains(&option), "{option}");
+    }
+}
+
+#[test]
+fn the_docs_have_every_form_of_works_and_every_list_of_retractions() {
+    let formats = pages("formats");
+    for name in dump_form_names().chain(retraction_list_names()) {
+        assert!(formats.contains(&format!("\n| {name} |")), "{name}");
     }
 }

@@ -19,7 +19,7 @@ Examples:
     scholareval citations refs.bib --works sources.sqlite --retractions retraction_watch.csv
 
 Nothing is sent anywhere: references are looked up in files that you have. ANSWERS may be libraries in
-BibTeX (.bib), CSL-JSON (.json) or RIS (.ris).";
+BibTeX (.bib), CSL-JSON (.json), RIS (.ris) or the format of PubMed (.nbib).";
 
 /// Answers or libraries, and what their citations are checked by.
 #[derive(Clone, Args, Serialize)]

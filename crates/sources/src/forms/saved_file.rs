@@ -14,7 +14,8 @@ use crate::page::{PageBody, SavedPage, moment};
 use crate::sink::{Sink, SourcePlace};
 use crate::text::{PageText, html_text};
 use scholareval_core::error::{Error, Result};
-use scholareval_core::text::addresses::{is_arxiv_id, page_key};
+use scholareval_core::text::addresses::page_key;
+use scholareval_core::text::identifiers::is_arxiv_id;
 
 pub(super) static SAVED_FILE: SourceForm = SourceForm {
     name: "a saved page (.html, .pdf with its .txt, .txt, .md)",

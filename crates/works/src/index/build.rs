@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::{FREQUENT, TABLES, with_large_cache};
+use super::{FREQUENT, MORE_AUTHORS, TABLES, with_large_cache};
 use crate::dumps::{WorksFile, files_of};
 use crate::keys::{RecordTitle, identifiers_of_record};
 use crate::normalize::words;
@@ -16,6 +16,7 @@ use crate::scan::{WorksDump, scan};
 use scholareval_core::domain::{PersonName, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Bytes at the beginning and at the end of a file by which it is known again.
 const KNOWN_BYTES: u64 = 1 << 20;
@@ -108,9 +109,13 @@ struct NewWork {
 
 impl NewWork {
     fn of(mut record: WorkRecord) -> Self {
+        record.has_more_authors |= record.authors.len() > AUTHORS_KEPT;
         record.authors.truncate(AUTHORS_KEPT);
         let title = RecordTitle::of(&record);
-        let names: Vec<[&str; 2]> = record.authors.iter().map(name_pair).collect();
+        let mut names: Vec<[&str; 2]> = record.authors.iter().map(name_pair).collect();
+        if record.has_more_authors {
+            names.push([MORE_AUTHORS, ""]);
+        }
         let identifiers = identifiers_of_record(&record)
             .map(u64::cast_signed)
             .collect();
@@ -126,6 +131,12 @@ impl NewWork {
             record,
         }
     }
+}
+
+/// The keys of ids of other systems; `None` without any.
+fn other_ids_text(ids: &[WorkIdentifier]) -> Option<String> {
+    let texts: Vec<String> = ids.iter().map(WorkIdentifier::key).collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
 }
 
 fn name_pair(name: &PersonName) -> [&str; 2] {
@@ -157,6 +168,13 @@ impl IndexWriter {
              CREATE TEMP TABLE new_titles (key INTEGER, work INTEGER);",
             WORKS_INDEX.header()
         ))?;
+        // An index of before has no such column.
+        if writer
+            .number("SELECT count(*) FROM pragma_table_info('works') WHERE name = 'other_ids'")?
+            == 0
+        {
+            writer.run("ALTER TABLE works ADD COLUMN other_ids TEXT")?;
+        }
         writer.last = writer.number("SELECT ifnull(max(id), 0) FROM works")?;
         Ok(writer)
     }
@@ -192,7 +210,7 @@ impl IndexWriter {
         self.connection
             .prepare_cached(
                 "INSERT INTO works (id, source, work, title, subtitle, authors, year, venue, doi, arxiv, pmid, is_preprint, \
-                 retraction) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 retraction, other_ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 id,
@@ -208,6 +226,7 @@ impl IndexWriter {
                 record.pmid,
                 record.is_preprint,
                 work.retraction,
+                other_ids_text(&record.other_ids),
             ])?;
         for (table, keys) in [
             ("new_identifiers", &work.identifiers),
