@@ -8,11 +8,12 @@ use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::looks::observed_systems;
 use super::options::EvaluationOptions;
-use super::pairs::{PairChoice, pair_up};
+use super::pairs::PairChoice;
 use super::prepared::Prepared;
 use super::preset::Preset;
 use super::recorded::RecordedEvaluation;
-use super::scorers::{ScorerFiles, needs_rubric, roles_of};
+use super::scorer_files::{ScorerFiles, roles_of};
+use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
 use super::works::{OnBytes, look_up};
@@ -196,7 +197,7 @@ impl Evaluation {
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         look_up(&mut inputs, &options.scorers, &*on_bytes)?;
-        pair_up(&mut inputs, &options, rule.is_some())?;
+        inputs.pair_up(&options, rule.is_some())?;
         repeat_as_reference(&mut options, &inputs.profile);
         // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {

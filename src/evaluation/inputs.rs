@@ -22,14 +22,19 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
-use super::pairs::{ChosenPairs, PairChoice, PairTerms};
+use super::pairs::{PairOrders, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
-use super::recorded::CITATION_PROMPTS;
 use super::scorers::needs_rubric;
 use crate::prompt::PromptSet;
 use crate::question::CITATION_GROUP;
-use crate::record::{KEPT_ERRORS, PERTURBATIONS, SELECTED_SETTING, THINKING};
+use crate::record::{KEPT_ERRORS, PAIRS_SETTING, PERTURBATIONS, SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
+
+/// A note on pairs whose second order could only be left out at a look.
+const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
+
+/// The setting with the label of the prompts about cited groups.
+pub(super) const CITATION_PROMPTS: &str = "scorer.criteria.prompts";
 
 /// The run setting of reasoning that is not judged.
 pub(super) const REMOVED: &str = "removed";
@@ -103,9 +108,7 @@ impl LoadedInputs {
                 .extend(as_reports(&mut scorable.rubric, index_base));
         }
         let mut settings = reading_settings(&systems, &scorable.files, &reading);
-        if let Some(preset) = preset {
-            settings.insert("bench".to_owned(), preset.name.into());
-        }
+        settings.extend(preset.map(|preset| ("bench".to_owned(), preset.name.into())));
         // Support counts whole files: a slice runs the same scorers as all slices together.
         let mut support = dataset::supports(&scorable);
         if profile.report && mode == Mode::Compat {
@@ -216,24 +219,34 @@ impl LoadedInputs {
         Ok(self)
     }
 
-    /// Puts the answers together in pairs, which then are what is scored.
+    /// Puts the answers together in pairs, which then are what is scored, if they are to be compared.
     ///
     /// # Errors
-    /// As [`PairChoice::pairs_of`].
-    pub(super) fn make_pairs(
-        &mut self,
-        choice: &PairChoice,
-        terms: PairTerms<'_>,
-    ) -> Result<ChosenPairs> {
+    /// When the answers make no pairs.
+    pub(super) fn pair_up(&mut self, options: &EvaluationOptions, has_rule: bool) -> Result<()> {
+        let Some(choice) = &options.pairs else {
+            return Ok(());
+        };
+        let has_looks = options.bounds.until.is_some();
+        let terms = PairTerms {
+            baseline: options.bounds.baseline.as_deref(),
+            has_looks,
+            seed: options.scoring.seed,
+        };
         let known: HashSet<&CaseId> = self.all_cases.iter().map(|case| &case.case_id).collect();
         let mut answers = self.plain.to_vec();
         // With test cases only the answers to these.
         answers.retain(|item| known.is_empty() || known.contains(&item.case.case_id));
         let (pairs, chosen) = choice.pairs_of(&answers, terms)?;
+        if chosen.orders == PairOrders::Auto && !has_looks && !has_rule {
+            self.notes.push(NO_LOOKS.to_owned());
+        }
+        self.settings
+            .insert(PAIRS_SETTING.to_owned(), json!(chosen));
         self.support.pairs = pairs.len();
         self.rubric = Arc::default();
         self.plain = pairs.into();
-        Ok(chosen)
+        Ok(())
     }
 
     /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and

@@ -7,10 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::inputs::LoadedInputs;
-use super::options::EvaluationOptions;
 use crate::domain::{Item, SystemName};
 use crate::error::{Error, Result};
 use crate::record::{Manifest, PAIRS_SETTING};
@@ -18,37 +15,6 @@ use crate::record::{Manifest, PAIRS_SETTING};
 /// Up to so many systems every pair is compared, unless a design is chosen.
 // Four systems make six pairs; the number of pairs, and so the cost, grows with the square of the systems.
 const ALL_PAIRS_UP_TO: usize = 4;
-
-/// A note on pairs whose second order could only be left out at a look.
-const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
-
-/// Puts the answers together in pairs, if they are to be compared.
-///
-/// # Errors
-/// As [`PairChoice::pairs_of`].
-pub(super) fn pair_up(
-    inputs: &mut LoadedInputs,
-    options: &EvaluationOptions,
-    has_rule: bool,
-) -> Result<()> {
-    let Some(choice) = &options.pairs else {
-        return Ok(());
-    };
-    let has_looks = options.bounds.until.is_some();
-    let terms = PairTerms {
-        baseline: options.bounds.baseline.as_deref(),
-        has_looks,
-        seed: options.scoring.seed,
-    };
-    let chosen = inputs.make_pairs(choice, terms)?;
-    if chosen.orders == PairOrders::Auto && !has_looks && !has_rule {
-        inputs.notes.push(NO_LOOKS.to_owned());
-    }
-    inputs
-        .settings
-        .insert(PAIRS_SETTING.to_owned(), json!(chosen));
-    Ok(())
-}
 
 /// Which pairs of systems are compared, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::choice::Choice;
-use super::inputs::{LoadedInputs, REMOVED};
+use super::inputs::{CITATION_PROMPTS, LoadedInputs, REMOVED};
 use super::judges::Judges;
 use super::options::EvaluationOptions;
 use super::scorers::recorded_scorers;
@@ -21,9 +21,6 @@ use crate::error::{Error, InputFault, Result};
 use crate::question::CITATION_GROUP;
 use crate::record::{IMPORTED, Inputs, KEPT_ERRORS, Manifest, THINKING};
 use crate::scorer::{Scorer, scorer_named};
-
-/// The setting with the label of the prompts about cited groups.
-pub(super) const CITATION_PROMPTS: &str = "scorer.criteria.prompts";
 
 /// An earlier run whose answers are scored again.
 pub(super) struct RecordedEvaluation {

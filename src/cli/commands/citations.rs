@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::score::{Shown, evaluation, score};
+use super::score::{RunTable, evaluation, score};
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::CitationsArgs;
@@ -62,10 +62,10 @@ pub(super) fn run(args: &CitationsArgs, context: &CommandContext<'_>) -> Result<
     }
     let evaluation = evaluation(&settings, context);
     runtime()?.block_on(async {
-        let shown = Shown {
+        let shown = RunTable {
             works: true,
             coverage,
-            ..Shown::default()
+            ..RunTable::default()
         };
         score(evaluation.prepare().await?, &settings, context, shown).await
     })

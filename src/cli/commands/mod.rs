@@ -12,6 +12,7 @@ mod config;
 mod convert;
 mod criteria;
 mod demo;
+mod estimate;
 mod export;
 mod facts;
 mod import;

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::plan::{plan_line, show_plan};
+use super::estimate::{plan_line, show_plan};
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::origin::escape_controls;
@@ -17,7 +17,7 @@ use crate::cli::reading::ReadingProgress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::{self, grouped};
+use crate::cli::terminal;
 use crate::domain::{EndingModel, EndpointUse, Severity, SystemName, today};
 use crate::error::Result;
 use crate::evaluation::{Evaluation, Prepared, Run, Slice, StopHandle};
@@ -27,7 +27,6 @@ use crate::report::{
     AnswerWorks, Bench, CitedWorksReport, RunReport, check_writable, write_items, write_results,
 };
 use crate::stats::FoundReferences;
-use crate::text::names::counted;
 
 /// Runs the command.
 ///
@@ -48,13 +47,13 @@ pub(super) fn run_evaluation(
 ) -> Result<ExitCode> {
     runtime()?.block_on(async {
         let prepared = evaluation.prepare().await?;
-        score(prepared, settings, context, Shown::default()).await
+        score(prepared, settings, context, RunTable::default()).await
     })
 }
 
 /// What replaces the scorecard.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Shown<'a> {
+pub(super) struct RunTable<'a> {
     /// The table of a benchmark.
     pub bench: Option<&'a Bench>,
     /// Whether it is the table of cited works, if references were looked up.
@@ -105,7 +104,7 @@ pub(super) async fn score(
     prepared: Prepared,
     settings: &Settings,
     context: &CommandContext<'_>,
-    shown: Shown<'_>,
+    shown: RunTable<'_>,
 ) -> Result<ExitCode> {
     if settings.dry_run {
         show_plan(&prepared, settings.format, context).await?;
@@ -236,8 +235,8 @@ async fn ask(
     let endpoints = run.endpoints.stats();
     // What stops a run on one server is the error.
     if result.is_ok() || endpoints.len() > 1 {
-        for endpoint in &endpoints {
-            terminal::note(&endpoint_line(endpoint));
+        for endpoint in endpoints.iter().filter(|endpoint| endpoint.stats.is_down) {
+            terminal::note(&down_line(endpoint));
         }
     }
     result
@@ -254,44 +253,15 @@ fn has_several_models(manifest: &Manifest) -> bool {
     !errors.is_empty()
 }
 
-/// Statistics of an endpoint, at the end of a run.
-fn endpoint_line(endpoint: &EndpointUse) -> String {
+/// An endpoint that is down at the end of a run; statistics of all are in summary.json.
+fn down_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
-    let mut text = format!(
-        "endpoint {} of {}: {}",
-        stats.name,
-        endpoint.judge,
-        counted(stats.calls as usize, "call")
-    );
-    for (count, label) in [
-        (stats.errors, "errors"),
-        (stats.throttled, "times 429 or 503"),
-    ] {
-        if count > 0 {
-            text.push_str(&format!(", {} {label}", grouped(count)));
-        }
-    }
-    if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
-        text.push_str(&format!(
-            ", latency p50 {} ms, p95 {} ms",
-            grouped(p50 as u64),
-            grouped(p95 as u64)
-        ));
-    }
-    if stats.cached_prompt_tokens > 0 {
-        let all = grouped(stats.prompt_tokens);
-        let cached = grouped(stats.cached_prompt_tokens);
-        text.push_str(&format!(
-            ", {cached} of {all} prompt tokens from its prefix cache"
-        ));
-    }
-    if stats.is_down {
-        text.push_str(&format!(
-            "; down at the end: {}",
-            stats.last_failure.as_deref().unwrap_or("it fails")
-        ));
-    }
-    escape_controls(&text)
+    let why = stats.last_failure.as_deref().unwrap_or("it fails");
+    let judge = &endpoint.judge;
+    escape_controls(&format!(
+        "warning: endpoint {} of {judge} is down at the end: {why}",
+        stats.name
+    ))
 }
 
 /// Suggested next commands: compare the systems, write the report unless the command itself does.
@@ -337,49 +307,5 @@ pub(super) fn shell_text(path: &Path) -> String {
         shown
     } else {
         format!("'{}'", shown.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::EndpointStats;
-
-    #[test]
-    fn a_line_shows_an_endpoints_counters_and_omits_zeros() {
-        let calm = EndpointStats {
-            name: "http://gpu1:8000/v1".into(),
-            calls: 1234,
-            replies: 1234,
-            latency_p50_ms: Some(812.0),
-            latency_p95_ms: Some(2310.5),
-            prompt_tokens: 4000,
-            cached_prompt_tokens: 3000,
-            ..EndpointStats::default()
-        };
-        let line = |stats| {
-            endpoint_line(&EndpointUse {
-                judge: "judge".into(),
-                stats,
-            })
-        };
-        assert_eq!(
-            line(calm.clone()),
-            "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, \
-             3,000 of 4,000 prompt tokens from its prefix cache"
-        );
-        let down = EndpointStats {
-            name: "u".into(),
-            calls: 5,
-            errors: 5,
-            throttled: 2,
-            is_down: true,
-            last_failure: Some("cannot\u{1b}connect".into()),
-            ..EndpointStats::default()
-        };
-        assert_eq!(
-            line(down),
-            "endpoint u of judge: 5 calls, 5 errors, 2 times 429 or 503; down at the end: cannot\\u{1b}connect"
-        );
     }
 }

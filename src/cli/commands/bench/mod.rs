@@ -9,7 +9,7 @@ mod rows;
 
 use std::path::Path;
 
-use super::score::{Shown, evaluation, score};
+use super::score::{RunTable, evaluation, score};
 use super::{CommandContext, runtime};
 use crate::analysis::ASPECT_MEAN;
 use crate::cli::ExitCode;
@@ -60,9 +60,9 @@ pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<Exit
         for (scorer, why) in &prepared.choice.left_out {
             table.leave_out(scorer.name, why);
         }
-        let shown = Shown {
+        let shown = RunTable {
             bench: Some(&table),
-            ..Shown::default()
+            ..RunTable::default()
         };
         score(prepared, &settings, context, shown).await
     })
