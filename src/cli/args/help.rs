@@ -55,7 +55,7 @@ const COMMON: [&str; 9] = [
 ];
 
 /// The options of evaluations that `citations -h` shows, too.
-const OF_CITATIONS: [&str; 3] = ["works", "retractions", "entail"];
+const OF_CITATIONS: [&str; 2] = ["works", "retractions"];
 
 /// The program with its help laid out.
 pub(in crate::cli) fn laid_out(program: Command) -> Command {

@@ -232,7 +232,7 @@ fn configs() {
     let environment = Environment::from_pairs([("HOME", dir.path().to_str().unwrap())]);
     fuzz("configs", move |input| {
         std::fs::write(&path, input).unwrap();
-        if let Some(settings) = said(Settings::load(&args, &matches, &environment)) {
+        if let Some(settings) = said(Settings::load(&args, |_| (), &matches, &environment)) {
             settings
                 .lines
                 .iter()
