@@ -31,7 +31,7 @@ pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use label::{LabelArgs, LabelForm};
 pub use plan::PlanArgs;
-pub use plot::{FigureArgs, PlotArgs, PlotKind};
+pub use plot::PlotArgs;
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
 pub use sources::{SourcesCommand, StoreArgs};

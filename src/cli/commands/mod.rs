@@ -203,7 +203,6 @@ pub(crate) fn run(
             } else if !args.anchors.is_empty() {
                 anchors::run(&args.anchors, &args, &context)?;
             } else {
-                power::refuse_options_of_figures(&context)?;
                 return score::run(&context.settings(&args.score)?, &context);
             }
         }
