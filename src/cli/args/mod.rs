@@ -38,7 +38,7 @@ pub use label::{LabelArgs, LabelForm};
 pub use overlap::OverlapArgs;
 pub use pairs::PairsArgs;
 pub use plan::PlanArgs;
-pub use plot::{FigureArgs, PlotArgs, PlotKind};
+pub use plot::PlotArgs;
 pub use probe::ProbeArgs;
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
 pub use score::{

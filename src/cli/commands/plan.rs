@@ -15,7 +15,6 @@ pub(super) fn run(mut args: PlanArgs, context: &CommandContext<'_>) -> Result<Ex
     } else if !args.anchors.is_empty() {
         anchors::run(&args.anchors, &args, context)?;
     } else {
-        power::refuse_options_of_figures(context)?;
         args.score.dry_run = true;
         return score::run(&context.settings(&args.score)?, context);
     }
