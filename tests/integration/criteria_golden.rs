@@ -166,7 +166,7 @@ fn healthbench_reads_and_scores_as_its_reference() {
     let mut checked = 0;
     for example in list(&golden, "healthbench") {
         let id = example["id"].as_str().unwrap();
-        let answer = health_answer(example);
+        let answer = Arc::new(health_answer(example));
         let expect = &example["expect"];
         if !expect["exception"].is_null() {
             // A tag twice is one tag here; whatever else raises has no score.
@@ -180,7 +180,7 @@ fn healthbench_reads_and_scores_as_its_reference() {
             );
             continue;
         }
-        let summary = summarize(&[&answer], &[], AggregateOptions::default());
+        let summary = summarize(&[answer], &[], AggregateOptions::default());
         let metrics = &summary.scorers[0].rows[0].metrics;
         for (name, value) in expect["metrics"].as_object().unwrap() {
             let own = if name == "overall_score" {
@@ -209,9 +209,9 @@ fn healthbench_means_are_clipped_beside_the_plain_ones() {
         .map(|example| (example["id"].as_str().unwrap(), example))
         .collect();
     for group in list(&golden, "healthbench_over_answers") {
-        let answers: Vec<ScoredAnswer> = texts(group, "ids")
+        let answers: Vec<Arc<ScoredAnswer>> = texts(group, "ids")
             .iter()
-            .map(|id| health_answer(examples[id.as_str()]))
+            .map(|id| Arc::new(health_answer(examples[id.as_str()])))
             .collect();
         let summary = summarize(&answers, &[], AggregateOptions::default());
         let metrics = &summary.scorers[0].rows[0].metrics;
@@ -454,8 +454,8 @@ fn race_compares_with_the_reference_article_as_its_reference() {
             Ok(given_scores(&reply, criteria.len()))
         });
         is_close(own.value, &example["expect"]["overall"], id);
-        let answer = ScoredAnswer::new("s".into(), case, own);
-        let summary = summarize(&[&answer], &[], AggregateOptions::default());
+        let answer = Arc::new(ScoredAnswer::new("s".into(), case, own));
+        let summary = summarize(&[answer], &[], AggregateOptions::default());
         let metrics = &summary.scorers[0].rows[0].metrics;
         for (name, value) in example["expect"]["dims"].as_object().unwrap() {
             // A dimension without scores is 0 there.

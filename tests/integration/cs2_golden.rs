@@ -342,16 +342,15 @@ fn means_over_answers_leave_out_what_the_reference_drops() {
         if list(group, "ids").is_empty() || group["scored"] == 0 || ids.iter().any(is_left_out) {
             continue;
         }
-        let answers: Vec<ScoredAnswer> = ids
+        let answers: Vec<Arc<ScoredAnswer>> = ids
             .iter()
-            .filter_map(|id| Some(scored(&golden, cases[id], Mode::Compat)?.0))
+            .filter_map(|id| Some(Arc::new(scored(&golden, cases[id], Mode::Compat)?.0)))
             .collect();
-        let all: Vec<&ScoredAnswer> = answers.iter().collect();
         let options = AggregateOptions {
             mode: Mode::Compat,
             ..AggregateOptions::default()
         };
-        let summary = summarize(&all, &[], options);
+        let summary = summarize(&answers, &[], options);
         let metrics = &summary.scorers[0].rows[0].metrics;
         for (name, expect) in group["metrics"].as_object().into_iter().flatten() {
             let own = if name == "global_avg" { "score" } else { name };

@@ -378,9 +378,10 @@ fn the_f1_of_the_expert_answers_comes_from_their_mean_precision_and_recall() {
     let scorer = scorer(row, Form::Long, Mode::Compat);
     let answer = |(at, item): (usize, &Prediction)| {
         let case = TestCase::without_rubric(CaseId::from(at.to_string().as_str()), "");
-        ScoredAnswer::new("expert".into(), Arc::new(case), score(&scorer, item).0)
+        let score = score(&scorer, item).0;
+        Arc::new(ScoredAnswer::new("expert".into(), Arc::new(case), score))
     };
-    let answers: Vec<ScoredAnswer> = golden.human.iter().enumerate().map(answer).collect();
+    let answers: Vec<Arc<ScoredAnswer>> = golden.human.iter().enumerate().map(answer).collect();
     let options = AggregateOptions {
         mode: Mode::Compat,
         ..AggregateOptions::default()
