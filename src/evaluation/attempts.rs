@@ -504,7 +504,9 @@ fn note_room(
 ) -> Result<()> {
     match (&member.renderer, &request.rendered) {
         (Some(renderer), Some(rendered)) if !reply.cached => {
-            renderer.room().note(rendered, reply, is_starved, is_last)
+            let kind = request.call.question.info().kind();
+            let room = renderer.room();
+            room.note(rendered, &kind, reply, is_starved, is_last)
         }
         _ => Ok(()),
     }
