@@ -89,10 +89,6 @@ impl Question for Limits {
         let count: usize = SIGNS.iter().map(|sign| text.matches(sign).count()).sum();
         Some(json!({"score": count}).to_string())
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 /// The share of enough limits that an answer names.

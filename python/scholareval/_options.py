@@ -17,10 +17,10 @@ class NamedOptions(TypedDict, total=False):
     """The options that `score` and others have as parameters of their own.
 
     tests: Test cases with their rubrics (JSON)
-    samples: Ask every question K times and merge
-    seed: Seed of the resampling behind the intervals
-    scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap, works [default: all that the input supports]
     rubric: How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a profile.toml [default: criteria]
+    seed: Seed of the resampling behind the intervals
+    samples: Ask every question K times and merge
+    scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap, works [default: all that the input supports]
     model: Model that judges, such as gpt-oss-120b [default: the built-in lexical baseline, no LLM]
     base_url: OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
     judge: Kind of judge: lexical (the built-in baseline: no LLM, offline), chat (OpenAI, and servers with its API), completions (the conversation is written out here), label (a model that answers with one label), anthropic (its Messages API), gemini (Google's own API) [default: chat with model or base_url, else lexical]
@@ -30,10 +30,10 @@ class NamedOptions(TypedDict, total=False):
     """
 
     tests: Text
-    samples: int
-    seed: int
-    scorers: str | Sequence[str]
     rubric: str
+    seed: int
+    samples: int
+    scorers: str | Sequence[str]
     model: str
     base_url: str | Sequence[str]
     judge: Literal["lexical", "chat", "completions", "label", "anthropic", "gemini"]
@@ -53,39 +53,39 @@ class ScoreOptions(TypedDict, total=False):
     reasoning_tags: Tags of reasoning in answers and replies besides the known ones, such as "<plan> </plan>"; may be repeated
     partial_logs: Take what unfinished Inspect logs hold, and the first epoch of several
     systems: Only these systems [default: all]
+    strict: Treat warnings about the input as errors, and exit with 4 if several models answered as one judge
     cases: Only these case ids [default: all]
     limit: Only the first N cases
     selected: Only the answers in this file, such as those that label format csv draws
-    slice: Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
-    strict: Treat warnings about the input as errors, and exit with 4 if several models answered as one judge
-    only: Score only the criteria or only the snippets of ScholarQA-CS rubrics [default: both]
-    merge: How the samples of a question become one verdict
     on_unscored: Leave unscored answers out of the means, or count their missing components as 0
     max_unscored: Unscored answers that are tolerated, such as 5%; above it the exit code is 5
+    compat: Pair, parse and count as the reference script does, faults included
+    merge: How the samples of a question become one verdict
     parse_retries: Repeats of a call whose reply cannot be read
     at_once: Make all calls of an answer at once; else the first one goes alone where it fills the provider's prefix cache for the others (prompts that share 1,024 tokens or more)
+    prompts: A prompt set made by `prompts export` or `prompts import` [default: built in]
+    truncate: Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
+    references_block: Append a list of the cited sources to answers made from predictions; not counted in lengths
+    slice: Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
     until: Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against baseline) or "all" (all pairs); the same command without until asks the rest
     baseline: The system that the others are compared with, by until baseline and in pairs
-    agreement: Score questions annotated twice under both rubrics and report their agreement
-    compat: Pair, parse and count as the reference script does, faults included
-    prompts: A prompt set made by `prompts export` or `prompts import` [default: built in]
-    criteria_per_call: Criteria asked in one call [default: as the rubric says]
     references: Gold and reference answers, joined by question
-    references_block: Append a list of the cited sources to answers made from predictions; not counted in lengths
-    index_base: Number of the first source
-    truncate: Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
-    aspects: Grade only these aspects [default: all of the rubrics]
     aspect_rubrics: Aspects with the descriptions of their scores, as released [default: built in]
+    works: Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
+    retractions: Retractions: a CSV such as that of Retraction Watch
+    sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
+    as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
+    only: Score only the criteria or only the snippets of ScholarQA-CS rubrics [default: both]
+    agreement: Score questions annotated twice under both rubrics and report their agreement
+    criteria_per_call: Criteria asked in one call [default: as the rubric says]
+    aspects: Grade only these aspects [default: all of the rubrics]
     no_reference: Grade aspects without reference answers
     instruction: Text before the question in grading prompts; published: "Answer the question related to the most recent scientific literature." [default: nothing]
     top_n: Show at most N of the cited sources to judges of aspects
-    entail: Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so only with this option, and needs a model then
+    entail: Judge citations sentence by sentence (long), or the question with the whole answer (short)
     at_most: Count only the first N citations of a claim
-    works: Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
-    retractions: Retractions: the CSV of Retraction Watch
+    index_base: Number of the first source
     max_words: Compare only the first N words of an output with its gold answers [default: all]
-    sources: Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
-    as_of: Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
     page_tokens: Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
     dedup: Which statements about a page count as one: those with the same words, or those of which a judge says so (a further call for each page with several) [default: words]
     api_key_env: Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to that service, to this machine and to servers that base_url or the environment names]
@@ -130,39 +130,39 @@ class ScoreOptions(TypedDict, total=False):
     reasoning_tags: str | Sequence[str]
     partial_logs: bool
     systems: str | Sequence[str]
+    strict: bool
     cases: str | Sequence[str]
     limit: int
     selected: Text
-    slice: str
-    strict: bool
-    only: Literal["criteria", "snippets"]
-    merge: Literal["mean", "median", "most-common"]
     on_unscored: Literal["exclude", "zero"]
     max_unscored: float | str
+    compat: bool
+    merge: Literal["mean", "median", "most-common"]
     parse_retries: int
     at_once: bool
+    prompts: Text
+    truncate: bool
+    references_block: Literal["append", "none"]
+    slice: str
     until: str
     baseline: str
-    agreement: bool
-    compat: bool
-    prompts: Text
-    criteria_per_call: int | str
     references: Text
-    references_block: Literal["append", "none"]
-    index_base: Literal["0", "1"]
-    truncate: bool
-    aspects: str | Sequence[str]
     aspect_rubrics: Text
+    works: Text | Sequence[Text]
+    retractions: Text
+    sources: Text
+    as_of: str
+    only: Literal["criteria", "snippets"]
+    agreement: bool
+    criteria_per_call: int | str
+    aspects: str | Sequence[str]
     no_reference: bool
     instruction: str
     top_n: int
     entail: Literal["long", "short"]
     at_most: int
-    works: Text | Sequence[Text]
-    retractions: Text
+    index_base: Literal["0", "1"]
     max_words: int
-    sources: Text
-    as_of: str
     page_tokens: int
     dedup: Literal["words", "judge"]
     api_key_env: str

@@ -1,38 +1,29 @@
 //! Evaluations: built from options, then prepared, planned and run.
 
-use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use super::choice::{Choice, aspects_of};
+use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::judges::Judges;
 use super::looks::observed_systems;
 use super::options::EvaluationOptions;
-use super::pairs::{ChosenPairs, PairChoice, PairOrders, PairTerms};
+use super::pairs::PairChoice;
 use super::prepared::Prepared;
 use super::preset::Preset;
-use super::recorded::{CITATION_PROMPTS, RecordedEvaluation};
+use super::recorded::RecordedEvaluation;
+use super::scorer_files::{ScorerFiles, roles_of};
 use super::scorers::needs_rubric;
 use super::session::Run;
 use super::slicing::keep_slice;
 use super::works::{OnBytes, look_up};
 use super::{Plan, StopHandle};
 use crate::analysis::comparison::{LookRule, ScoreRule};
-use crate::dataset::InputFile;
-use crate::domain::{Aspect, Item, Role, RubricProfile, SavedPages, Severity};
+use crate::domain::{RubricProfile, Severity};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
-use crate::prompt::PromptSet;
-use crate::question::{CITATION_GROUP, PAIR, PairForm};
-use crate::record::{
-    Manifest, NoEvents, PAIRS_SETTING, PERTURBATIONS, PolicyEntry, SOURCES_INPUT, scorer_key,
-};
-use crate::scorer::pages::PAGE_TOKENS;
-use crate::scorer::{InputNeed, Scorer, ScorerInfo, ScorerRoles, Setup};
+use crate::record::{Manifest, NoEvents, PolicyEntry, scorer_key};
+use crate::scorer::{Scorer, ScorerInfo};
 use crate::text::perturbation::Perturbation;
 
 /// An evaluation: answers, test cases, a judge, and any other option.
@@ -88,7 +79,7 @@ impl Evaluation {
     /// The test cases with their rubrics (JSON).
     #[must_use]
     pub fn tests(mut self, path: impl Into<PathBuf>) -> Self {
-        self.options.input.tests = Some(path.into());
+        self.options.cases.tests = Some(path.into());
         self
     }
 
@@ -206,11 +197,7 @@ impl Evaluation {
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         look_up(&mut inputs, &options.scorers, &*on_bytes)?;
-        let chosen_pairs = paired(&mut inputs, &options)?;
-        let has_looks = options.scoring.until.is_some() || rule.is_some();
-        inputs
-            .notes
-            .extend(note_on_orders(chosen_pairs.as_ref(), has_looks));
+        inputs.pair_up(&options, rule.is_some())?;
         repeat_as_reference(&mut options, &inputs.profile);
         // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
@@ -219,55 +206,22 @@ impl Evaluation {
             Choice::of(&options, &inputs.support, preset.is_some())?
         };
         tell_of_inputs(&inputs, &choice, &*notify);
-        let mut making = ScorerMaking {
-            options: &options,
-            choice: &choice,
-            own_scorers: &own_scorers,
-            aspects: chosen_aspects(&choice, &options)?,
-            // Of all slices, so that each runs the same scorers with the same settings.
-            items: Arc::clone(&inputs.plain),
-            pair_form: PairForm::default(),
-            pages: saved_pages(&choice, &options)?,
-        };
-        // Which judges there are depends on the scorers, and some scorers depend on their judge: they are made twice.
-        let roles = roles_of(&making.scorers(&inputs.profile, false));
+        let read = ScorerFiles::load(&choice, &options)?;
+        inputs.files.extend(read.files.iter().cloned());
+        let roles = read.roles(&choice, &own_scorers);
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
-        // The marker of a title is part of the imported wording of ScholarQA-CS2; other rubrics
-        // have no titles to mark.
-        let report_prompts = judges.prompt_set().filter(|_| inputs.profile.report);
-        inputs.profile.title_marker = match report_prompts {
-            Some(set) => set.title_marker().to_owned(),
-            None => String::new(),
-        };
-        let rubric_judge = judges.rubric();
-        let is_lexical = rubric_judge.is_some_and(|named| named.judge.is_lexical());
-        if let (Some(_), Some(set)) = (&chosen_pairs, judges.prompt_set()) {
-            making.pair_form = set.pair_form();
-            check_pair_prompts(&options, set)?;
-        }
-        let scorers = making.scorers(&inputs.profile, is_lexical);
+        inputs.use_prompts(judges.prompt_set());
+        let mut scorers = read.scorers(&choice, &options, &inputs, &judges)?;
+        scorers.extend(own_scorers);
         // After the judges are known, since slices are dealt out by calls, and before the
         // perturbations, so that an answer and its perturbed forms are in one slice.
-        if let Some(slice) = options.input.slice {
+        if let Some(slice) = options.bounds.slice {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
-        let sources = making.sources_file();
         let rule = look_rule(&options, rule, &inputs)?;
         check_rule_of_probe(rule.is_some(), &perturbations)?;
         inputs.add_perturbed(&perturbations)?;
-        let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
-        manifest.inputs.extend(sources);
-        let settings = &mut manifest.settings;
-        settings.extend(inputs.settings.clone());
-        let of_citations = report_prompts.and_then(|set| set.family(&CITATION_GROUP));
-        if let Some(family) = of_citations {
-            settings.insert(CITATION_PROMPTS.to_owned(), family.label().into());
-        }
-        settings.extend(settings_of_commands(
-            preset.as_deref(),
-            chosen_pairs.as_ref(),
-            &perturbations,
-        ));
+        let manifest = manifest(&options, &inputs, &scorers, &judges);
         let prepared = Prepared {
             options,
             inputs,
@@ -301,21 +255,13 @@ impl Evaluation {
     }
 }
 
-/// A note on pairs whose second order could only be left out at a look.
-const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
-
-/// What to know of pairs whose second order is left out only at a look, where there are no looks.
-fn note_on_orders(pairs: Option<&ChosenPairs>, has_looks: bool) -> Option<String> {
-    let is_auto = pairs.is_some_and(|chosen| chosen.orders == PairOrders::Auto);
-    (is_auto && !has_looks).then(|| NO_LOOKS.to_owned())
-}
-
 /// In compat mode asks as often for a readable reply as the reference: some references do more often than we, and with fewer
 /// attempts compat could not give their number.
 fn repeat_as_reference(options: &mut EvaluationOptions, profile: &RubricProfile) {
     if options.scoring.compat {
         let repeats = profile.repeats_in_compat();
-        options.scoring.parse_retries = options.scoring.parse_retries.max(repeats);
+        let asking = &mut options.asking;
+        asking.parse_retries = asking.parse_retries.max(repeats);
     }
 }
 
@@ -330,67 +276,11 @@ fn check_rule_of_probe(has_looks: bool, perturbations: &[Perturbation]) -> Resul
     Ok(())
 }
 
-/// Puts the answers together in pairs, if they are to be compared.
-fn paired(inputs: &mut LoadedInputs, options: &EvaluationOptions) -> Result<Option<ChosenPairs>> {
-    let Some(choice) = &options.pairs else {
-        return Ok(None);
-    };
-    let scoring = &options.scoring;
-    let terms = PairTerms {
-        baseline: scoring.baseline.as_deref(),
-        has_looks: scoring.until.is_some(),
-        seed: scoring.seed,
-    };
-    inputs.make_pairs(choice, terms).map(Some)
-}
-
-/// The saved pages, if a scorer reads them.
-fn saved_pages(
-    choice: &Choice,
-    options: &EvaluationOptions,
-) -> Result<Option<Arc<dyn SavedPages>>> {
-    let mut scorers = choice.scorers.iter();
-    if !scorers.any(|scorer| scorer.needs == InputNeed::Pages) {
-        return Ok(None);
-    }
-    let pages = options.scorers.saved_pages()?;
-    Ok(pages.map(|pages| Arc::new(pages) as Arc<dyn SavedPages>))
-}
-
-/// The aspects to grade, if a scorer grades them.
-fn chosen_aspects(choice: &Choice, options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
-    let mut scorers = choice.scorers.iter();
-    if scorers.any(|scorer| scorer.roles == ScorerRoles::Aspects) {
-        aspects_of(options)
-    } else {
-        Ok(Vec::new())
-    }
-}
-
-/// The settings that only some commands have.
-fn settings_of_commands(
-    preset: Option<&Preset>,
-    pairs: Option<&ChosenPairs>,
-    perturbations: &[Perturbation],
-) -> Vec<(String, Value)> {
-    let mut settings = Vec::new();
-    if let Some(preset) = preset {
-        settings.push(("bench".to_owned(), preset.name.into()));
-    }
-    if let Some(chosen) = pairs {
-        settings.push((PAIRS_SETTING.to_owned(), json!(chosen)));
-    }
-    if !perturbations.is_empty() {
-        settings.push((PERTURBATIONS.to_owned(), json!(perturbations)));
-    }
-    settings
-}
-
 /// # Errors
 /// For a baseline that nothing is compared with.
 fn check_baseline(options: &EvaluationOptions) -> Result<()> {
-    let scoring = &options.scoring;
-    if scoring.baseline.is_none() || scoring.until.is_some() || options.pairs.is_some() {
+    let bounds = &options.bounds;
+    if bounds.baseline.is_none() || bounds.until.is_some() || options.pairs.is_some() {
         return Ok(());
     }
     let message = "--baseline needs --until baseline, or the command pairs; the systems of a finished run are compared with one of them \
@@ -404,17 +294,17 @@ fn look_rule(
     given: Option<Arc<dyn LookRule>>,
     inputs: &LoadedInputs,
 ) -> Result<Option<Arc<dyn LookRule>>> {
-    let scoring = &options.scoring;
-    let rule = match (given, &scoring.until) {
+    let bounds = &options.bounds;
+    let rule = match (given, &bounds.until) {
         (Some(given), _) => given,
         (None, Some(until)) => {
             let systems = observed_systems(inputs);
-            let baseline = scoring.baseline.as_deref();
+            let baseline = bounds.baseline.as_deref();
             Arc::new(ScoreRule::new(until, baseline, &systems)?)
         }
         (None, None) => return Ok(None),
     };
-    if options.input.slice.is_some() {
+    if bounds.slice.is_some() {
         // A slice has only a part of the questions: its looks would not be those of the whole run.
         let message = "--until does not fit --slice: the looks are at all questions of a run";
         return Err(Error::Usage(message.to_owned()));
@@ -451,70 +341,13 @@ async fn prepare_recorded(
     Ok(prepared)
 }
 
-/// What the scorers of an evaluation are made of, besides the profile.
-struct ScorerMaking<'a> {
-    options: &'a EvaluationOptions,
-    choice: &'a Choice,
-    own_scorers: &'a [Arc<dyn Scorer>],
-    aspects: Vec<Arc<Aspect>>,
-    items: Arc<[Item]>,
-    pair_form: PairForm,
-    pages: Option<Arc<dyn SavedPages>>,
-}
-
-impl ScorerMaking<'_> {
-    /// The store of saved pages as an input of the run.
-    fn sources_file(&self) -> Option<InputFile> {
-        let path = self.options.scorers.sources.as_ref()?;
-        let pages = self.pages.as_ref()?;
-        // Runs are continued and scored again from anywhere.
-        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        Some(InputFile::new(SOURCES_INPUT, &path, pages.hash()))
-    }
-
-    /// The scorers, the built-in ones first. `is_baseline` if the built-in baseline judges rubrics.
-    fn scorers(&self, profile: &RubricProfile, is_baseline: bool) -> Vec<Arc<dyn Scorer>> {
-        let options = &self.options.scorers;
-        let setup = Setup {
-            mode: self.options.scoring.mode(),
-            parts: self.options.scoring.parts(),
-            profile,
-            aspects: &self.aspects,
-            items: &self.items,
-            is_baseline,
-            instruction: &options.instruction,
-            top_n: options.top_n,
-            use_reference: !options.no_reference,
-            index_base: options.index_base,
-            entail: options.entail,
-            by_criteria: self
-                .options
-                .pairs
-                .as_ref()
-                .is_some_and(|pairs| pairs.by_criteria),
-            pair_form: self.pair_form,
-            at_most: options.at_most.get(),
-            max_words: options.max_words.map(NonZeroUsize::get),
-            pages: self.pages.as_ref(),
-            page_tokens: options.page_tokens.unwrap_or(PAGE_TOKENS),
-            dedup: options.dedup.unwrap_or_default(),
-        };
-        let mut scorers = Vec::new();
-        for info in &self.choice.scorers {
-            scorers.push((info.make)(&setup));
-        }
-        scorers.extend(self.own_scorers.iter().cloned());
-        scorers
-    }
-}
-
 /// The manifest of the run.
 fn manifest(
     options: &EvaluationOptions,
     inputs: &LoadedInputs,
     scorers: &[Arc<dyn Scorer>],
     judges: &Judges,
-) -> Result<Manifest> {
+) -> Manifest {
     let mut settings = options.run_settings();
     let mut names = Vec::new();
     for scorer in scorers {
@@ -524,18 +357,13 @@ fn manifest(
         }
         names.push(scorer.name().to_owned());
     }
-    let mut files = inputs.files.clone();
-    if let Some(aspects) = &options.scorers.aspect_rubrics {
-        let bytes = std::fs::read(aspects).map_err(Error::io(aspects, "read"))?;
-        let hash = blake3::hash(&bytes).into();
-        files.push(InputFile::new("aspects", aspects, hash));
-    }
+    settings.extend(inputs.settings.clone());
     let needs_rubrics = scorers.iter().any(|scorer| needs_rubric(&**scorer));
     let is_of_tests = needs_rubrics && inputs.has_tests();
     let mut manifest = Manifest {
         label: options.output.label.clone(),
         settings,
-        inputs: files,
+        inputs: inputs.files.clone(),
         scorers: names,
         roles: judges.entries(),
         seed: options.scoring.seed,
@@ -554,31 +382,7 @@ fn manifest(
     if is_of_tests || is_of_pairs {
         manifest.missing = inputs.missing_names();
     }
-    Ok(manifest.with_reference())
-}
-
-/// # Errors
-/// Where criteria are asked for that the prompts do not show.
-fn check_pair_prompts(options: &EvaluationOptions, set: &PromptSet) -> Result<()> {
-    let by_criteria = options
-        .pairs
-        .as_ref()
-        .is_some_and(|pairs| pairs.by_criteria);
-    if by_criteria && !set.shows(&PAIR, "criterion") {
-        let message = "--by-criteria: these prompts compare answers as a whole; add {{criterion}} to a user file of [pair], or leave the \
-                       option out";
-        return Err(Error::Usage(message.to_owned()));
-    }
-    Ok(())
-}
-
-/// The roles in which the scorers ask judges, each once.
-fn roles_of(scorers: &[Arc<dyn Scorer>]) -> Vec<Role> {
-    let mut roles = BTreeSet::new();
-    for scorer in scorers {
-        roles.extend(scorer.roles());
-    }
-    roles.into_iter().collect()
+    manifest.with_reference()
 }
 
 /// Tells what was noticed about the files and which scorers are chosen.

@@ -48,7 +48,7 @@ impl Prepared {
         let count = endpoints.len();
         for (at, endpoint) in endpoints.enumerate() {
             let shared = Shared {
-                truncate: self.options.scorers.truncate,
+                truncate: self.options.asking.truncate,
                 compat: self.options.scoring.compat,
                 ..Shared::default()
             };

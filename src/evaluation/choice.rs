@@ -97,7 +97,7 @@ fn why_not(
     if let Some(reason) = missing_input(scorer.needs, support) {
         return Some(reason);
     }
-    if scorer.needs == InputNeed::Pages && options.scorers.sources.is_none() {
+    if scorer.needs == InputNeed::Pages && options.scorers.pages.sources.is_none() {
         return Some("no saved pages (add --sources FILE)");
     }
     let has_judge = match &scorer.roles {
@@ -156,7 +156,7 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
 /// # Errors
 /// For a file that cannot be used, and for an aspect that it does not have.
 pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
-    let file = options.scorers.aspect_rubrics.as_ref();
+    let file = options.scorers.aspect_file.aspect_rubrics.as_ref();
     let known: Vec<Arc<Aspect>> = match file {
         Some(path) => dataset::load_aspects(path)?
             .into_iter()
@@ -167,7 +167,7 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
     let all: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
     check_roles(options, &all)?;
     let judged = |aspect: &Arc<Aspect>| options.has_role(&Role::Aspect(Arc::clone(&aspect.name)));
-    let names = &options.scorers.aspects;
+    let names = &options.scorers.built_in.aspects.aspects;
     if names.is_empty() {
         return Ok(known.into_iter().filter(judged).collect());
     }

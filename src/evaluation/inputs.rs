@@ -22,11 +22,22 @@ use crate::error::{Error, InputFault, Result};
 use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
-use super::pairs::{ChosenPairs, PairChoice, PairTerms};
+use super::pairs::{PairOrders, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
-use crate::record::{KEPT_ERRORS, SELECTED_SETTING, THINKING};
+use crate::prompt::PromptSet;
+use crate::question::CITATION_GROUP;
+use crate::record::{KEPT_ERRORS, PAIRS_SETTING, PERTURBATIONS, SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
+
+/// A note on pairs whose second order could only be left out at a look.
+const NO_LOOKS: &str = "--orders auto shows every pair in both orders without --until, which decides where one order suffices";
+
+/// The setting with the label of the prompts about cited groups.
+pub(super) const CITATION_PROMPTS: &str = "scorer.criteria.prompts";
+
+/// The run setting of reasoning that is not judged.
+pub(super) const REMOVED: &str = "removed";
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -82,7 +93,7 @@ impl LoadedInputs {
                 ..CheckedSystems::default()
             },
         };
-        let references = match &options.scorers.references {
+        let references = match &options.scorers.gold.references {
             Some(path) => Some(dataset::load_references(path)?),
             None => None,
         };
@@ -91,12 +102,13 @@ impl LoadedInputs {
         let mut scorable =
             dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &pairing)?;
         if profile.report {
-            let index_base = options.scorers.index_base;
+            let index_base = options.scorers.built_in.markers.index_base;
             scorable
                 .notes
                 .extend(as_reports(&mut scorable.rubric, index_base));
         }
-        let settings = reading_settings(&systems, &scorable.files, &reading);
+        let mut settings = reading_settings(&systems, &scorable.files, &reading);
+        settings.extend(preset.map(|preset| ("bench".to_owned(), preset.name.into())));
         // Support counts whole files: a slice runs the same scorers as all slices together.
         let mut support = dataset::supports(&scorable);
         if profile.report && mode == Mode::Compat {
@@ -201,30 +213,54 @@ impl LoadedInputs {
     /// # Errors
     /// As [`load_selected`]; for answers that are not among those to score.
     pub(super) fn selected(mut self, options: &EvaluationOptions) -> Result<Self> {
-        if let Some(path) = &options.input.selected {
+        if let Some(path) = &options.cases.selected {
             self.keep_selected(path)?;
         }
         Ok(self)
     }
 
-    /// Puts the answers together in pairs, which then are what is scored.
+    /// Puts the answers together in pairs, which then are what is scored, if they are to be compared.
     ///
     /// # Errors
-    /// As [`PairChoice::pairs_of`].
-    pub(super) fn make_pairs(
-        &mut self,
-        choice: &PairChoice,
-        terms: PairTerms<'_>,
-    ) -> Result<ChosenPairs> {
+    /// When the answers make no pairs.
+    pub(super) fn pair_up(&mut self, options: &EvaluationOptions, has_rule: bool) -> Result<()> {
+        let Some(choice) = &options.pairs else {
+            return Ok(());
+        };
+        let has_looks = options.bounds.until.is_some();
+        let terms = PairTerms {
+            baseline: options.bounds.baseline.as_deref(),
+            has_looks,
+            seed: options.scoring.seed,
+        };
         let known: HashSet<&CaseId> = self.all_cases.iter().map(|case| &case.case_id).collect();
         let mut answers = self.plain.to_vec();
         // With test cases only the answers to these.
         answers.retain(|item| known.is_empty() || known.contains(&item.case.case_id));
         let (pairs, chosen) = choice.pairs_of(&answers, terms)?;
+        if chosen.orders == PairOrders::Auto && !has_looks && !has_rule {
+            self.notes.push(NO_LOOKS.to_owned());
+        }
+        self.settings
+            .insert(PAIRS_SETTING.to_owned(), json!(chosen));
         self.support.pairs = pairs.len();
         self.rubric = Arc::default();
         self.plain = pairs.into();
-        Ok(chosen)
+        Ok(())
+    }
+
+    /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and
+    /// other rubrics have no titles to mark.
+    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) {
+        let Some(prompts) = prompts.filter(|_| self.profile.report) else {
+            self.profile.title_marker = String::new();
+            return;
+        };
+        self.profile.title_marker = prompts.title_marker().to_owned();
+        if let Some(family) = prompts.family(&CITATION_GROUP) {
+            let label = family.label().into();
+            self.settings.insert(CITATION_PROMPTS.to_owned(), label);
+        }
     }
 
     /// Replaces both lists of answers.
@@ -242,6 +278,8 @@ impl LoadedInputs {
         }
         let mut rubric = self.rubric.to_vec();
         let mut plain = self.plain.to_vec();
+        self.settings
+            .insert(PERTURBATIONS.to_owned(), json!(perturbations));
         add_perturbed(&mut rubric, perturbations)?;
         add_perturbed(&mut plain, perturbations)?;
         (self.rubric, self.plain) = shared(rubric, plain);
@@ -262,8 +300,8 @@ fn shared(rubric: Vec<Item>, plain: Vec<Item>) -> (Arc<[Item]>, Arc<[Item]>) {
 
 /// The test cases, if there are any, with the profile of their rubrics.
 fn load_tests(options: &EvaluationOptions) -> Result<(Option<TestCases>, RubricProfile)> {
-    let rubric = options.scorers.rubric.as_deref();
-    let Some(path) = &options.input.tests else {
+    let rubric = options.cases.rubric.as_deref();
+    let Some(path) = &options.cases.tests else {
         return Ok((None, dataset::rubric_profile(rubric)?));
     };
     let mode = options.scoring.mode();
@@ -294,19 +332,20 @@ fn answer_options(
 
 /// How answers are paired with their cases.
 fn scorable_options(options: &EvaluationOptions, profile: &RubricProfile) -> ScorableOptions {
-    let input = &options.input;
-    let scorers = &options.scorers;
+    let cases = &options.cases;
+    let built_in = &options.scorers.built_in;
     // The sources of a report are not part of its text.
-    let appends_sources = scorers.references_block == ReferencesBlock::Append && !profile.report;
+    let appends_sources =
+        options.asking.references_block == ReferencesBlock::Append && !profile.report;
     ScorableOptions {
         pairing: PairOptions {
-            agreement: options.scoring.agreement,
+            agreement: built_in.rubric.agreement,
             compat: options.scoring.mode() == Mode::Compat,
-            cases: (!input.cases.is_empty()).then(|| input.cases.clone()),
-            limit: input.limit.map(NonZeroUsize::get),
-            strict: input.strict,
+            cases: (!cases.cases.is_empty()).then(|| cases.cases.clone()),
+            limit: cases.limit.map(NonZeroUsize::get),
+            strict: options.input.strict,
         },
-        block: appends_sources.then_some(scorers.index_base),
+        block: appends_sources.then_some(built_in.markers.index_base),
     }
 }
 
@@ -327,7 +366,7 @@ fn reading_settings(
             let thinking = if options.keeps_thinking() {
                 "kept"
             } else {
-                "removed"
+                REMOVED
             };
             settings.insert(THINKING.to_owned(), thinking.into());
         }
@@ -416,7 +455,7 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
 
 /// The profile with the number of criteria a call of the options.
 fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result<RubricProfile> {
-    if let Some(BatchSize(size)) = options.scorers.criteria_per_call {
+    if let Some(BatchSize(size)) = options.scorers.built_in.rubric.criteria_per_call {
         profile.batch = size;
     }
     // ScholarQA-CS2 and RACE ask about all criteria of a case in one call (0), the other references about one.
@@ -442,7 +481,7 @@ fn check_given(options: &EvaluationOptions) -> Result<()> {
         .scorers
         .iter()
         .any(|scorer| scorer.scores_test_cases());
-    if needs_tests && options.input.tests.is_none() {
+    if needs_tests && options.cases.tests.is_none() {
         let message = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
         return Err(Error::Usage(message.to_owned()));
     }

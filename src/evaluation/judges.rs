@@ -97,7 +97,7 @@ impl NamedJudge {
             own: custom_judge.cloned(),
         };
         let judge = builder.identify(prompts, notify).await?;
-        if judge.is_lexical() && options.scoring.prompts.is_some() {
+        if judge.is_lexical() && options.asking.prompts.is_some() {
             let message =
                 "the lexical judge reads no prompts; --prompts has no effect without a model";
             notify(Severity::Warning, message);
@@ -487,7 +487,7 @@ impl Judges {
     ) -> Result<(Arc<Panels>, Endpoints)> {
         let shared = Shared {
             corpus: corpus.to_vec(),
-            truncate: options.scorers.truncate,
+            truncate: options.asking.truncate,
             compat: options.scoring.compat,
             earlier_limits,
             recorded: recorded.map(|replies| replies as Arc<dyn ReplySource>),

@@ -31,6 +31,7 @@ mod preset;
 mod recorded;
 pub(crate) mod roles;
 mod run;
+mod scorer_files;
 mod scorers;
 mod sender;
 mod session;

@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::pairs::PairChoice;
-pub(crate) use super::scorers::ScorerOptions;
+pub(crate) use super::scorers::{AspectFileOptions, GoldOptions, ScorerOptions, WorksOptions};
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
-use crate::dataset::ANSWER_PARTS;
-use crate::domain::{GradeMerge, Mode, RubricParts, parse_share};
+use crate::dataset::{ANSWER_PARTS, ReferencesBlock};
+use crate::domain::{GradeMerge, Mode, parse_share};
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
@@ -36,9 +36,18 @@ pub struct EvaluationOptions {
     /// What is read.
     #[command(flatten)]
     pub input: InputOptions,
-    /// How it is scored.
+    /// Which cases.
+    #[command(flatten)]
+    pub cases: CaseOptions,
+    /// How scores are counted.
     #[command(flatten)]
     pub scoring: ScoringOptions,
+    /// How judges are asked.
+    #[command(flatten)]
+    pub asking: AskingOptions,
+    /// Which part is asked.
+    #[command(flatten)]
+    pub bounds: BoundOptions,
     /// Which scorers, and what each needs.
     #[command(flatten)]
     pub scorers: ScorerOptions,
@@ -57,6 +66,9 @@ pub struct EvaluationOptions {
     /// What is written.
     #[command(flatten)]
     pub output: OutputOptions,
+    /// What is written for other programs.
+    #[command(flatten)]
+    pub results: ResultsOptions,
     /// Further judges by name (`[judges.NAME]`).
     #[arg(skip)]
     pub judges: BTreeMap<String, JudgeTable>,
@@ -65,7 +77,6 @@ pub struct EvaluationOptions {
     pub roles: RoleTable,
     /// Which answers are compared with which; `None`: answers are scored one by one.
     #[arg(skip)]
-    #[serde(skip)]
     pub pairs: Option<PairChoice>,
     /// Prices of models, by name (`[prices."MODEL"]`).
     #[arg(skip)]
@@ -117,9 +128,6 @@ pub struct InputOptions {
     /// Files of answers, one per system, or directories of them; or a run, whose answers another judge scores
     #[arg(value_name = "ANSWERS", help_heading = None::<&'static str>)]
     pub answers: Vec<PathBuf>,
-    /// Test cases with their rubrics (JSON)
-    #[arg(long, alias = "test-config", value_name = "FILE")]
-    pub tests: Option<PathBuf>,
     /// Fields of the answers: answer_text=FIELD,case_id=FIELD or question=FIELD [default: as documented, else guessed]
     #[arg(long, value_name = "NAME=FIELD,..", value_delimiter = ',', value_parser = name_and_text)]
     #[serde(
@@ -142,6 +150,22 @@ pub struct InputOptions {
     /// Only these systems [default: all]
     #[arg(long, alias = "src-names", value_name = "A,B", value_delimiter = ',')]
     pub systems: Vec<String>,
+    /// Treat warnings about the input as errors, and exit with 4 if several models answered as one judge
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Which cases of the answers are scored, and by what test cases.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Input")]
+pub struct CaseOptions {
+    /// Test cases with their rubrics (JSON)
+    #[arg(long, alias = "test-config", value_name = "FILE")]
+    pub tests: Option<PathBuf>,
+    /// How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a
+    /// profile.toml [default: criteria]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub rubric: Option<String>,
     /// Only these case ids [default: all]
     #[arg(long, value_name = "ID,..", value_delimiter = ',')]
     pub cases: Vec<String>,
@@ -151,37 +175,12 @@ pub struct InputOptions {
     /// Only the answers in this file, such as those that label --format csv draws
     #[arg(long, value_name = "FILE")]
     pub selected: Option<PathBuf>,
-    /// Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
-    #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
-    pub slice: Option<Slice>,
-    /// Treat warnings about the input as errors, and exit with 4 if several models answered as one judge
-    #[arg(long)]
-    pub strict: bool,
 }
 
-/// A half of a ScholarQA-CS rubric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RubricPart {
-    /// What answers should say.
-    Criteria,
-    /// Supporting texts that answers should convey.
-    Snippets,
-}
-
-/// How it is scored.
+/// How scores are counted.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scoring")]
 pub struct ScoringOptions {
-    /// Score only the criteria or only the snippets of ScholarQA-CS rubrics [default: both]
-    #[arg(long, value_name = "PART", value_enum)]
-    pub only: Option<RubricPart>,
-    /// Ask every question K times and merge
-    #[arg(long, value_name = "K", default_value = "1")]
-    pub samples: NonZeroU32,
-    /// How the samples of a question become one verdict
-    #[arg(long, value_name = "RULE", value_enum, default_value_t)]
-    pub merge: GradeMerge,
     /// Leave unscored answers out of the means, or count their missing components as 0
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub on_unscored: OnUnscored,
@@ -189,6 +188,24 @@ pub struct ScoringOptions {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, allow_negative_numbers = true, default_value = "1%")]
     #[serde(deserialize_with = "share_of_file")]
     pub max_unscored: f64,
+    /// Pair, parse and count as the reference script does, faults included
+    #[arg(long)]
+    pub compat: bool,
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+}
+
+/// How judges are asked.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scoring")]
+pub struct AskingOptions {
+    /// Ask every question K times and merge
+    #[arg(long, value_name = "K", default_value = "1")]
+    pub samples: NonZeroU32,
+    /// How the samples of a question become one verdict
+    #[arg(long, value_name = "RULE", value_enum, default_value_t)]
+    pub merge: GradeMerge,
     /// Repeats of a call whose reply cannot be read
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub parse_retries: u32,
@@ -196,25 +213,37 @@ pub struct ScoringOptions {
     /// others (prompts that share 1,024 tokens or more)
     #[arg(long, help_heading = "Limits")]
     pub at_once: bool,
-    /// Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against --baseline)
-    /// or "all" (all pairs); the same command without --until asks the rest
-    #[arg(long, value_name = "WHAT", help_heading = "Bounds")]
-    pub until: Option<String>,
-    /// The system that the others are compared with, by --until baseline and in pairs
-    #[arg(long, value_name = "SYSTEM", help_heading = "Bounds")]
-    pub baseline: Option<String>,
-    /// Score questions annotated twice under both rubrics and report their agreement
-    #[arg(long)]
-    pub agreement: bool,
-    /// Pair, parse and count as the reference script does, faults included
-    #[arg(long)]
-    pub compat: bool,
-    /// Seed of the resampling behind the intervals
-    #[arg(long, value_name = "N", default_value_t = 42)]
-    pub seed: u64,
     /// A prompt set made by `prompts export` or `prompts import` [default: built in]
     #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
     pub prompts: Option<PathBuf>,
+    /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
+    #[arg(long)]
+    pub truncate: bool,
+    /// Append a list of the cited sources to answers made from predictions; not counted in lengths
+    #[arg(
+        long,
+        value_name = "append|none",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub references_block: ReferencesBlock,
+}
+
+/// Which part of the questions is asked.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Bounds")]
+pub struct BoundOptions {
+    /// Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
+    #[arg(long, value_name = "I/N", value_parser = Slice::from_text)]
+    pub slice: Option<Slice>,
+    /// Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against --baseline)
+    /// or "all" (all pairs); the same command without --until asks the rest
+    #[arg(long, value_name = "WHAT")]
+    pub until: Option<String>,
+    /// The system that the others are compared with, by --until baseline and in pairs
+    #[arg(long, value_name = "SYSTEM")]
+    pub baseline: Option<String>,
 }
 
 impl Default for ScoringOptions {
@@ -223,15 +252,13 @@ impl Default for ScoringOptions {
     }
 }
 
-impl ScoringOptions {
-    /// Which halves of the rubrics are scored.
-    pub fn parts(&self) -> RubricParts {
-        RubricParts {
-            rubrics: self.only != Some(RubricPart::Snippets),
-            snippets: self.only != Some(RubricPart::Criteria),
-        }
+impl Default for AskingOptions {
+    fn default() -> Self {
+        defaults()
     }
+}
 
+impl ScoringOptions {
     /// The scoring rules: the default ones, or those of the reference script.
     pub fn mode(&self) -> Mode {
         Mode::of(self.compat)
@@ -264,6 +291,12 @@ pub struct OutputOptions {
     /// Name of the run in items.csv [default: the name of its directory]
     #[arg(long = "run-label", value_name = "NAME")]
     pub label: Option<String>,
+}
+
+/// What is written for programs that read the output of the reference script.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Output")]
+pub struct ResultsOptions {
     /// Also write the reference script's results file
     #[arg(long = "output", value_name = "FILE")]
     pub results_file: Option<PathBuf>,
@@ -360,10 +393,10 @@ impl EvaluationOptions {
 
     /// The prompt set: the one given, else that of the rubric's directory.
     pub fn prompts_dir(&self) -> Option<PathBuf> {
-        if let Some(dir) = &self.scoring.prompts {
+        if let Some(dir) = &self.asking.prompts {
             return Some(dir.clone());
         }
-        let rubric = PathBuf::from(self.scorers.rubric.as_ref()?);
+        let rubric = PathBuf::from(self.cases.rubric.as_ref()?);
         let is_prompt_set = rubric.join(MANIFEST).is_file();
         is_prompt_set.then_some(rubric)
     }
@@ -373,7 +406,10 @@ impl EvaluationOptions {
     pub fn run_settings(&self) -> BTreeMap<String, Value> {
         let groups = [
             as_map(&self.input),
+            as_map(&self.cases),
             as_map(&self.scoring),
+            as_map(&self.asking),
+            as_map(&self.bounds),
             as_map(&self.scorers),
         ];
         let mut settings: BTreeMap<String, Value> = BTreeMap::new();
@@ -383,7 +419,7 @@ impl EvaluationOptions {
                 settings.insert(key, value);
             }
         }
-        let parts = self.scoring.parts();
+        let parts = self.scorers.built_in.rubric.parts();
         settings.insert("score.rubrics".to_owned(), json!(parts.rubrics));
         settings.insert("score.snippets".to_owned(), json!(parts.snippets));
         for name in [
@@ -469,25 +505,5 @@ fn with_sorted_keys(value: &Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.iter().map(with_sorted_keys).collect()),
         other => other.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_half_of_the_rubrics_alone_restricts_to_it() {
-        let parts = |only| {
-            let parts = ScoringOptions {
-                only,
-                ..ScoringOptions::default()
-            }
-            .parts();
-            (parts.rubrics, parts.snippets)
-        };
-        assert_eq!(parts(None), (true, true));
-        assert_eq!(parts(Some(RubricPart::Criteria)), (true, false));
-        assert_eq!(parts(Some(RubricPart::Snippets)), (false, true));
     }
 }

@@ -89,12 +89,11 @@ impl Prepared {
 
     /// What ends the run early, with all that decides which questions are asked before a look.
     pub(super) fn until_setting(&self) -> Option<String> {
-        let scoring = &self.options.scoring;
         let mut until = self.rule.as_ref()?.until().to_owned();
-        if let Some(baseline) = &scoring.baseline {
+        if let Some(baseline) = &self.options.bounds.baseline {
             until += &format!(" {baseline}");
         }
-        Some(format!("{until} with seed {}", scoring.seed))
+        Some(format!("{until} with seed {}", self.options.scoring.seed))
     }
 
     /// Checks the metric and the margin of a condition of `--until`, which a run would else meet at its first look, when that is
@@ -103,7 +102,7 @@ impl Prepared {
     /// # Errors
     /// For a metric that the run does not have, and what a condition cannot be about.
     pub(super) fn check_until(&self) -> Result<()> {
-        let until = self.options.scoring.until.as_deref();
+        let until = self.options.bounds.until.as_deref();
         let Some(condition) = until.filter(|until| ScoreRule::is_condition(until)) else {
             return Ok(());
         };
@@ -166,11 +165,11 @@ impl Prepared {
                 panels: Arc::clone(&panels),
                 options: Arc::new(Options {
                     concurrency: self.judges.concurrency(&scorer.roles()),
-                    parse_retries: self.options.scoring.parse_retries,
+                    parse_retries: self.options.asking.parse_retries,
                     retry_unscored: self.options.cache.retry_unscored,
                     mode: self.options.scoring.mode(),
                     reasoning_tags: reasoning_tags.clone().unwrap_or_default(),
-                    at_once: self.options.scoring.at_once,
+                    at_once: self.options.asking.at_once,
                 }),
             });
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::choice::Choice;
-use super::inputs::LoadedInputs;
+use super::inputs::{CITATION_PROMPTS, LoadedInputs, REMOVED};
 use super::judges::Judges;
 use super::options::EvaluationOptions;
 use super::scorers::recorded_scorers;
@@ -19,11 +19,8 @@ use crate::dataset::{self, Support};
 use crate::domain::{Item, Mode};
 use crate::error::{Error, InputFault, Result};
 use crate::question::CITATION_GROUP;
-use crate::record::{IMPORTED, Inputs, Manifest};
+use crate::record::{IMPORTED, Inputs, KEPT_ERRORS, Manifest, THINKING};
 use crate::scorer::{Scorer, scorer_named};
-
-/// The setting with the label of the prompts about cited groups.
-pub(super) const CITATION_PROMPTS: &str = "scorer.criteria.prompts";
 
 /// An earlier run whose answers are scored again.
 pub(super) struct RecordedEvaluation {
@@ -83,11 +80,11 @@ impl RecordedEvaluation {
         let settings = &self.manifest.settings;
         options.scoring.compat = self.manifest.mode == Mode::Compat;
         if let Some(retries) = settings.get("score.parse_retries").and_then(Value::as_u64) {
-            options.scoring.parse_retries = u32::try_from(retries).unwrap_or(u32::MAX);
+            options.asking.parse_retries = u32::try_from(retries).unwrap_or(u32::MAX);
         }
         options.input.reasoning_tags =
             Some(self.manifest.reasoning_tags()).filter(|tags| !tags.is_empty());
-        options.scorers.truncate = self.manifest.is_set("score.truncate");
+        options.asking.truncate = self.manifest.is_set("score.truncate");
         // As if they were named: some take the judge of the command only then.
         options.scorers.scorers = self.choice().scorers;
         // How scores are summarized may be chosen anew; else it is as in the run.
@@ -114,6 +111,15 @@ impl RecordedEvaluation {
             if is_given && self.manifest.settings.get(&name) != Some(&value) {
                 others.push(name.trim_start_matches("score.").to_owned());
             }
+        }
+        // What was removed when the files were read is not in the run.
+        let input = &options.input;
+        let recorded = |name| self.manifest.settings.get(name);
+        if input.keep_thinking && recorded(THINKING) == Some(&REMOVED.into()) {
+            others.push("keep_thinking".to_owned());
+        }
+        if input.keep_errors && recorded(KEPT_ERRORS) == Some(&false.into()) {
+            others.push("keep_errors".to_owned());
         }
         if others.is_empty() {
             return Ok(());
@@ -270,11 +276,12 @@ fn is_same_directory(one: &Path, other: &Path) -> bool {
 /// A note on files that are named, perhaps by the config file, and not read.
 fn unread_files(options: &EvaluationOptions) -> Vec<String> {
     let scorers = &options.scorers;
+    let aspects = &scorers.aspect_file.aspect_rubrics;
     let given = [
-        ("--tests", options.input.tests.is_some()),
-        ("--references", scorers.references.is_some()),
-        ("--rubric", scorers.rubric.is_some()),
-        ("--aspect-rubrics", scorers.aspect_rubrics.is_some()),
+        ("--tests", options.cases.tests.is_some()),
+        ("--references", scorers.gold.references.is_some()),
+        ("--rubric", options.cases.rubric.is_some()),
+        ("--aspect-rubrics", aspects.is_some()),
     ];
     let mut notes = Vec::new();
     for (name, is_given) in given {

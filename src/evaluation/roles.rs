@@ -65,7 +65,7 @@ impl EvaluationOptions {
     /// The judge of that name; `judge` is the one of `[judge]` and the flags.
     pub fn judge_named<'a>(&'a self, name: &'a str) -> Option<JudgeRef<'a>> {
         if name == DEFAULT_JUDGE {
-            let (samples, merge) = (self.scoring.samples.get(), self.scoring.merge);
+            let (samples, merge) = (self.asking.samples.get(), self.asking.merge);
             return Some(JudgeRef {
                 name,
                 judge: &self.judge,
@@ -75,8 +75,8 @@ impl EvaluationOptions {
             });
         }
         let table = self.judges.get(name)?;
-        let samples = table.samples.unwrap_or(self.scoring.samples).get();
-        let merge = table.merge.unwrap_or(self.scoring.merge);
+        let samples = table.samples.unwrap_or(self.asking.samples).get();
+        let merge = table.merge.unwrap_or(self.asking.merge);
         Some(JudgeRef {
             name,
             judge: &table.judge,
@@ -286,6 +286,7 @@ mod tests {
 
     use super::*;
     use crate::evaluation::options::{JudgeTable, RoleTable, judge_settings};
+    use crate::scorer::rubric::RubricPart;
 
     fn server() -> JudgeOptions {
         JudgeOptions {
@@ -479,11 +480,11 @@ mod tests {
         }
         let other: [fn(&mut EvaluationOptions); 7] = [
             |options| options.scoring.compat = true,
-            |options| options.scoring.only = Some(crate::evaluation::options::RubricPart::Criteria),
+            |options| options.scorers.built_in.rubric.only = Some(RubricPart::Criteria),
             |options| options.input.systems = vec!["a".to_owned()],
             |options| options.judge.seed = Some(1),
             |options| options.judge.no_temperature = true,
-            |options| options.scorers.top_n = 3,
+            |options| options.scorers.built_in.aspects.top_n = 3,
             |options| options.judges.get_mut("prometheus").unwrap().judge.top_p = Some(0.9),
         ];
         for change in other {

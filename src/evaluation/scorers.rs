@@ -1,27 +1,17 @@
 //! Options of the built-in scorers, and how a scorer is made from them or from a record.
 
-use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::ReferencesBlock;
-use crate::domain::BatchSize;
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::judge::options::defaults;
 use crate::record::Manifest;
-use crate::scorer::citation::IndexBase;
-use crate::scorer::entailment::Form;
-use crate::scorer::pages::Dedup;
-use crate::scorer::{InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
-use crate::sources::{StoredPages, moment};
-
-/// From the beginning of a day to its last second.
-const LAST_SECOND: Duration = Duration::from_secs(24 * 60 * 60 - 1);
+use crate::scorer::{BuiltInOptions, InputNeed, SCORERS, Scorer, ScorerInfo, scorer_named};
+use crate::sources::{StoredPages, last_moment};
 
 /// Whether any scorer needs the rubrics: those of rubrics and of criteria, and custom ones.
 pub(crate) fn needs_rubric(scorer: &dyn Scorer) -> bool {
@@ -79,106 +69,102 @@ pub struct ScorerOptions {
         hide_possible_values = true
     )]
     pub scorers: Vec<&'static ScorerInfo>,
-    /// How criteria are read, asked and counted: a name that `rubrics list` shows, or a directory with a
-    /// profile.toml [default: criteria]
-    #[arg(long, value_name = "NAME|DIR")]
-    pub rubric: Option<String>,
-    /// Criteria asked in one call [default: as the rubric says]
-    #[arg(long, value_name = "N|all", value_parser = BatchSize::from_text)]
-    pub criteria_per_call: Option<BatchSize>,
+    /// Gold answers.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub gold: GoldOptions,
+    /// Aspects.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aspect_file: AspectFileOptions,
+    /// Works.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub works: WorksOptions,
+    /// Saved pages.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub pages: PageStoreOptions,
+    /// Of each scorer.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub built_in: BuiltInOptions,
+}
+
+/// The file of gold answers.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct GoldOptions {
     /// Gold and reference answers, joined by question
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
-    /// Append a list of the cited sources to answers made from predictions; not counted in lengths
-    #[arg(
-        long,
-        value_name = "append|none",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub references_block: ReferencesBlock,
-    /// Number of the first source
-    #[arg(
-        long,
-        value_name = "0|1",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub index_base: IndexBase,
-    /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
-    #[arg(long)]
-    pub truncate: bool,
-    /// Grade only these aspects [default: all of the rubrics]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub aspects: Vec<String>,
+}
+
+/// The file of aspects.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct AspectFileOptions {
     /// Aspects with the descriptions of their scores, as released [default: built in]
     #[arg(long, value_name = "FILE")]
     pub aspect_rubrics: Option<PathBuf>,
-    /// Grade aspects without reference answers
-    #[arg(long)]
-    pub no_reference: bool,
-    /// Text before the question in grading prompts; published: "Answer the question related to the most
-    /// recent scientific literature." [default: nothing]
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub instruction: String,
-    /// Show at most N of the cited sources to judges of aspects
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top_n: usize,
-    /// Judge citations sentence by sentence (long), or the question with the whole answer (short); citations does so
-    /// only with this option, and needs a --model then
-    #[arg(
-        long,
-        num_args = 0..=1,
-        default_missing_value = "long",
-        value_name = "long|short",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub entail: Form,
-    /// Count only the first N citations of a claim
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub at_most: NonZeroUsize,
+}
+
+/// Files of works.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct WorksOptions {
     /// Files of works to look references up in: dumps of Crossref, OpenAlex, Semantic Scholar or arXiv, a library, an index
     #[arg(long, value_name = "SRC", num_args = 1..)]
     pub works: Vec<PathBuf>,
-    /// Retractions: the CSV of Retraction Watch
+    /// Retractions: a CSV such as that of Retraction Watch
     #[arg(long, value_name = "FILE")]
     pub retractions: Option<PathBuf>,
-    /// Compare only the first N words of an output with its gold answers [default: all]
-    #[arg(long, value_name = "N")]
-    pub max_words: Option<NonZeroUsize>,
+}
+
+impl WorksOptions {
+    /// Whether there is anything to look references up in.
+    pub fn is_given(&self) -> bool {
+        !self.works.is_empty() || self.retractions.is_some()
+    }
+}
+
+/// The store of saved pages.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct PageStoreOptions {
     /// Judge whether the pages that answers cite support them; the pages are those of this store (see sources index)
     #[arg(long, value_name = "FILE")]
     pub sources: Option<PathBuf>,
     /// Of several snapshots of a page, read the newest one up to this day (2026-10-01) [default: the newest]
     #[arg(long, value_name = "DATE", value_parser = parse_day, requires = "sources")]
     pub as_of: Option<String>,
-    /// Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
-    #[arg(long, value_name = "N", requires = "sources")]
-    pub page_tokens: Option<NonZeroU64>,
-    /// Which statements about a page count as one: those with the same words, or those of which a judge says so (a further
-    /// call for each page with several) [default: words]
-    #[arg(
-        long,
-        value_name = "words|judge",
-        value_enum,
-        hide_possible_values = true,
-        requires = "sources"
-    )]
-    pub dedup: Option<Dedup>,
+}
+
+impl PageStoreOptions {
+    /// The saved pages, if a store is named.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn open(&self) -> Result<Option<StoredPages>> {
+        let Some(path) = &self.sources else {
+            return Ok(None);
+        };
+        // Not by its parser alone: the library and configuration files set it, too.
+        let as_of = self.as_of.as_deref().map(|text| {
+            last_moment(text).ok_or_else(|| {
+                Error::Settings(format!(
+                    "as_of: {text:?} is not a day; write it as 2026-10-01"
+                ))
+            })
+        });
+        let as_of = as_of.transpose()?;
+        StoredPages::open(path, as_of).map(Some)
+    }
 }
 
 /// Parses a day, or a moment.
 fn parse_day(text: &str) -> std::result::Result<String, String> {
-    match moment(text) {
+    match last_moment(text) {
         Some(_) => Ok(text.to_owned()),
         None => Err("not a day; write it as 2026-10-01".to_owned()),
     }
@@ -199,28 +185,10 @@ impl ScorerOptions {
     /// Whether this scorer was requested: by name, or by an option that only it needs.
     pub fn requests(&self, scorer: &ScorerInfo) -> bool {
         if self.scorers.is_empty() {
-            scorer.needs == InputNeed::Pages && self.sources.is_some()
+            scorer.needs == InputNeed::Pages && self.pages.sources.is_some()
         } else {
             self.names(scorer)
         }
-    }
-
-    /// The saved pages, if a store is named.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub(super) fn saved_pages(&self) -> Result<Option<StoredPages>> {
-        let Some(path) = &self.sources else {
-            return Ok(None);
-        };
-        // A day ends with its last second.
-        let as_of = self.as_of.as_deref().and_then(moment);
-        let is_day = self
-            .as_of
-            .as_ref()
-            .is_some_and(|text| text.trim().len() == 10);
-        let as_of = as_of.map(|moment| if is_day { moment + LAST_SECOND } else { moment });
-        StoredPages::open(path, as_of).map(Some)
     }
 
     /// Whether this scorer was requested, or none was: then the input decides. Every input has answers, which says
@@ -238,31 +206,21 @@ impl ScorerOptions {
 mod tests {
     use super::*;
     use crate::dataset;
-    use crate::domain::{Mode, Role, RubricParts, RubricProfile};
+    use crate::domain::{Mode, RubricParts, RubricProfile};
     use crate::question::PairForm;
-    use crate::scorer::pages::PAGE_TOKENS;
-    use crate::scorer::{RecordedSetup, ScorerRoles, Setup};
+    use crate::scorer::{NewScorer, RecordedSetup};
 
-    fn setup<'a>(profile: &'a RubricProfile, options: &'a ScorerOptions) -> Setup<'a> {
-        Setup {
+    fn new_scorer<'a>(profile: &'a RubricProfile, options: &'a ScorerOptions) -> NewScorer<'a> {
+        NewScorer {
+            options: &options.built_in,
             mode: Mode::Default,
-            parts: RubricParts::BOTH,
             profile,
             aspects: &[],
             items: &[],
             is_baseline: true,
-            instruction: &options.instruction,
-            top_n: options.top_n,
-            use_reference: true,
-            index_base: options.index_base,
-            entail: options.entail,
             by_criteria: false,
             pair_form: PairForm::Winner,
-            at_most: options.at_most.get(),
-            max_words: None,
             pages: None,
-            page_tokens: PAGE_TOKENS,
-            dedup: Dedup::Words,
         }
     }
 
@@ -273,14 +231,10 @@ mod tests {
             ScorerOptions::default(),
         );
         for info in SCORERS {
-            let scorer = (info.make)(&setup(&profile, &options));
+            let scorer = (info.make)(&new_scorer(&profile, &options));
             assert_eq!(scorer.name(), info.name);
-            let roles = match &info.roles {
-                ScorerRoles::One(role) => vec![role.clone()],
-                // No aspect was named.
-                ScorerRoles::None | ScorerRoles::Aspects => Vec::<Role>::new(),
-            };
-            assert_eq!(scorer.roles(), roles, "{info:?}");
+            // No aspect is named.
+            assert_eq!(scorer.roles(), info.judge_roles(&[]), "{info:?}");
             let settings = scorer.settings();
             let recorded = RecordedSetup {
                 settings: &settings,
@@ -304,7 +258,7 @@ mod tests {
         let case = crate::domain::TestCase::without_rubric("c".into(), "Why?");
         let of_cases = SCORERS.iter().filter(|info| info.scores_test_cases());
         for info in of_cases {
-            let score = (info.make)(&setup(&profile, &options))
+            let score = (info.make)(&new_scorer(&profile, &options))
                 .template(&case)
                 .unwrap();
             assert!(score.scorer.is_baseline() && score.scorer.name() == info.name);

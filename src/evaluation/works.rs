@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::inputs::LoadedInputs;
-use super::scorers::ScorerOptions;
+use super::scorers::{ScorerOptions, WorksOptions};
 use crate::dataset::{InputFile, with_text};
 use crate::domain::{CaseId, CheckedReference, CitedWork, Item, Reference, SystemName};
 use crate::error::{Error, Result};
@@ -32,21 +32,22 @@ pub(super) fn look_up(
     options: &ScorerOptions,
     on_bytes: &OnBytes,
 ) -> Result<()> {
-    if options.works.is_empty() && options.retractions.is_none() {
+    if !options.works.is_given() {
         return Ok(());
     }
     if !options.may_run(&WORKS) {
         let message = "--works and --retractions are for the scorer works; name it in --scorers, or leave them out";
         return Err(Error::Usage(message.to_owned()));
     }
+    let index_base = options.built_in.markers.index_base;
     let mut keys = Vec::new();
     let mut references: Vec<Vec<Reference>> = Vec::new();
     for item in inputs.plain.iter() {
         let whole = with_text(item)?;
         keys.push(key_of(item));
-        references.push(references_of(&whole.answer, options.index_base));
+        references.push(references_of(&whole.answer, index_base));
     }
-    let mut looked_up = look_up_references(&references.concat(), options, on_bytes)?;
+    let mut looked_up = look_up_references(&references.concat(), &options.works, on_bytes)?;
     let mut checked = looked_up.checked.drain(..);
     let mut works = WorksOfAnswers::new();
     for (key, answer_references) in keys.into_iter().zip(references) {
@@ -99,7 +100,7 @@ pub struct LookedUpReferences {
 /// For files that cannot be read, have an unknown form or are broken by more than 1%.
 pub fn look_up_references(
     references: &[Reference],
-    options: &ScorerOptions,
+    options: &WorksOptions,
     on_bytes: &OnBytes,
 ) -> Result<LookedUpReferences> {
     let mut lookup = LookedUpReferences::default();

@@ -2,6 +2,7 @@
 
 use crate::domain::Unit;
 use crate::report::table::Format;
+use crate::stats::Interval;
 
 /// A range of numbers, drawn from left (0) to right (100).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +44,18 @@ impl Axis {
             high: (high / step).ceil() * step,
             step,
         })
+    }
+
+    /// An axis around these estimates and their intervals.
+    pub(in crate::report) fn around_estimates(
+        estimates: impl IntoIterator<Item = (f64, Option<Interval>)>,
+    ) -> Option<Self> {
+        let mut values = Vec::new();
+        for (estimate, interval) in estimates {
+            values.push(estimate);
+            values.extend(interval.iter().flat_map(|ends| [ends.low, ends.high]));
+        }
+        Self::around(values)
     }
 
     /// Position of a number, in percent of the width, clamped to the ends.

@@ -239,8 +239,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::analysis::test_support::{answer, component};
-    use crate::analysis::{AggregateOptions, summarize};
+    use crate::analysis::AggregateOptions;
+    use crate::analysis::test_support::{answer, component, summary_of};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
     use crate::report::{
         CsvText, ReportContext, TableStyle, scorecard, scorecard_csv, scorecard_json,
@@ -295,7 +295,7 @@ mod tests {
             ),
             graded("b", "1", &[("coverage", 5.0)]),
         ];
-        summarize(&scored, &[], AggregateOptions::default())
+        summary_of(&scored, &[], AggregateOptions::default())
     }
 
     /// What is written of the row, as text for people, JSON and CSV.
@@ -385,7 +385,7 @@ mod tests {
                 },
             )
         };
-        let run = summarize(&[cited("a"), cited("b")], &[], AggregateOptions::default());
+        let run = summary_of(&[cited("a"), cited("b")], &[], AggregateOptions::default());
         let mut bench = bench();
         bench.coverage[1].has_sources = false;
         let (_, json, _) = written(&run, &bench);

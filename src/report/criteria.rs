@@ -7,7 +7,7 @@ use super::table::{Cell, Column, Format, Legend, Table, legend_notes};
 use super::visible::without_middle;
 use std::cmp::Ordering;
 
-use crate::analysis::{Criteria, CriterionStatistics, Estimate, Finding};
+use crate::analysis::{Criteria, CriteriaGroup, CriterionStatistics, Estimate, Finding};
 use crate::domain::ComponentKind;
 
 /// Statistics for programs only.
@@ -203,6 +203,14 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
                 all - suspicious
             )
         }
+    }
+}
+
+/// `1 criterion`, `8 criteria`
+pub(super) fn criteria_count(group: &CriteriaGroup<'_>) -> String {
+    match group.count() {
+        1 => "1 criterion".to_owned(),
+        count => format!("{count} criteria"),
     }
 }
 

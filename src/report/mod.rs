@@ -53,9 +53,8 @@ pub use criteria::{criteria_table, criteria_text};
 pub use every_eval_ever::EvaluationSource;
 pub use export::{RunExport, WrittenExport};
 pub use figure::{
-    Dot, DotPlot, DotRow, Figure, FigurePanel, FigureStyle, HeatGroup, HeatRow, Heatmap, Palette,
-    PanelPlot, PanelRow, PowerCurve, PowerPlot, plot_of_criteria, plot_of_judges, plot_of_labels,
-    plot_of_means, plot_of_pairs, plot_of_power,
+    DrawnFigure, FIGURES, Figure, FigureOption, FigureOptions, FigureRequest, FigureStyle, Palette,
+    RunFigure,
 };
 pub use inspect::InspectLogs;
 pub use inspect_scores::InspectScores;
@@ -64,6 +63,7 @@ pub use junit::{UncheckedGate, junit};
 pub use latex::DEFAULT_LABEL;
 pub use layout::wrapped;
 pub use metrics_table::{IntervalStyle, MetricsTableOptions, paper_table};
+pub(crate) use power::no_pilot;
 pub use power::{power_table, power_text};
 pub use results_file::{check_writable, write_results};
 pub use rows::{ComponentRow, component_rows, write_items_csv};

@@ -1,5 +1,7 @@
 //! A planned study, for people and as a table.
 
+use std::path::Path;
+
 use super::TableStyle;
 use super::layout::{counted, wrapped};
 use super::numbers::{percent, points};
@@ -7,11 +9,20 @@ use super::table::{Cell, Column, Format, Table};
 use super::visible;
 use crate::analysis::comparison::{PlannedStudy, PowerPlan};
 use crate::domain::Note;
+use crate::error::{Error, InputFault};
 
 /// Questions of a pilot below which its standard deviation is too uncertain to plan by.
 // With 20 questions, the standard deviation is known to about -24% to +46% (95%, normal
 // differences).
 const FEW: usize = 20;
+
+/// The error that a run has nothing to plan a study from.
+pub(crate) fn no_pilot(run: &Path) -> Error {
+    let message = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
+    InputFault::new(run, message)
+        .hint("score two systems on some 20 questions first")
+        .into()
+}
 
 /// The answer in one sentence, then the table with its notes.
 pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {

@@ -577,7 +577,7 @@ fn open_pairs_note(scorer: &ScorerSummary) -> Option<String> {
     }
     let systems = listed(systems)?;
     Some(format!(
-        "Citations that nobody can judge (the page is missing, blocked, empty or too long, or the judge gave no verdict) count neither for nor \
+        "Citations that nobody can judge (the page is missing, blocked, cut, empty or too long, or the judge gave no verdict) count neither for nor \
          against a system. With all of them unsupported, and all supported, {ACCURACY} is: {systems}."
     ))
 }

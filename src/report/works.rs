@@ -286,7 +286,7 @@ impl CitedWorksReport {
             && self.counts.retraction_unknown == self.counts.references
         {
             notes.push(
-                "whether works are retracted is unknown: add --retractions FILE (the CSV of Retraction Watch)".to_owned(),
+                "whether works are retracted is unknown: add --retractions FILE (a CSV such as that of Retraction Watch)".to_owned(),
             );
         }
         notes
@@ -531,8 +531,7 @@ pub(crate) fn cited_parts(reference: &Reference) -> Vec<WorkPart> {
         let text = shortened(text);
         return vec![WorkPart { field: None, text }];
     }
-    let ids = [&reference.doi, &reference.arxiv, &reference.pmid];
-    let id = ids.into_iter().flatten().next();
+    let id = reference.identifiers().find(|id| !id.is_derived);
     let authors = authors_text(&reference.authors, reference.has_more_authors);
     let mut parts = work_parts(
         authors,
@@ -542,7 +541,7 @@ pub(crate) fn cited_parts(reference: &Reference) -> Vec<WorkPart> {
     );
     parts.extend(id.map(|id| WorkPart {
         field: Some(WorkField::Identifier),
-        text: shortened(id),
+        text: shortened(&id.id),
     }));
     parts
 }

@@ -83,12 +83,6 @@ fn load(
         notes.extend(run_notes(run, rater));
     }
     notes.extend(labels.notes.iter().cloned());
-    if labels.repeated > 0 {
-        notes.push(Note::info(format!(
-            "{} repeated labels count once.",
-            labels.repeated
-        )));
-    }
     raters.extend(labels.raters.iter().cloned());
     require_two(&raters, is_given && labels.raters.is_empty())?;
     let labeled = Labeled {

@@ -207,7 +207,7 @@ fn read_logs(options: &ImportOptions) -> Result<Option<(Logged, Option<String>)>
 /// The options of an evaluation that scores the logged answers again.
 fn settings_of(options: &ImportOptions) -> EvaluationOptions {
     let mut settings = EvaluationOptions::default();
-    settings.input.tests = match &options.tests {
+    settings.cases.tests = match &options.tests {
         Some(tests) => Some(tests.clone()),
         // A log has the test cases, too.
         None => options.files.first().cloned(),

@@ -466,9 +466,8 @@ fn mistakes_are_told_with_what_to_type() {
     let narrowed = [
         "bench", "scifact", "p", "--data", "data", "--config", "few.toml",
     ];
-    work.run(&narrowed)
-        .exits_with(3)
-        .says(&["bench scores whole rows"]);
+    let narrowed = work.run(&narrowed).exits_with(3);
+    narrowed.says(&["give predictions"]);
 }
 
 /// The released data, where they are.

@@ -451,7 +451,7 @@ fn refusals_of_scorers_judges_and_roles_say_what_to_type() {
             &["config", "--entail", "medium"],
             "",
             2,
-            "--entail [<long|short>]",
+            "--entail <long|short>",
         ),
         (&["config", "--at-most", "0"], "", 2, "--at-most"),
         (

@@ -1,5 +1,7 @@
 //! Support by saved pages, from the store to the record: what is asked, what is paid once, what the numbers are.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
@@ -343,6 +345,78 @@ fn of_several_snapshots_the_newest_up_to_a_day_is_read() {
     );
     work.run(&["sources", "index", "later.jsonl"]).exits_with(0);
     work.run(&["rescore", "out"]).exits_with(0);
+}
+
+#[test]
+fn a_day_has_one_form_and_another_one_is_an_error_and_not_no_day() {
+    let work = workspace();
+    let server = FakeServer::start(Behaviour::good().saying(reads_pages));
+    for day in ["2026-10-1", "26-10-01", "01/10/2026", "1790856000"] {
+        score(&work, &server, &["--as-of", day])
+            .exits_with(2)
+            .says(&["not a day; write it as 2026-10-01"]);
+    }
+    work.write("scholareval.toml", "[score]\nas_of = \"2026-10-1\"\n");
+    let done = score(&work, &server, &["--config", "scholareval.toml"]);
+    assert_ne!(done.code, Some(0));
+    done.says(&["2026-10-1", "write it as 2026-10-01"]);
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[test]
+fn statements_about_a_page_that_was_cut_are_open_and_nobody_is_asked() {
+    let work = Workspace::with_cases(&[]);
+    let mut cut = page(ICE, "Ice shrinks.");
+    cut["status"] = 206.into();
+    work.write("pages.jsonl", &lines(&[cut]));
+    work.run(&["sources", "index", "pages.jsonl"]).exits_with(0);
+    let server = FakeServer::start(Behaviour::good().saying(reads_pages));
+    work.answers("one", [("c1", report(&[("Ice shrinks.", ICE)]))]);
+    score(&work, &server, &[]).exits_with(0);
+    assert_eq!(server.chat_count(), 1);
+    let read = work.lines("out/scores.jsonl")[0]["pages"][0].clone();
+    assert_eq!(read["state"], "cut");
+    assert_eq!(read["statements"][0]["verdict"], "open");
+    assert_eq!(read["statements"][0]["open"], "page_cut");
+}
+
+/// The store and the run are those of a program that wrote version 1: with redirects behind failures and later pages, a reply
+/// that was cut, and routes of an application.
+#[test]
+fn a_run_over_a_store_of_version_1_keeps_its_numbers() {
+    let work = Workspace::with_cases(&[]);
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v1");
+    std::fs::create_dir(work.path("run")).unwrap();
+    for name in [
+        "sources.sqlite",
+        "run/calls.jsonl",
+        "run/inputs.jsonl",
+        "run/items.csv",
+        "run/scores.jsonl",
+        "run/summary.csv",
+        "run/summary.json",
+    ] {
+        std::fs::copy(fixture.join(name), work.path(name)).unwrap();
+    }
+    let manifest = std::fs::read_to_string(fixture.join("run/manifest.json")).unwrap();
+    let store = work.path("sources.sqlite").display().to_string();
+    work.write(
+        "run/manifest.json",
+        &manifest.replace("/tmp/v1/sources.sqlite", &store),
+    );
+    let before =
+        ["run/scores.jsonl", "run/summary.csv", "run/items.csv"].map(|name| work.read(name));
+    work.run(&["rescore", "run"]).exits_with(0);
+    let after =
+        ["run/scores.jsonl", "run/summary.csv", "run/items.csv"].map(|name| work.read(name));
+    assert_eq!(after, before);
+    // It is read, but not written.
+    work.write("pages.jsonl", &lines(&[page(ICE, "Ice shrinks.")]));
+    let bytes = std::fs::read(work.path("sources.sqlite")).unwrap();
+    work.run(&["sources", "index", "pages.jsonl"])
+        .exits_with(3)
+        .says(&["a store of pages of version 1, which is read but not written; index the sources again, into a new file"]);
+    assert!(std::fs::read(work.path("sources.sqlite")).unwrap() == bytes);
 }
 
 #[test]

@@ -65,28 +65,28 @@ const CLASSES: [OptionClass; 4] = [
         base: "TypedDict",
         command: "score",
         named: NAMED,
-        own: &["format", "dry_run"],
+        own: &["format", "dry_run", "notes", "raw_csv"],
     },
     OptionClass {
         name: "PlanOptions",
         base: "ScoreOptions",
         command: "plan",
         named: NAMED,
-        own: &["format", "dry_run"],
+        own: &["format", "dry_run", "notes", "raw_csv"],
     },
     OptionClass {
         name: "CompareOptions",
         base: "TypedDict",
         command: "compare",
         named: &[],
-        own: &["format"],
+        own: &["format", "notes", "raw_csv"],
     },
     OptionClass {
         name: "AgreeOptions",
         base: "TypedDict",
         command: "agree",
         named: &[],
-        own: &["format", "labels"],
+        own: &["format", "labels", "notes", "raw_csv"],
     },
 ];
 

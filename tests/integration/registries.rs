@@ -4,11 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use clap::{CommandFactory as _, ValueEnum as _};
-use scholareval::cli::args::{Cli, PlotKind};
+use scholareval::cli::args::Cli;
 use scholareval::dataset::shipped_profiles;
 use scholareval::domain::Role;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::question::KINDS;
+use scholareval::report::FIGURES;
+use scholareval::works::{dump_form_names, retraction_list_names};
 
 const CONFIG: &str = include_str!("../../docs/formats/config.md");
 const EXAMPLE: &str = include_str!("../../src/cli/example.toml");
@@ -78,9 +80,16 @@ fn the_docs_have_every_export_and_every_figure() {
         let command = format!("export {}", form.get_name());
         assert!(guide.contains(&command), "{command}");
     }
-    for kind in PlotKind::value_variants() {
-        let name = kind.to_possible_value().unwrap();
-        let option = format!("--what {}", name.get_name());
+    for figure in FIGURES {
+        let option = format!("--what {}", figure.name());
         assert!(guide.contains(&option), "{option}");
+    }
+}
+
+#[test]
+fn the_docs_have_every_form_of_works_and_every_list_of_retractions() {
+    let formats = pages("formats");
+    for name in dump_form_names().chain(retraction_list_names()) {
+        assert!(formats.contains(&format!("\n| {name} |")), "{name}");
     }
 }

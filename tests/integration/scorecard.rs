@@ -1,4 +1,4 @@
-//! Issues 3 and 4 from end to end: one run of `score` (or `citations --entail`) with every scorer that its input
+//! Issues 3 and 4 from end to end: one run of `score` with every scorer that its input
 //! supports, each role with judges of its own, against fake servers.
 
 mod context;

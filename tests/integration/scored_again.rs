@@ -159,6 +159,27 @@ fn settings_of_the_run_hold_and_others_are_refused() {
 }
 
 #[test]
+fn texts_that_the_run_does_not_hold_cannot_be_kept() {
+    let work = old_run(&["alpha"], &[]);
+    let mut manifest = work.json("out/manifest.json");
+    for (name, value) in [
+        ("thinking", json!("removed")),
+        ("keep_errors", json!(false)),
+    ] {
+        manifest["settings"][format!("score.{name}")] = value;
+    }
+    work.write("out/manifest.json", &manifest.to_string());
+    for (flag, key) in [
+        ("--keep-thinking", "keep_thinking"),
+        ("--keep-errors", "keep_errors"),
+    ] {
+        again(&work, &new_judge(), &[flag])
+            .exits_with(2)
+            .says(&["leave out what differs", key]);
+    }
+}
+
+#[test]
 fn what_cannot_be_scored_again_says_what_is_missing() {
     let work = old_run(&["alpha"], &["--no-inputs"]);
     let server = new_judge();

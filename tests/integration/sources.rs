@@ -21,6 +21,17 @@ fn html(title: &str, text: &str) -> String {
     )
 }
 
+/// A record of a WARC file on a day of 2026.
+fn record_of(day: &str, record: Vec<u8>) -> Vec<u8> {
+    let text = "WARC-Date: 2026-10-01T12:00:00Z";
+    let at = record
+        .windows(text.len())
+        .position(|window| window == text.as_bytes())
+        .unwrap();
+    let dated = format!("WARC-Date: 2026-{day}T12:00:00Z");
+    [&record[..at], dated.as_bytes(), &record[at + text.len()..]].concat()
+}
+
 /// A record of a WARC file.
 fn record(kind: &str, url: &str, more: &str, block: &[u8]) -> Vec<u8> {
     let header = format!(
@@ -608,6 +619,244 @@ fn walls_differ_from_pages_about_walls_by_their_length() {
         let page = stored(&work, &format!("https://example.org/{name}"));
         assert_eq!(page.state, state, "{name}: {}", page.reason);
     }
+}
+
+#[test]
+fn a_reply_that_was_cut_is_a_page_without_an_end() {
+    let work = work();
+    let url = |name: &str| format!("https://example.org/{name}");
+    let page = html("Ice", &body("Ice"));
+    let head = "200 OK\r\nContent-Type: text/html";
+    let packed = gzip(page.as_bytes());
+    let chunk = format!("{:x}\r\n{page}\r\n", page.len());
+    let length = |add: usize| format!("{head}\r\nContent-Length: {}", page.len() + add);
+    let part = "206 Partial Content\r\nContent-Type: text/html";
+    let full = format!(
+        "{part}\r\nContent-Range: bytes 0-{}/{}",
+        page.len() - 1,
+        page.len()
+    );
+    let packed_head = format!("{head}\r\nContent-Encoding: gzip");
+    let packed_length = format!("{packed_head}\r\nContent-Length: {}", packed.len());
+    let truncated = |kind: &str| {
+        let more = "WARC-Truncated: length\r\nContent-Type: text/html\r\n";
+        record(kind, &url(kind), more, page.as_bytes())
+    };
+    let cut = [
+        response(&url("short"), &length(1), page.as_bytes()),
+        response(&url("part"), part, page.as_bytes()),
+        response(
+            &url("open"),
+            &format!("{head}\r\nTransfer-Encoding: chunked"),
+            chunk.as_bytes(),
+        ),
+        response(&url("half"), &packed_head, &packed[..packed.len() / 2]),
+        response(
+            &url("short-packed"),
+            &format!("{packed_head}\r\nContent-Length: 9000"),
+            page.as_bytes(),
+        ),
+        response(&url("nothing"), &length(0), b""),
+        truncated("response"),
+        truncated("resource"),
+        truncated("conversion"),
+    ];
+    let whole = [
+        response(&url("length"), &length(0), page.as_bytes()),
+        response(&url("full"), &full, page.as_bytes()),
+        response(&url("packed"), &packed_length, &packed),
+        // What a crawler unpacked has the length of what came.
+        response(&url("unpacked"), &packed_length, page.as_bytes()),
+        response(
+            &url("both"),
+            &format!("{}\r\nTransfer-Encoding: chunked", length(9)),
+            format!("{chunk}0\r\n\r\n").as_bytes(),
+        ),
+    ];
+    std::fs::write(work.path("a.warc"), [cut.concat(), whole.concat()].concat()).unwrap();
+    index(&work, &["a.warc"]).exits_with(0);
+    for name in [
+        "short",
+        "part",
+        "open",
+        "half",
+        "short-packed",
+        "nothing",
+        "response",
+        "resource",
+        "conversion",
+    ] {
+        let page = stored(&work, &url(name));
+        assert_eq!(page.state, PageState::Cut, "{name}: {}", page.reason);
+        assert!(!page.reason.is_empty());
+    }
+    for name in ["length", "full", "packed", "unpacked", "both"] {
+        let page = stored(&work, &url(name));
+        assert_eq!(page.state, PageState::Ok, "{name}: {}", page.reason);
+    }
+    // A record of a scraper with the status of a part; a number of a table is a status.
+    let lines = [
+        json!({"url": url("json"), "text": body("Ice"), "status": 206}),
+        json!({"url": url("table"), "text": body("Ice"), "status": 403.0}),
+    ];
+    work.write("b.jsonl", &format!("{}\n{}\n", lines[0], lines[1]));
+    index(&work, &["b.jsonl"]).exits_with(0);
+    assert_eq!(stored(&work, &url("json")).state, PageState::Cut);
+    assert_eq!(stored(&work, &url("table")).state, PageState::Blocked);
+    // A whole snapshot goes first, also if it is older.
+    let older = record_of(
+        "09-01",
+        response(&url("short"), &length(0), page.as_bytes()),
+    );
+    std::fs::write(work.path("c.warc"), older).unwrap();
+    index(&work, &["c.warc"]).exits_with(0);
+    assert_eq!(stored(&work, &url("short")).state, PageState::Ok);
+}
+
+#[test]
+fn a_revisit_finds_its_original_wherever_it_is_and_one_of_a_redirect_leads_on() {
+    let work = work();
+    let url = |name: &str| format!("https://example.org/{name}");
+    let page = html("Ice", &body("Ice"));
+    let head = "200 OK\r\nContent-Type: text/html";
+    let digest = |body: &[u8]| {
+        format!(
+            "WARC-Payload-Digest: sha1:{}\r\n",
+            blake3::hash(body).to_hex()
+        )
+    };
+    let truncated = format!("{}WARC-Truncated: length\r\n", digest(page.as_bytes()));
+    let moved = b"HTTP/1.1 301 Moved\r\nLocation: /ice\r\n\r\n";
+    let records = [
+        response(
+            &url("denied"),
+            "403 Forbidden\r\nContent-Type: text/html",
+            b"",
+        ),
+        record(
+            "revisit",
+            &url("again"),
+            &truncated,
+            b"HTTP/1.1 200 OK\r\n\r\n",
+        ),
+        record("revisit", &url("moved"), &digest(b""), moved),
+        record("revisit", &url("other"), &digest(b"something else"), b""),
+        response(&url("ice"), head, page.as_bytes()),
+    ];
+    std::fs::write(work.path("a.warc"), records.concat()).unwrap();
+    let done = index(&work, &["a.warc"]).exits_with(0);
+    assert!(done.stdout.contains("3 pages added"), "{}", done.stdout);
+    for name in ["again", "moved"] {
+        assert_eq!(stored(&work, &url(name)).state, PageState::Ok, "{name}");
+        assert!(text(&work, &url(name)).starts_with("Ice"), "{name}");
+    }
+}
+
+#[test]
+fn a_date_that_cannot_be_read_is_named_with_its_line() {
+    let work = work();
+    let page = |number: usize, date: serde_json::Value| {
+        json!({"url": format!("https://example.org/{number}"), "text": body("Ice"), "retrieved_at": date}).to_string()
+    };
+    let dates = [
+        json!("2026-10-01 12:00 UTC"),
+        json!(1_790_856_000),
+        json!("Thu, 01 Oct 2026 12:00:00 GMT"),
+        json!("20261001120000"),
+    ];
+    let lines: Vec<String> = dates
+        .into_iter()
+        .enumerate()
+        .map(|(at, date)| page(at, date))
+        .collect();
+    work.write("a.jsonl", &lines.join("\n"));
+    index(&work, &["a.jsonl"]).exits_with(0);
+    for number in 0..4 {
+        let page = stored(&work, &format!("https://example.org/{number}"));
+        assert_eq!(
+            page.retrieved_at.as_deref(),
+            Some("2026-10-01T12:00:00Z"),
+            "{number}"
+        );
+    }
+    work.write(
+        "b.jsonl",
+        &[page(1, json!("2026-10-01")), page(2, json!("1.10.2026"))].join("\n"),
+    );
+    index(&work, &["b.jsonl"])
+        .exits_with(3)
+        .says(&["b.jsonl:2: retrieved_at 1.10.2026 is not a date; write it as 2026-10-01"]);
+    let record = String::from_utf8(response("https://example.org/a", "200 OK", b"x")).unwrap();
+    work.write(
+        "c.warc",
+        &record.replace("2026-10-01T12:00:00Z", "October 2026"),
+    );
+    index(&work, &["c.warc"])
+        .exits_with(3)
+        .says(&["c.warc: WARC-Date October 2026 is not a date"]);
+    let saved =
+        "<!DOCTYPE html><html><!--\n url: https://example.org/a\n saved date: gestern\n-->words";
+    work.write("d.html", saved);
+    index(&work, &["d.html"])
+        .exits_with(3)
+        .says(&["d.html: the date of its saving, gestern, cannot be read"]);
+}
+
+#[test]
+fn an_arc_file_is_an_error_that_says_what_it_is() {
+    let work = work();
+    let arc = b"filedesc://a.arc 0.0.0.0 20050101000000 text/plain 76\n1 0 InternetArchive\n";
+    std::fs::write(work.path("a.arc"), arc).unwrap();
+    std::fs::write(work.path("b"), gzip(arc)).unwrap();
+    std::fs::create_dir(work.path("crawl")).unwrap();
+    std::fs::write(work.path("crawl/c.arc.gz"), gzip(arc)).unwrap();
+    for source in ["a.arc", "b", "crawl"] {
+        index(&work, &[source])
+            .exits_with(3)
+            .says(&["an ARC file", "warcio recompress"]);
+    }
+}
+
+#[test]
+fn routes_of_an_application_are_pages_of_their_own() {
+    let work = work();
+    let page = |route: &str, subject: &str| {
+        json!({"url": format!("https://app.example/{route}"), "text": body(subject)}).to_string()
+    };
+    work.write(
+        "a.jsonl",
+        &[
+            page("#/one", "Ice"),
+            page("#!/two", "Snow"),
+            page("", "Rain"),
+        ]
+        .join("\n"),
+    );
+    index(&work, &["a.jsonl"]).exits_with(0);
+    for (route, subject) in [
+        ("#/one", "Ice"),
+        ("#!/two", "Snow"),
+        ("#part", "Rain"),
+        ("", "Rain"),
+    ] {
+        let text = text(&work, &format!("https://app.example/{route}"));
+        assert!(text.starts_with(subject), "{route}: {text:.20}");
+    }
+}
+
+#[test]
+fn without_a_store_every_cited_page_is_missing() {
+    let work = work();
+    work.answers(
+        "one",
+        [("c1", "Ice [1](https://example.org/a).".to_owned())],
+    );
+    let done = work.run(&["sources", "missing", "answers"]).exits_with(0);
+    assert_eq!(done.stdout, "https://example.org/a\n");
+    done.says(&[
+        "there is no store sources.sqlite yet",
+        "1 cited pages: 1 not in the store",
+    ]);
 }
 
 #[test]

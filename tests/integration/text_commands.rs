@@ -68,9 +68,50 @@ fn several_files_give_one_table_a_row_a_system() {
 }
 
 #[test]
-fn a_model_that_would_not_be_asked_is_refused() {
-    let done = audited().run(&["citations", "good.jsonl", "--model", "gpt-4o"]);
-    done.exits_with(3).says(&["--model", "add --entail"]);
+fn commands_take_only_what_they_use() {
+    let of_judges = [
+        "--model",
+        "--temperature",
+        "--budget-usd",
+        "--cache",
+        "--samples",
+    ];
+    let refused: [(&[&str], &[&str]); 4] = [
+        (&["citations", "good.jsonl"], &of_judges),
+        (
+            &["overlap", "good.jsonl"],
+            &[&of_judges[..], &["--works"]].concat(),
+        ),
+        (
+            &["pairs", "good.jsonl"],
+            &["--works", "--scorers", "--entail"],
+        ),
+        (&["probe", "good.jsonl"], &["--until", "--baseline"]),
+    ];
+    let work = audited();
+    for (command, options) in refused {
+        for option in options {
+            let done = work.run(&[command, &[option, "1"]].concat());
+            done.exits_with(2).says(&["unexpected argument", option]);
+        }
+    }
+}
+
+#[test]
+fn what_a_config_file_has_for_other_commands_has_no_effect() {
+    let work = audited();
+    work.write(
+        "all.toml",
+        "[score]\nscorers = [\"rubric\"]\nsamples = 3\n[judge]\nmodel = \"m\"\n[budget]\nbudget_usd = 1.0\n",
+    );
+    let audit = |more: &[&str]| {
+        let done = work.run(&[&["citations", "good.jsonl", "--format", "csv"], more].concat());
+        done.exits_with(0).stdout
+    };
+    assert_eq!(audit(&[]), audit(&["--config", "all.toml"]));
+    work.write("wrong.toml", "[score]\nsamples = \"many\"\n");
+    let done = work.run(&["citations", "good.jsonl", "--config", "wrong.toml"]);
+    done.exits_with(3).says(&["wrong.toml", "score.samples"]);
 }
 
 #[test]

@@ -169,9 +169,9 @@ impl SetNumber {
     }
 
     /// Whether a part of the number has no value in any of these answers.
-    pub(super) fn lacks_part(&self, answers: &[(usize, &SetAnswer)]) -> bool {
+    pub(super) fn lacks_part(&self, answers: &[&SetAnswer]) -> bool {
         (0..self.parts()).any(|part| {
-            let mut values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
+            let mut values = answers.iter().flat_map(|answer| &answer.parts[part]);
             values.all(|observation| observation.value().is_none())
         })
     }

@@ -1,93 +1,68 @@
 //! Summarizes scored answers: the mean of every metric by scorer and system.
 //!
-//! If a metric applies to an answer, it has a value or is unscored. This holds for the rubric's scores and for
-//! components of any scorer alike, so all means, bounds and intervals are computed the same way.
+//! The numbers are those of the observations that comparisons use, over all answers of each system; what is counted otherwise
+//! (reasons, notes, signs of prompt injection) comes from the answers themselves.
 
-mod page_support;
-
-use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::panel::panel_agreement;
-use super::quantity::{
-    MeanValues, MetricColumn, Observation, Quantity, bounds, column, distinct, finite, quantities,
+use super::comparison::{
+    CaseOrder, ComparisonOptions, MetricId, MetricTable, Observations, RunAnswers, SetTable,
+    SharedCases, tabulate,
 };
+use super::panel::panel_agreement;
+use super::quantity::{column, distinct, finite};
 use super::questions::Questions;
-use super::set_number::{SetAnswer, SetNumber};
 use super::summary::{
     AggregateOptions, AnswerId, Injection, Metric, NoteCount, ReasonCount, ScorerSummary,
     SharedMean, Summary, SystemSummary,
 };
 use scholareval_core::domain::{
-    CaseId, Mode, ScoredAnswer, ScorerId, SystemName, Unit, UnscoredKind,
+    CaseId, Mode, ScoredAnswer, ScorerId, SupportCounts, SystemName, Unit, UnscoredKind,
 };
 use scholareval_scorers::criteria::CRITERIA;
+use scholareval_scorers::pages::{EFFECTIVE, PAGES};
 use scholareval_scorers::rubric::RUBRIC;
-use scholareval_stats::{BootstrapOptions, clipped_mean_sd, mean, ratio};
+use scholareval_stats::{BootstrapOptions, Interval, clipped_mean_sd, ratio};
 
 /// Summarizes a run.
 ///
 /// Every mean is over all answers of the system. Systems are ranked by the mean rubric score over the cases scored for all
 /// of them (a system without any score is ignored and comes last); without a rubric they keep the order of their first
 /// answer. `missing` lists test cases without an answer. The order of answers changes no number.
-pub fn summarize<A: Borrow<ScoredAnswer>>(
-    scored: &[A],
+pub fn summarize(
+    scored: &[Arc<ScoredAnswer>],
     missing: &[(SystemName, CaseId)],
     options: AggregateOptions,
 ) -> Summary {
-    let all = || scored.iter().map(Borrow::borrow);
-    let questions = Questions::of(all());
+    let all = || scored.iter().map(|answer| &**answer);
     let rubric = rubric_of(all(), missing);
-    let names = distinct(
-        rubric
-            .iter()
-            .chain(all().map(|answer| &answer.score.scorer)),
-    );
-    let mut order = distinct(
-        all()
-            .map(|answer| &answer.system)
-            .chain(missing.iter().map(|(system, _)| system)),
-    );
-    let mut scorers = Vec::new();
-    for scorer in names {
+    let of_answers = all().map(|answer| &answer.score.scorer);
+    let scorers = distinct(rubric.iter().chain(of_answers));
+    let view = RunView::of(scored, missing, &scorers, options);
+    let ranking = view.ranking(rubric.as_ref());
+    let mut summaries = Vec::new();
+    for scorer in scorers {
         let is_rubric = Some(scorer) == rubric.as_ref();
-        // Only the rubric's scores count missing answers, so that each counts once.
-        let missing = if is_rubric { missing } else { &[] };
-        let mut systems = Vec::new();
-        for system in &order {
-            let answers: Vec<&ScoredAnswer> = all()
-                .filter(|answer| answer.score.scorer == *scorer && answer.system == **system)
-                .collect();
-            if !answers.is_empty() || count_missing(missing, system) > 0 {
-                systems.push((*system, answers));
-            }
-        }
-        let mut summary = summarize_scorer(scorer, systems, &questions, options);
-        if is_rubric {
-            count_and_rank(&mut summary, missing);
-            // The other scorers list the systems by rank; those without a row come last.
-            order.sort_by_key(|system| {
-                let place = summary.rows.iter().position(|row| row.system == **system);
-                place.unwrap_or(usize::MAX)
-            });
-        }
-        scorers.push(summary);
+        let rows = view.rows(scorer, &ranking, is_rubric);
+        summaries.push(view.summarize_scorer(scorer, &rows));
     }
-    let bca = BootstrapOptions::seeded(options.seed);
-    let (panels, noise) = panel_agreement(scored, &questions, bca.level);
+    let statistics = BootstrapOptions::seeded(options.seed);
+    let questions = Questions::of(all());
+    let (panels, noise) = panel_agreement(scored, &questions, statistics.level);
     let (cases, questions) = questions.counts();
     Summary {
         mode: options.mode,
         on_unscored: options.on_unscored,
-        level: bca.level,
-        resamples: bca.resamples,
+        level: statistics.level,
+        resamples: statistics.resamples,
         seed: options.seed,
         cases,
         questions,
-        unscored_share: scorers.iter().map(unscored_share).fold(0.0, f64::max),
+        unscored_share: summaries.iter().map(unscored_share).fold(0.0, f64::max),
         missing: distinct_ids(missing),
         injections: injections(all()),
-        scorers,
+        scorers: summaries,
         panels,
         noise,
     }
@@ -103,18 +78,6 @@ fn rubric_of<'a>(
     }
     // If no answer was found for any case, the rubric is known all the same.
     (!missing.is_empty()).then(|| RUBRIC.name.into())
-}
-
-/// Counts the missing answers of each system, and ranks the systems by the score, which is the first column.
-fn count_and_rank(summary: &mut ScorerSummary, missing: &[(SystemName, CaseId)]) {
-    for row in &mut summary.rows {
-        row.missing = count_missing(missing, &row.system);
-    }
-    let score = match summary.columns.first() {
-        Some(column) => column.name.clone(),
-        None => String::new(),
-    };
-    rank(&mut summary.rows, &score);
 }
 
 /// The number of test cases without an answer of this system.
@@ -142,271 +105,250 @@ fn unscored_share(scorer: &ScorerSummary) -> f64 {
 }
 
 /// A system with its answers to one scorer.
-type ScoredSystem<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
-
-/// One scorer's answers, with the data for their statistics.
-struct ScorerAnswers<'a> {
-    systems: Vec<ScoredSystem<'a>>,
-    questions: &'a Questions<'a>,
-    options: AggregateOptions,
+struct ScoredSystem<'a> {
+    /// Its index in the observations.
+    system: usize,
+    answers: Vec<&'a ScoredAnswer>,
+    missing: usize,
+    rank: Option<usize>,
 }
 
-fn summarize_scorer(
-    scorer: &ScorerId,
-    mut systems: Vec<ScoredSystem<'_>>,
-    questions: &Questions<'_>,
-    options: AggregateOptions,
-) -> ScorerSummary {
-    // Sorted by case id, since a seed's draws depend on the order, as in comparisons.
-    for (_, answers) in &mut systems {
-        answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id));
-    }
-    let answers: Vec<&ScoredAnswer> = systems
-        .iter()
-        .flat_map(|(_, answers)| answers.iter().copied())
-        .collect();
-    let columns = quantities(&answers);
-    let notes = count_notes(answers.into_iter());
-    let clip = options.clip && options.mode == Mode::Compat && scorer.name() == CRITERIA.name;
-    let options = AggregateOptions { clip, ..options };
-    let scored = ScorerAnswers {
-        systems,
-        questions,
-        options,
-    };
-    let rows = scored
-        .systems
-        .iter()
-        .map(|(system, answers)| scored.row(system, answers, &columns))
-        .collect();
-    let mut summary = ScorerSummary {
-        scorer: scorer.clone(),
-        rows,
-        columns: columns.iter().map(|(column, _)| column.clone()).collect(),
-        notes,
-    };
-    scored.add_shared_means(&mut summary, &columns);
-    scored.add_set_numbers(&mut summary);
-    scored.bound_effective_citations(&mut summary);
-    summary
-}
-
-impl<'a> ScorerAnswers<'a> {
-    /// The value of an answer that counts in a mean.
-    fn counted(&self, quantity: &Quantity, answer: &ScoredAnswer) -> Option<f64> {
-        quantity
-            .observe(answer)
-            .by_policy(self.options.on_unscored)
-            .value()
-    }
-
-    fn bootstrap(&self) -> BootstrapOptions {
-        BootstrapOptions::seeded(self.options.seed)
-    }
-
-    fn question(&self, answer: &ScoredAnswer) -> usize {
-        self.questions.number(&answer.case.case_id)
-    }
-
-    /// One system's numbers, one metric a column.
-    fn row(
-        &self,
-        system: &SystemName,
-        answers: &[&ScoredAnswer],
-        columns: &[(MetricColumn, Quantity)],
-    ) -> SystemSummary {
+impl ScoredSystem<'_> {
+    /// The system with what is counted in its answers, and these metrics.
+    fn row(&self, system: &SystemName, metrics: BTreeMap<String, Metric>) -> SystemSummary {
+        let answers = &self.answers;
+        let unscored = answers.iter().filter(|answer| is_unscored(answer));
+        let injections = answers.iter().filter(|answer| !answer.injection.is_empty());
         SystemSummary {
             system: system.clone(),
-            rank: None,
+            rank: self.rank,
             answers: answers.len(),
-            missing: 0,
-            unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
+            missing: self.missing,
+            unscored: unscored.count(),
             unscored_reasons: count_reasons(answers),
-            injections: answers
-                .iter()
-                .filter(|answer| !answer.injection.is_empty())
-                .count(),
-            metrics: columns
-                .iter()
-                .map(|(column, quantity)| {
-                    let metric = self.metric(answers, column.unit, quantity);
-                    (column.name.clone(), metric)
-                })
-                .collect(),
+            injections: injections.count(),
+            metrics,
+        }
+    }
+}
+
+/// A system of the observations, by its index, with its rank.
+type RankedSystem = (usize, Option<usize>);
+
+/// A run with its observations.
+struct RunView<'a> {
+    /// By system, then by case id.
+    scored: Vec<Arc<ScoredAnswer>>,
+    missing: &'a [(SystemName, CaseId)],
+    observations: Observations,
+    cases: CaseOrder,
+    sets: Vec<SetTable>,
+    options: AggregateOptions,
+    statistics: ComparisonOptions,
+}
+
+impl<'a> RunView<'a> {
+    fn of(
+        scored: &[Arc<ScoredAnswer>],
+        missing: &'a [(SystemName, CaseId)],
+        scorers: &[&ScorerId],
+        options: AggregateOptions,
+    ) -> Self {
+        let systems = distinct(scored.iter().map(|answer| &answer.system));
+        let mut sorted = scored.to_vec();
+        // Columns and examples of reasons are in the order of their first answers.
+        sorted.sort_by_cached_key(|answer| {
+            let system = systems.iter().position(|system| **system == answer.system);
+            (system, answer.case.case_id.clone())
+        });
+        let run = RunAnswers {
+            scored: &sorted,
+            unanswered: Some(missing.iter().cloned().collect()),
+            on_unscored: options.on_unscored,
+            ..RunAnswers::default()
+        };
+        let (observations, sets) = tabulate(&[run], scorers);
+        Self {
+            missing,
+            cases: observations.case_order(),
+            observations,
+            sets,
+            options,
+            statistics: ComparisonOptions::seeded(options.seed),
+            scored: sorted,
         }
     }
 
-    /// The mean of a quantity over a system's answers.
+    /// The systems of the observations by their rank by the rubric score; without a rubric in their order.
+    fn ranking(&self, rubric: Option<&ScorerId>) -> Vec<RankedSystem> {
+        let score = rubric.and_then(|rubric| self.tables(rubric).next());
+        let Some(score) = score else {
+            let systems = 0..self.observations.systems.len();
+            return systems.map(|system| (system, None)).collect();
+        };
+        let shared = SharedCases::of(&self.observations, score, &self.statistics);
+        let ranks = shared.ranks();
+        shared.order.into_iter().zip(ranks).collect()
+    }
+
+    /// The tables of a scorer; the first of a rubric is that of its score.
+    fn tables(&self, scorer: &ScorerId) -> impl Iterator<Item = &MetricTable> {
+        let tables = self.observations.metrics.iter();
+        tables.filter(move |table| table.metric.scorer == *scorer)
+    }
+
+    /// The systems that a scorer has answers of. Only the rubric's scores have ranks, and count missing answers, so that each counts
+    /// once.
+    fn rows(
+        &self,
+        scorer: &ScorerId,
+        ranking: &[RankedSystem],
+        is_rubric: bool,
+    ) -> Vec<ScoredSystem<'_>> {
+        let missing = if is_rubric { self.missing } else { &[] };
+        let mut rows = Vec::new();
+        for (system, rank) in ranking {
+            let name = &self.observations.systems[*system].system;
+            let mut answers = Vec::new();
+            for answer in &self.scored {
+                if answer.system == *name && answer.score.scorer == *scorer {
+                    answers.push(&**answer);
+                }
+            }
+            let row = ScoredSystem {
+                system: *system,
+                answers,
+                missing: count_missing(missing, name),
+                rank: rank.filter(|_| is_rubric),
+            };
+            if !row.answers.is_empty() || row.missing > 0 {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    fn summarize_scorer(&self, scorer: &ScorerId, systems: &[ScoredSystem<'_>]) -> ScorerSummary {
+        let metrics = self.metrics(scorer);
+        let mut rows = Vec::new();
+        for system in systems {
+            let name = &self.observations.systems[system.system].system;
+            let mut by_name = BTreeMap::new();
+            for (id, by_system) in &metrics {
+                let mut metric = by_system[system.system];
+                if scorer.name() == PAGES.name && id.name == EFFECTIVE {
+                    metric.bounds = effective_bounds(&system.answers);
+                }
+                by_name.insert(id.name.clone(), metric);
+            }
+            rows.push(system.row(name, by_name));
+        }
+        let answers = systems.iter().flat_map(|system| &system.answers);
+        ScorerSummary {
+            scorer: scorer.clone(),
+            columns: metrics
+                .iter()
+                .map(|(id, _)| column(&id.name, id.unit))
+                .collect(),
+            rows,
+            notes: count_notes(answers.copied()),
+        }
+    }
+
+    /// The metrics of a scorer by system of the observations. A number of each system's whole set of answers is before the mean
+    /// of single answers that is tested for it, or in its place if both have one name.
+    fn metrics(&self, scorer: &ScorerId) -> Vec<(&MetricId, Vec<Metric>)> {
+        let mut metrics = Vec::new();
+        for table in self.tables(scorer) {
+            metrics.push((&table.metric, self.means(table)));
+        }
+        for set in self.sets.iter().filter(|set| set.metric.scorer == *scorer) {
+            let tested = metrics.iter().position(|(id, _)| set.is_tested_by(id));
+            let place = tested.unwrap_or(metrics.len());
+            let number = (&set.metric, self.set_numbers(set));
+            if metrics.get(place).is_some_and(|(id, _)| **id == set.metric) {
+                metrics[place] = number;
+            } else {
+                metrics.insert(place, number);
+            }
+        }
+        metrics
+    }
+
+    /// The mean of each system over all its answers, and over the shared cases.
     ///
     /// The mean of a net score may lie outside 0 to 1. If this run clips means, the clipped one is the estimate, and its
     /// interval is clipped as well; otherwise it is reported next to the estimate.
-    fn metric(&self, answers: &[&ScoredAnswer], unit: Unit, quantity: &Quantity) -> Metric {
-        let mut counted = MeanValues::default();
-        for answer in answers {
-            if let Some(value) = self.counted(quantity, answer) {
-                let net_range = quantity.net_range(unit, answer);
-                counted.push(value, self.question(answer), net_range);
+    fn means(&self, table: &MetricTable) -> Vec<Metric> {
+        let scorer = table.metric.scorer.name();
+        let is_compat = self.options.mode == Mode::Compat;
+        let clips = self.options.clip && is_compat && scorer == CRITERIA.name;
+        let shared = SharedCases::of(&self.observations, table, &self.statistics);
+        let mut metrics = vec![Metric::default(); shared.order.len()];
+        for (rank, system) in shared.order.iter().enumerate() {
+            let mut metric = shared.metric(rank);
+            metric.interval = shared.interval(rank, &shared.by_id);
+            metric.shared = shared.mean(rank).map(|estimate| SharedMean {
+                estimate,
+                n: shared.cases.len(),
+            });
+            let outside = metric
+                .estimate
+                .filter(|mean| table.metric.unit == Unit::Net && !(0.0..=1.0).contains(mean));
+            let clipped = outside.map(|mean| mean.clamp(0.0, 1.0));
+            if clips {
+                let values = table.values_over(*system, &shared.by_id);
+                let interval = metric.interval;
+                metric.estimate = clipped.or(metric.estimate);
+                metric.interval = interval.map(|ends| ends.map(|end| end.clamp(0.0, 1.0)));
+                metric.bootstrap_sd = clipped_mean_sd(&values, self.options.seed);
+            } else {
+                metric.clipped = clipped;
             }
+            metrics[*system] = metric;
         }
-        let values = &counted.values;
-        let observed: Vec<Observation> = answers
-            .iter()
-            .map(|answer| quantity.observe(answer))
-            .collect();
-        let estimate = mean(values);
-        let clipped = estimate
-            .filter(|mean| unit == Unit::Net && !(0.0..=1.0).contains(mean))
-            .map(|mean| mean.clamp(0.0, 1.0));
-        let interval = counted.interval(unit, self.bootstrap());
-        let mut metric = Metric {
-            estimate,
-            clipped,
-            interval,
-            n: values.len(),
-            unscored: observed
-                .iter()
-                .filter(|observation| observation.is_unscored())
-                .count(),
-            bounds: bounds(&observed),
-            ..Metric::default()
-        };
-        if self.options.clip {
-            metric.estimate = clipped.or(estimate);
-            metric.clipped = None;
-            metric.bootstrap_sd = clipped_mean_sd(values, self.options.seed);
-            metric.interval = interval.map(|interval| interval.map(|end| end.clamp(0.0, 1.0)));
-        }
-        metric
+        metrics
     }
 
-    /// Adds the means over the cases with a value of every system (except systems without any).
-    fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity)]) {
-        for (column, quantity) in columns {
-            let values: Vec<BTreeMap<&CaseId, f64>> = self
-                .systems
-                .iter()
-                .map(|(_, answers)| self.values_by_case(quantity, answers))
-                .collect();
-            let shared = shared_cases(&values);
-            for (row, by_case) in summary.rows.iter_mut().zip(&values) {
-                let values_over_shared: Vec<f64> = shared
-                    .iter()
-                    .filter_map(|case| by_case.get(case).copied())
-                    .collect();
-                let Some(estimate) = mean(&values_over_shared) else {
-                    continue;
-                };
-                if let Some(metric) = row.metrics.get_mut(&column.name) {
-                    metric.shared = Some(SharedMean {
-                        estimate,
-                        n: values_over_shared.len(),
-                    });
-                }
+    /// The number of each system's whole set of answers.
+    fn set_numbers(&self, set: &SetTable) -> Vec<Metric> {
+        let cases = (&*self.cases.by_id, &*self.cases.question_of);
+        let statistics = BootstrapOptions::seeded(self.options.seed);
+        let mut metrics = Vec::new();
+        for system in 0..self.observations.systems.len() {
+            let mut metric = set.measure(system, &[], cases, statistics);
+            if self.options.mode == Mode::Compat && set.lacks_part(system) {
+                // An aspect without any grade makes the reference's average NaN.
+                (metric.estimate, metric.interval) = (None, None);
             }
+            metrics.push(metric);
         }
-    }
-
-    /// A system's values that count in a mean.
-    fn values_by_case(
-        &self,
-        quantity: &Quantity,
-        answers: &[&'a ScoredAnswer],
-    ) -> BTreeMap<&'a CaseId, f64> {
-        let mut values = BTreeMap::new();
-        for answer in answers {
-            if let Some(value) = self.counted(quantity, answer) {
-                values.insert(&answer.case.case_id, value);
-            }
-        }
-        values
-    }
-
-    /// Adds the numbers of each system's whole set of answers, each before the mean of single answers that it is not.
-    fn add_set_numbers(&self, summary: &mut ScorerSummary) {
-        let answers: Vec<&ScoredAnswer> = self
-            .systems
-            .iter()
-            .flat_map(|(_, answers)| answers.iter().copied())
-            .collect();
-        for number in SetNumber::all(&summary.scorer, &summary.columns, &answers) {
-            for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
-                row.metrics
-                    .insert(number.name(), self.set_number(&number, answers));
-            }
-            let mut columns = summary.columns.iter();
-            let place = columns.position(|column| column.name == number.of_answers());
-            let place = place.unwrap_or(summary.columns.len());
-            let column = column(&number.name(), number.unit());
-            summary.columns.insert(place, column);
-        }
-    }
-
-    fn set_number(&self, number: &SetNumber, answers: &[&ScoredAnswer]) -> Metric {
-        let mut given = Vec::new();
-        for answer in answers {
-            let set_answer = number.observe(answer, self.options.on_unscored);
-            given.push((self.question(answer), set_answer));
-        }
-        let given: Vec<(usize, &SetAnswer)> =
-            given.iter().map(|(at, answer)| (*at, answer)).collect();
-        let mut metric = number.measure(&given, self.bootstrap());
-        if self.options.mode == Mode::Compat && number.lacks_part(&given) {
-            // An aspect without any grade makes the reference's average NaN.
-            (metric.estimate, metric.interval) = (None, None);
-        }
-        metric
+        metrics
     }
 }
 
-/// The cases with a value of every system, except systems without any.
-fn shared_cases<'a>(values: &[BTreeMap<&'a CaseId, f64>]) -> BTreeSet<&'a CaseId> {
-    values
-        .iter()
-        .filter(|values| !values.is_empty())
-        .map(|values| values.keys().copied().collect())
-        .reduce(|shared: BTreeSet<&CaseId>, cases| &shared & &cases)
-        .unwrap_or_default()
+/// The mean number of effective citations with every open pair unsupported, and with every one supported; `None` if no pair
+/// is open. Without these bounds a count is unbounded.
+fn effective_bounds(answers: &[&ScoredAnswer]) -> Option<Interval> {
+    let mut sums = SupportCounts::default();
+    let mut scored = 0;
+    for answer in answers {
+        // In compat mode a report without citations has no number and is in no mean.
+        let is_counted = answer.score.component(EFFECTIVE).is_some();
+        if !is_counted || !answer.score.is_complete() {
+            continue;
+        }
+        sums += SupportCounts::of(&answer.score.pages);
+        scored += 1;
+    }
+    let low = sums.supported as f64 / f64::from(scored);
+    let high = (sums.supported + sums.open) as f64 / f64::from(scored);
+    (sums.open > 0).then_some(Interval { low, high })
 }
 
 fn is_unscored(answer: &ScoredAnswer) -> bool {
     let score = &answer.score;
     !score.is_complete() || (score.is_weighted_sum() && finite(score.value).is_none())
-}
-
-/// Ranks and orders the rows by their means over the shared cases; without such cases by those over all cases of each system.
-fn rank(rows: &mut [SystemSummary], score: &str) {
-    rows.sort_by(|a, b| {
-        b.ranking_mean(score)
-            .total_cmp(&a.ranking_mean(score))
-            .then_with(|| a.system.cmp(&b.system))
-    });
-    let means: Vec<Option<f64>> = rows.iter().map(|row| row.shared_mean(score)).collect();
-    for (row, row_mean) in rows.iter_mut().zip(&means) {
-        // Means that differ by rounding only share a rank.
-        row.rank = row_mean.map(|row_mean| {
-            let higher = means
-                .iter()
-                .flatten()
-                .filter(|mean| **mean > row_mean + 1e-12);
-            1 + higher.count()
-        });
-    }
-}
-
-impl SystemSummary {
-    /// The mean of a metric over the cases with a value of every system.
-    fn shared_mean(&self, metric: &str) -> Option<f64> {
-        let shared = self.metrics.get(metric)?.shared?;
-        Some(shared.estimate)
-    }
-
-    /// The mean by which rows are ordered; a system without one comes last.
-    fn ranking_mean(&self, metric: &str) -> f64 {
-        let mean_over_all = self.metrics.get(metric).and_then(|metric| metric.estimate);
-        self.shared_mean(metric)
-            .or(mean_over_all)
-            .unwrap_or(f64::NEG_INFINITY)
-    }
 }
 
 /// Reasons for unscored components, by kind, most frequent first.

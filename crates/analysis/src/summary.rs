@@ -33,7 +33,7 @@ pub struct AggregateOptions {
 ///     let component = Component::new("cited", ComponentKind::Share).with(Ok((share, None)));
 ///     let score = Score { scorer: "citations".into(), components: vec![component], ..Score::default() };
 ///     let case = TestCase::without_rubric(format!("c{case}").into(), &format!("Question {case}?"));
-///     ScoredAnswer::new(system.into(), Arc::new(case), score)
+///     Arc::new(ScoredAnswer::new(system.into(), Arc::new(case), score))
 /// };
 /// let answers = [scored("mine", 0, 0.25), scored("mine", 1, 0.75)];
 /// let summary = summarize(&answers, &[], AggregateOptions::default());

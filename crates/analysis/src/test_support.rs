@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::{AggregateOptions, Summary, summarize};
 use scholareval_core::domain::{
-    Component, ComponentKind, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
+    CaseId, Component, ComponentKind, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
     UnscoredReason,
 };
 
@@ -95,4 +96,14 @@ pub(crate) fn answer_to(system: &str, case: Arc<TestCase>, score: Score) -> Scor
         score,
         ..ScoredAnswer::new(SystemName::from(system), case, Score::default())
     }
+}
+
+/// The summary of answers that nothing else holds.
+pub fn summary_of(
+    scored: &[ScoredAnswer],
+    missing: &[(SystemName, CaseId)],
+    options: AggregateOptions,
+) -> Summary {
+    let scored: Vec<Arc<ScoredAnswer>> = scored.iter().cloned().map(Arc::new).collect();
+    summarize(&scored, missing, options)
 }

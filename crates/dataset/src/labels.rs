@@ -50,9 +50,6 @@ pub struct Labels {
     pub raters: Vec<Rater>,
     /// The probability with which each answer was drawn to be labeled, for rows that have one.
     pub probabilities: HashMap<(SystemName, CaseId), f64>,
-    /// Number of repeated labels. The ratings in a row with `models` do not count: every pair with the answer repeats
-    /// them.
-    pub repeated: usize,
     /// Notes on how the files were read.
     pub notes: Vec<Note>,
 }
@@ -318,9 +315,7 @@ impl Collector {
         } else {
             RaterKind::Human
         };
-        let is_new = self.add(row, (&rater, kind), label)?;
-        self.labels.repeated += usize::from(!is_new);
-        Ok(())
+        self.add(row, (&rater, kind), label)
     }
 
     fn read_probability(
@@ -384,8 +379,7 @@ impl Collector {
             let preferred = Preferred::of_difference(a - b, 0.0);
             let preference = Preference::new(case_id.clone(), first, second, preferred)
                 .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
-            let is_new = self.add(row, person, LabelValue::Preference(preference))?;
-            self.labels.repeated += usize::from(!is_new);
+            self.add(row, person, LabelValue::Preference(preference))?;
         } else if has_ranking {
             self.count_missing(RANKING);
         }
@@ -419,8 +413,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Adds the ratings of two systems' answers. Every pair of an answer repeats its ratings, so these do not count as
-    /// repeated labels.
+    /// Adds the ratings of two systems' answers.
     fn rate_both(
         &mut self,
         row: &LabelRow<'_>,
@@ -448,7 +441,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Adds a label of a rater; false if it repeats an earlier one.
+    /// Adds a label of a rater, unless it repeats an earlier one.
     ///
     /// # Errors
     /// A label that contradicts an earlier one; a name that belongs to a judge in one place and to a person in another.
@@ -457,7 +450,7 @@ impl Collector {
         row: &LabelRow<'_>,
         (name, kind): (&str, RaterKind),
         label: LabelValue,
-    ) -> Result<bool, InputFault> {
+    ) -> Result<(), InputFault> {
         let raters = &mut self.labels.raters;
         let at = raters
             .iter()
@@ -479,7 +472,7 @@ impl Collector {
             // Equal repeats are harmless (every pair repeats an answer's ratings), but counting
             // them would lend weight to whoever occurs in many pairs.
             if *earlier == number {
-                return Ok(false);
+                return Ok(());
             }
             let what = format!(
                 "{} rated {} differently before, at {position}",
@@ -498,7 +491,7 @@ impl Collector {
             LabelValue::Rating(rating) => rater.ratings.push(rating),
             LabelValue::Preference(preference) => rater.preferences.push(preference),
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -99,17 +99,13 @@ impl FeverOptions {
             ""
         };
         let title = format!("FEVER, {counted}{compat}; in %");
-        // As many digits as the published table has, which gives shares with four decimals.
-        let mut board = Leaderboard::new(title, 2, Vec::new());
         let scored = all(self
             .predictions
             .iter()
             .map(|path| self.score(path, gold.as_ref())))?;
-        for (system, scored) in system_names(&self.predictions).into_iter().zip(scored) {
-            board.add(system, scored);
-        }
-        board.rank(&RANKED_BY);
-        Ok(board)
+        let systems = system_names(&self.predictions).into_iter().zip(scored);
+        // As many digits as the published table has, which gives shares with four decimals.
+        Ok(Leaderboard::of(title, 2, systems, &RANKED_BY))
     }
 
     fn score(&self, path: &Path, gold: Option<&ClaimFile<FeverGold>>) -> Result<ScoredFile> {
@@ -153,11 +149,7 @@ impl FeverOptions {
         ];
         let measured = MEASURES.into_iter().zip(values);
         let metrics = measured
-            .map(|(name, value)| Measurement {
-                name: name.to_owned(),
-                estimate: Some(value),
-                interval: None,
-            })
+            .map(|(name, value)| Measurement::new(name, value, None))
             .collect();
         Ok(ScoredFile {
             metrics,

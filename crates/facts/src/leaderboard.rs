@@ -60,39 +60,62 @@ pub(super) struct ScoredFile {
     pub(super) notes: Vec<Note>,
 }
 
-impl Leaderboard {
-    pub(super) fn new(title: String, decimals: usize, notes: Vec<Note>) -> Self {
+impl Measurement {
+    pub(super) fn new(name: impl Into<String>, value: f64, interval: Option<Interval>) -> Self {
         Self {
+            name: name.into(),
+            estimate: Some(value),
+            interval,
+        }
+    }
+}
+
+impl ScoredFile {
+    /// Without details and notes.
+    pub(super) fn of(metrics: Vec<Measurement>) -> Self {
+        Self {
+            metrics,
+            details: json!({}),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Leaderboard {
+    /// The systems with these results, ranked by these measures, the most important one first.
+    pub(super) fn of(
+        title: String,
+        decimals: usize,
+        scored: impl IntoIterator<Item = (String, ScoredFile)>,
+        ranked_by: &[&str],
+    ) -> Self {
+        let mut board = Self {
             schema_version: 1,
             title,
             decimals,
-            ranked_by: String::new(),
+            ranked_by: ranked_by.first().copied().unwrap_or_default().to_owned(),
             systems: Vec::new(),
-            notes,
+            notes: Vec::new(),
+        };
+        for (system, scored) in scored {
+            let notes = scored.notes.into_iter();
+            board.notes.extend(notes.map(|note| Note {
+                text: format!("{system}: {}", note.text),
+                ..note
+            }));
+            board.systems.push(Standing {
+                rank: 0,
+                system,
+                metrics: scored.metrics,
+                details: scored.details,
+            });
         }
-    }
-
-    /// Adds a system without a rank.
-    pub(super) fn add(&mut self, system: String, scored: ScoredFile) {
-        let notes = scored.notes.into_iter();
-        self.notes.extend(notes.map(|note| Note {
-            text: format!("{system}: {}", note.text),
-            ..note
-        }));
-        let (metrics, details) = (scored.metrics, scored.details);
-        self.systems.push(Standing {
-            rank: 0,
-            system,
-            metrics,
-            details,
-        });
+        board.rank(ranked_by);
+        board
     }
 
     /// Sorts by these measures, descending, the first measure first; ties keep their order.
-    pub(super) fn rank(&mut self, measures: &[&str]) {
-        self.ranked_by = measures
-            .first()
-            .map_or_else(String::new, |first| (*first).to_owned());
+    fn rank(&mut self, measures: &[&str]) {
         let keys = |system: &Standing| -> Vec<f64> {
             measures
                 .iter()
@@ -178,29 +201,18 @@ mod tests {
 
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
-        let mut board = Leaderboard::new(String::new(), 1, Vec::new());
         let systems = [
             ("last", 0.1, 0.9),
             ("tied", 0.5, 0.2),
             ("best", 0.5, 0.3),
             ("also", 0.5, 0.2),
         ];
-        for (system, first, second) in systems {
-            let metrics = [("a", first), ("b", second)]
-                .map(|(name, value)| Measurement {
-                    name: name.to_owned(),
-                    estimate: Some(value),
-                    interval: None,
-                })
-                .to_vec();
-            let scored = ScoredFile {
-                metrics,
-                details: json!({}),
-                notes: Vec::new(),
-            };
-            board.add(system.to_owned(), scored);
-        }
-        board.rank(&["a", "b"]);
+        let scored = systems.map(|(system, first, second)| {
+            let measure = |name, value| Measurement::new(name, value, None);
+            let metrics = vec![measure("a", first), measure("b", second)];
+            (system.to_owned(), ScoredFile::of(metrics))
+        });
+        let board = Leaderboard::of(String::new(), 1, scored, &["a", "b"]);
         let ranks: Vec<_> = board
             .systems
             .iter()

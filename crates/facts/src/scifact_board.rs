@@ -138,13 +138,8 @@ impl ScifactFiles {
             "{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}."
         );
         let title = format!("SciFact {title}{compat}; %, {level:.0}% intervals");
-        let mut board = Leaderboard::new(title, 1, vec![Note::info(how)]);
-        let scored = all(files.iter().map(|file| score(&claims, file)))?;
-        for ((system, file), mut scored) in system_names(&self.predictions)
-            .into_iter()
-            .zip(&files)
-            .zip(scored)
-        {
+        let mut scored = all(files.iter().map(|file| score(&claims, file)))?;
+        for (scored, file) in scored.iter_mut().zip(&files) {
             let (unpredicted, unknown) = (claims.unknown(file).len(), file.unknown(&claims).len());
             scored.details["claims"] = claims.lines.len().into();
             scored.details["claims_unpredicted"] = unpredicted.into();
@@ -159,9 +154,10 @@ impl ScifactFiles {
                 0..0,
                 count_notes([(unpredicted, "claim", &missing), unknown]),
             );
-            board.add(system, scored);
         }
-        board.rank(ranked_by);
+        let systems = system_names(&self.predictions).into_iter().zip(scored);
+        let mut board = Leaderboard::of(title, 1, systems, ranked_by);
+        board.notes.insert(0, Note::info(how));
         Ok(board)
     }
 
@@ -178,11 +174,7 @@ impl ScifactFiles {
         let values = statistic(&sums(counts));
         let measured = names.into_iter().zip(values).zip(intervals);
         measured
-            .map(|((name, value), interval)| Measurement {
-                name: name.into(),
-                estimate: Some(value),
-                interval,
-            })
+            .map(|((name, value), interval)| Measurement::new(name, value, interval))
             .collect()
     }
 
@@ -210,9 +202,8 @@ impl ScifactFiles {
                 let notes = count_notes([(quoted, "abstract id", what)]);
                 let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
                 Ok(ScoredFile {
-                    metrics,
-                    details: json!({}),
                     notes,
+                    ..ScoredFile::of(metrics)
                 })
             },
         )
@@ -232,11 +223,7 @@ impl ScifactFiles {
             |claims, file| {
                 let counts = score_rationales(claims, file, self.mode())?;
                 let metrics = self.measure(PARTS, &counts, rationale_measures);
-                Ok(ScoredFile {
-                    metrics,
-                    details: json!({}),
-                    notes: Vec::new(),
-                })
+                Ok(ScoredFile::of(metrics))
             },
         )
     }

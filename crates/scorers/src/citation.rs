@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -212,16 +213,16 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
-    make: |setup| {
-        let mut predictions = setup
+    make: |new| {
+        let mut predictions = new
             .items
             .iter()
             .filter_map(|item| item.answer.prediction.as_deref());
-        let with_gold = setup.mode == Mode::Compat || predictions.any(names_gold_sources);
+        let with_gold = new.mode == Mode::Compat || predictions.any(names_gold_sources);
         Arc::new(CitationAuditScorer {
-            index_base: setup.index_base,
+            index_base: new.options.markers.index_base,
             with_gold,
-            mode: setup.mode,
+            mode: new.mode,
         })
     },
     restore: |recorded| {
@@ -231,6 +232,21 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
         }))
     },
 };
+
+/// How markers in answers are read, by every scorer that reads them.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct MarkerOptions {
+    /// Number of the first source
+    #[arg(
+        long,
+        value_name = "0|1",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub index_base: IndexBase,
+}
 
 /// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

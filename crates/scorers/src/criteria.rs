@@ -44,11 +44,11 @@ pub static CRITERIA: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::InSettings,
-    make: |setup| {
+    make: |new| {
         Arc::new(CriteriaScorer {
-            profile: setup.profile.clone(),
-            mode: setup.mode,
-            is_baseline: setup.is_baseline,
+            profile: new.profile.clone(),
+            mode: new.mode,
+            is_baseline: new.is_baseline,
         })
     },
     restore: |recorded| {

@@ -15,8 +15,10 @@ mod fold;
 mod reach;
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,12 +50,12 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
-    make: |setup| {
+    make: |new| {
         Arc::new(EntailmentScorer {
-            form: setup.entail,
-            at_most: setup.at_most,
-            index_base: setup.index_base,
-            mode: setup.mode,
+            form: new.options.entailment.entail,
+            at_most: new.options.entailment.at_most.get(),
+            index_base: new.options.markers.index_base,
+            mode: new.mode,
         })
     },
     restore: |recorded| {
@@ -64,9 +66,26 @@ pub static ENTAILMENT: ScorerInfo = ScorerInfo {
     },
 };
 
+/// Options of the scorer.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct EntailmentOptions {
+    /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
+    #[arg(
+        long,
+        value_name = "long|short",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub entail: Form,
+    /// Count only the first N citations of a claim
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub at_most: NonZeroUsize,
+}
+
 /// Which texts of an answer count as claims.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Every sentence of at least 50 characters.

@@ -6,18 +6,22 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
 
+use clap::Args;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::entailment::Form;
-use crate::pages::Dedup;
+use crate::citation::MarkerOptions;
+use crate::entailment::EntailmentOptions;
+use crate::overlap::OverlapOptions;
+use crate::pages::PageOptions;
+use crate::prometheus::AspectOptions;
+use crate::rubric::RubricOptions;
 use crate::{SCORERS, Scorer, scorer_named};
 use scholareval_core::domain::{
-    Aspect, IndexBase, Item, Mode, Role, RubricParts, RubricProfile, SavedPages, ScorerId, Unit,
+    Aspect, Item, Mode, Role, RubricParts, RubricProfile, SavedPages, ScorerId, Unit,
 };
 use scholareval_core::question::PairForm;
 
@@ -51,7 +55,7 @@ pub struct ScorerInfo {
     /// What compat mode reproduces.
     pub reference: ScorerReference,
     /// Makes the scorer of a new run.
-    pub make: fn(&Setup<'_>) -> Arc<dyn Scorer>,
+    pub make: fn(&NewScorer<'_>) -> Arc<dyn Scorer>,
     /// Makes the scorer of a recorded run.
     pub restore: fn(&RecordedSetup<'_>) -> serde_json::Result<Arc<dyn Scorer>>,
 }
@@ -101,13 +105,42 @@ pub enum ScorerReference {
     InSettings,
 }
 
-/// What the scorers of a new run are made from.
+/// Options of the built-in scorers: those of each are defined where the scorer is.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+pub struct BuiltInOptions {
+    /// Of the scorers of test cases.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub rubric: RubricOptions,
+    /// Of aspects.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub aspects: AspectOptions,
+    /// Of entailment.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub entailment: EntailmentOptions,
+    /// Of all that read markers.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub markers: MarkerOptions,
+    /// Of overlap.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub overlap: OverlapOptions,
+    /// Of saved pages.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub pages: PageOptions,
+}
+
+/// What the scorers of a new run are made from: their options, and what the input and the judges decide.
 #[derive(Clone, Copy)]
-pub struct Setup<'a> {
+pub struct NewScorer<'a> {
+    /// The options of all of them.
+    pub options: &'a BuiltInOptions,
     /// Scoring rules.
     pub mode: Mode,
-    /// The scored halves of the rubrics.
-    pub parts: RubricParts,
     /// How criteria are asked and counted.
     pub profile: &'a RubricProfile,
     /// The aspects to grade.
@@ -116,30 +149,12 @@ pub struct Setup<'a> {
     pub items: &'a [Item],
     /// Whether the built-in baseline judges rubrics and criteria.
     pub is_baseline: bool,
-    /// Text before the question in grading prompts.
-    pub instruction: &'a str,
-    /// Maximum number of cited sources that judges of aspects see.
-    pub top_n: usize,
-    /// Whether reference answers are shown to judges of aspects.
-    pub use_reference: bool,
-    /// Whether markers count sources from 0 or 1.
-    pub index_base: IndexBase,
-    /// Which texts of an answer are claims.
-    pub entail: Form,
     /// Whether pairs of answers are compared by each criterion, and not as a whole.
     pub by_criteria: bool,
     /// How replies about pairs name the better answer.
     pub pair_form: PairForm,
-    /// Maximum number of citations of a claim.
-    pub at_most: usize,
-    /// Words of an output that are compared with gold answers.
-    pub max_words: Option<usize>,
     /// Saved pages.
     pub pages: Option<&'a Arc<dyn SavedPages>>,
-    /// Tokens of a page that a judge reads at a time.
-    pub page_tokens: NonZeroU64,
-    /// Which statements about a page count as one.
-    pub dedup: Dedup,
 }
 
 /// What a scorer of a recorded run is made from.
@@ -188,6 +203,18 @@ impl ScorerInfo {
         let mut directions = self.directions.iter();
         let direction = directions.find(|(name, _)| *name == metric);
         direction.map_or(unit != Unit::Count, |(_, higher)| *higher)
+    }
+
+    /// The roles in which it asks, where these aspects are graded.
+    pub fn judge_roles(&self, aspects: &[Arc<Aspect>]) -> Vec<Role> {
+        let graded = aspects
+            .iter()
+            .map(|aspect| Role::Aspect(Arc::clone(&aspect.name)));
+        match &self.roles {
+            ScorerRoles::None => Vec::new(),
+            ScorerRoles::One(role) => vec![role.clone()],
+            ScorerRoles::Aspects => graded.collect(),
+        }
     }
 
     /// Whether it asks a judge.

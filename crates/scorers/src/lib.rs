@@ -32,7 +32,9 @@ use serde_json::Value;
 use scholareval_core::domain::{Answer, Item, Judgment, Role, Score, TestCase, Unit};
 use scholareval_core::question::JudgeCall;
 
-pub use info::{InputNeed, RecordedSetup, ScorerInfo, ScorerReference, ScorerRoles, Setup};
+pub use info::{
+    BuiltInOptions, InputNeed, NewScorer, RecordedSetup, ScorerInfo, ScorerReference, ScorerRoles,
+};
 
 /// The built-in scorers, in the order of the scorecard.
 pub static SCORERS: &[&ScorerInfo] = &[

@@ -1,7 +1,9 @@
 //! Overlap of an output with its gold answers, without a judge: short answers and ROUGE.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -123,10 +125,10 @@ pub static OVERLAP: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
-    make: |setup| {
+    make: |new| {
         Arc::new(OverlapScorer {
-            mode: setup.mode,
-            max_words: setup.max_words,
+            mode: new.mode,
+            max_words: new.options.overlap.max_words.map(NonZeroUsize::get),
         })
     },
     restore: |recorded| {
@@ -136,6 +138,15 @@ pub static OVERLAP: ScorerInfo = ScorerInfo {
         }))
     },
 };
+
+/// Options of the scorer.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct OverlapOptions {
+    /// Compare only the first N words of an output with its gold answers [default: all]
+    #[arg(long, value_name = "N")]
+    pub max_words: Option<NonZeroUsize>,
+}
 
 /// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

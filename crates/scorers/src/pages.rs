@@ -20,6 +20,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,13 +49,14 @@ pub static PAGES: ScorerInfo = ScorerInfo {
     optional: &[ACCURACY_MACRO, "unverified"],
     directions: &[("effective_citations", true), ("unverified", false)],
     reference: ScorerReference::InSettings,
-    make: |setup| {
+    make: |new| {
+        let options = &new.options.pages;
         Arc::new(PageScorer {
-            pages: setup.pages.cloned(),
-            page_tokens: setup.page_tokens,
-            dedup: setup.dedup,
-            is_baseline: setup.is_baseline,
-            mode: setup.mode,
+            pages: new.pages.cloned(),
+            page_tokens: options.page_tokens.unwrap_or(PAGE_TOKENS),
+            dedup: options.dedup.unwrap_or_default(),
+            is_baseline: new.is_baseline,
+            mode: new.mode,
         })
     },
     restore: |recorded| {
@@ -72,6 +74,25 @@ pub static PAGES: ScorerInfo = ScorerInfo {
 /// Tokens of a page that a judge reads at a time, where nobody says otherwise: about 45 printed pages, with room for the
 /// statements in a context of 64,000.
 pub const PAGE_TOKENS: NonZeroU64 = NonZeroU64::MIN.saturating_add(29_999);
+
+/// Options of the scorer. Whoever takes them takes the store of pages with the flag `--sources`.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct PageOptions {
+    /// Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
+    #[arg(long, value_name = "N", requires = "sources")]
+    pub page_tokens: Option<NonZeroU64>,
+    /// Which statements about a page count as one: those with the same words, or those of which a judge says so (a further
+    /// call for each page with several) [default: words]
+    #[arg(
+        long,
+        value_name = "words|judge",
+        value_enum,
+        hide_possible_values = true,
+        requires = "sources"
+    )]
+    pub dedup: Option<Dedup>,
+}
 
 /// What compat mode reproduces.
 const FACT_REFERENCE: &str = "deep_research_bench@214741e";

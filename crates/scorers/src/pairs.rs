@@ -39,11 +39,11 @@ pub static PAIRS: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::InSettings,
-    make: |setup| {
+    make: |new| {
         Arc::new(PairScorer {
-            by_criteria: setup.by_criteria,
-            form: setup.pair_form,
-            is_baseline: setup.is_baseline,
+            by_criteria: new.by_criteria,
+            form: new.pair_form,
+            is_baseline: new.is_baseline,
         })
     },
     restore: |recorded| {

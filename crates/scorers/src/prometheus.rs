@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,14 +38,15 @@ pub static PROMETHEUS: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
-    make: |setup| {
+    make: |new| {
+        let options = &new.options.aspects;
         Arc::new(PrometheusScorer {
-            aspects: setup.aspects.to_vec(),
-            instruction: setup.instruction.into(),
-            top_n: setup.top_n,
-            index_base: setup.index_base,
-            mode: setup.mode,
-            use_reference: setup.use_reference,
+            aspects: new.aspects.to_vec(),
+            instruction: options.instruction.as_str().into(),
+            top_n: options.top_n,
+            index_base: new.options.markers.index_base,
+            mode: new.mode,
+            use_reference: !options.no_reference,
         })
     },
     restore: |recorded| {
@@ -54,6 +56,30 @@ pub static PROMETHEUS: ScorerInfo = ScorerInfo {
         }))
     },
 };
+
+/// Options of the scorer.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct AspectOptions {
+    /// Grade only these aspects [default: all of the rubrics]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub aspects: Vec<String>,
+    /// Grade aspects without reference answers
+    #[arg(long)]
+    pub no_reference: bool,
+    /// Text before the question in grading prompts; published: "Answer the question related to the most
+    /// recent scientific literature." [default: nothing]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub instruction: String,
+    /// Show at most N of the cited sources to judges of aspects
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top_n: usize,
+}
 
 /// Asks for a grade 1..=5 per aspect. The score is the mean of the grades.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,11 +13,14 @@ mod plan;
 
 use std::sync::Arc;
 
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
 use crate::values::{self, ComponentValue};
 use crate::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 use scholareval_core::domain::{
-    Answer, Component, Mode, Role, Rubric, RubricParts, Score, TestCase, Unit, UnscoredKind,
-    UnscoredReason, Verdict, WeightedSums,
+    Answer, BatchSize, Component, Mode, Role, Rubric, RubricParts, Score, TestCase, Unit,
+    UnscoredKind, UnscoredReason, Verdict, WeightedSums,
 };
 use scholareval_core::question::{Citations, Expertise, JudgeCall, Property, SnippetEvidence};
 use scholareval_core::text::words::word_count;
@@ -41,15 +44,50 @@ pub static RUBRIC: ScorerInfo = ScorerInfo {
     optional: &[],
     directions: &[],
     reference: ScorerReference::QaBench,
-    make: |setup| {
-        let scorer = RubricScorer::new(setup.parts, setup.mode);
-        Arc::new(scorer.judged_by_baseline(setup.is_baseline))
+    make: |new| {
+        let scorer = RubricScorer::new(new.options.rubric.parts(), new.mode);
+        Arc::new(scorer.judged_by_baseline(new.is_baseline))
     },
     restore: |recorded| {
         let scorer = RubricScorer::new(recorded.parts, recorded.mode);
         Ok(Arc::new(scorer.judged_by_baseline(recorded.is_baseline)))
     },
 };
+
+/// A half of a ScholarQA-CS rubric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RubricPart {
+    /// What answers should say.
+    Criteria,
+    /// Supporting texts that answers should convey.
+    Snippets,
+}
+
+/// Options of the scorers of test cases.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct RubricOptions {
+    /// Score only the criteria or only the snippets of ScholarQA-CS rubrics [default: both]
+    #[arg(long, value_name = "PART", value_enum)]
+    pub only: Option<RubricPart>,
+    /// Score questions annotated twice under both rubrics and report their agreement
+    #[arg(long)]
+    pub agreement: bool,
+    /// Criteria asked in one call [default: as the rubric says]
+    #[arg(long, value_name = "N|all", value_parser = BatchSize::from_text)]
+    pub criteria_per_call: Option<BatchSize>,
+}
+
+impl RubricOptions {
+    /// Which halves of the rubrics are scored.
+    pub fn parts(&self) -> RubricParts {
+        RubricParts {
+            rubrics: self.only != Some(RubricPart::Snippets),
+            snippets: self.only != Some(RubricPart::Criteria),
+        }
+    }
+}
 
 /// Scores answers by the rubric of their test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,16 +17,20 @@ pub struct CitedPages {
 }
 
 impl CitedPages {
-    /// Adds the addresses in the text of an answer.
+    /// Adds the addresses in the text of an answer; without a store, all of them are missing.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn add(&mut self, text: &str, pages: &dyn SavedPages) -> Result<()> {
+    pub fn add(&mut self, text: &str, pages: Option<&dyn SavedPages>) -> Result<()> {
         for address in addresses_in(text) {
             let Some(key) = page_key(address).filter(|key| !self.seen.contains(key)) else {
                 continue;
             };
-            match pages.page(address)? {
+            let page = match pages {
+                Some(pages) => pages.page(address)?,
+                None => None,
+            };
+            match page {
                 Some(page) => *self.stored.entry(page.state).or_default() += 1,
                 // A fetcher needs a URL: `doi:` and `arXiv:` are written as one.
                 None if address.to_ascii_lowercase().starts_with("http") => {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::forms;
 use super::sink::{IndexReport, Sink};
-use super::store::{StoreWriter, open_or_create};
+use super::store::StoreWriter;
 use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::sqlite::SqliteForm;
 
 /// Reads every source and adds its pages to the store at `out`, which is made if there is none. All of them are added, or
 /// nothing: a source that cannot be read leaves the store unchanged.
@@ -17,8 +18,7 @@ pub fn index(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
     let is_new = !out.exists();
     let indexed = index_into(sources, out);
     if is_new && indexed.is_err() {
-        // An empty store would say that no page is there.
-        let _ = std::fs::remove_file(out);
+        SqliteForm::remove_unwritten(out);
     }
     indexed
 }
@@ -28,14 +28,13 @@ fn index_into(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
     for source in sources {
         forms::form_of(source)?;
     }
-    let mut connection = open_or_create(out)?;
-    let writer = StoreWriter::begin(&mut connection, out)?;
+    let writer = StoreWriter::begin(out)?;
     let mut sink = Sink::new(&writer);
     for source in sources {
         forms::read(source, &mut sink)?;
         sink.end_source()?;
     }
-    let report = sink.into_report();
+    let report = sink.finish()?;
     if report.added + report.known == 0
         && let Some(first) = sources.first()
     {

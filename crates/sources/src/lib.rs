@@ -24,6 +24,7 @@ mod cited;
 mod decode;
 mod forms;
 mod index;
+mod math;
 mod page;
 mod records;
 mod saved;
@@ -34,7 +35,7 @@ mod text;
 
 pub use cited::CitedPages;
 pub use index::index;
-pub use page::moment;
+pub use page::{last_moment, moment};
 pub use saved::StoredPages;
 pub use sink::IndexReport;
 pub use store::{PageStore, StoredPage};

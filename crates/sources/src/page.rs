@@ -1,6 +1,8 @@
 //! A saved page, as a source gives it and as the store describes it.
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
+use chrono::{
+    DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, Utc,
+};
 
 use scholareval_core::domain::PageKind;
 use scholareval_core::text::addresses::page_key;
@@ -54,8 +56,10 @@ pub(super) struct SavedPage {
     pub(super) body: PageBody,
     /// The digest by which other records of an archive refer to this one.
     pub(super) digest: Option<String>,
-    /// Why this is only the beginning of the page, if it is.
+    /// Why this is only the beginning of the page, if it is: a tool showed no more of it.
     pub(super) cut_by: Option<String>,
+    /// What shows that the page did not come to its end, if it did not.
+    pub(super) cut: Option<&'static str>,
 }
 
 impl SavedPage {
@@ -67,6 +71,31 @@ impl SavedPage {
             ..Self::default()
         }
     }
+
+    /// Sets the status, with the `Content-Range` of the reply: one of 206 may hold the whole page.
+    pub(super) fn set_status(&mut self, status: Option<u16>, range: &str) {
+        self.status = status;
+        if status == Some(PARTIAL) && !is_full_range(range) {
+            self.cut = Some("a reply with a part of the page (206)");
+        }
+    }
+}
+
+/// The status of a reply with a part of what was asked for.
+const PARTIAL: u16 = 206;
+
+/// Whether a `Content-Range` is that of all bytes: `bytes 0-999/1000`.
+fn is_full_range(range: &str) -> bool {
+    let bytes = range.trim().split_once(' ').map(|(_, bytes)| bytes.trim());
+    let Some((range, length)) = bytes.and_then(|bytes| bytes.split_once('/')) else {
+        return false;
+    };
+    let last = range
+        .trim()
+        .strip_prefix("0-")
+        .and_then(|last| last.parse::<u64>().ok());
+    last.and_then(|last| last.checked_add(1))
+        .is_some_and(|bytes| length.trim().parse() == Ok(bytes))
 }
 
 /// What came from an address.
@@ -87,25 +116,96 @@ pub(super) enum PageBody {
     TooLong,
 }
 
-/// A moment as sources write it: RFC 3339, the same without a zone (then UTC), the date of HTTP, or a day.
+/// Years that a date of a saved page may have.
+const YEARS: std::ops::RangeInclusive<i32> = 1970..=9999;
+
+/// How sources write the time and the zone behind a day. Without a zone it is UTC.
+const TIMES: [&str; 2] = ["T%H:%M:%S%.f", "T%H:%M"];
+
+/// A moment as sources write it: ISO 8601 and RFC 3339 (without a zone it is UTC), a day, the dates of HTTP and of mail, the
+/// 14 digits of archives, or seconds, milliseconds or microseconds since 1970. `None` for other forms, also for days that
+/// may be read in two ways.
 pub fn moment(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
-    if let Ok(moment) = DateTime::parse_from_rfc3339(text) {
-        return Some(moment.to_utc());
+    let moment = if text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        moment_of_digits(text)?
+    } else if let Some((day, time)) = day_and_rest(text) {
+        moment_of_day(day, time)?
+    } else if let Ok(moment) = DateTime::parse_from_rfc2822(text) {
+        moment.to_utc()
+    } else {
+        httpdate::parse_http_date(text).ok().map(DateTime::from)?
+    };
+    YEARS.contains(&moment.year()).then_some(moment)
+}
+
+/// The last moment that a user means who names a day (`2026-10-01`) or a moment (RFC 3339); `None` for other forms.
+pub fn last_moment(text: &str) -> Option<DateTime<Utc>> {
+    let text = text.trim();
+    let (_, rest) = day_and_rest(text)?;
+    let moment = moment(text)?;
+    Some(if rest.is_empty() {
+        moment + TimeDelta::days(1) - TimeDelta::seconds(1)
+    } else {
+        moment
+    })
+}
+
+/// A text that begins with a day of four, two and two digits, and what follows the day.
+fn day_and_rest(text: &str) -> Option<(NaiveDate, &str)> {
+    let (day, rest) = text.split_at_checked(10)?;
+    let is_day = day.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == day.as_bytes()[4] && matches!(byte, b'-' | b'/'),
+        _ => byte.is_ascii_digit(),
+    });
+    let day = NaiveDate::parse_from_str(&day.replace('/', "-"), "%Y-%m-%d");
+    Some((day.ok().filter(|_| is_day)?, rest))
+}
+
+fn moment_of_day(day: NaiveDate, rest: &str) -> Option<DateTime<Utc>> {
+    if rest.is_empty() {
+        return Some(day.and_time(NaiveTime::MIN).and_utc());
     }
-    for form in [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y%m%d%H%M%S",
-    ] {
-        if let Ok(moment) = NaiveDateTime::parse_from_str(text, form) {
-            return Some(moment.and_utc());
+    let time = rest.strip_prefix(['T', 't', ' '])?;
+    let time = time.to_ascii_uppercase();
+    let (time, zone) = match ["UTC", "GMT"]
+        .iter()
+        .find_map(|zone| time.strip_suffix(zone))
+    {
+        Some(time) => (time.trim_end(), "Z"),
+        None => (time.as_str(), ""),
+    };
+    let text = format!("{day}T{time}{zone}");
+    TIMES.iter().find_map(|form| {
+        let local = NaiveDateTime::parse_from_str(&text, &format!("%Y-%m-%d{form}"));
+        let zoned = || DateTime::parse_from_str(&text, &format!("%Y-%m-%d{form} %#z"));
+        let local = local.map(|moment| moment.and_utc());
+        local
+            .or_else(|_| zoned().map(|moment| moment.to_utc()))
+            .ok()
+    })
+}
+
+/// A moment of digits alone, by how many there are.
+fn moment_of_digits(text: &str) -> Option<DateTime<Utc>> {
+    let whole = text.split('.').next().unwrap_or_default();
+    match (whole.len(), whole == text) {
+        (8, true) => {
+            let day = NaiveDate::parse_from_str(text, "%Y%m%d").ok()?;
+            moment_of_day(day, "")
         }
+        (14, true) => {
+            let moment = NaiveDateTime::parse_from_str(text, "%Y%m%d%H%M%S");
+            moment.ok().map(|moment| moment.and_utc())
+        }
+        (9 | 10, _) => DateTime::from_timestamp(whole.parse().ok()?, 0),
+        (13, _) => DateTime::from_timestamp_millis(whole.parse().ok()?),
+        (16, _) => DateTime::from_timestamp_micros(whole.parse().ok()?),
+        _ => None,
     }
-    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return day.and_hms_opt(0, 0, 0).map(|moment| moment.and_utc());
-    }
-    httpdate::parse_http_date(text).ok().map(DateTime::from)
 }
 
 /// A moment as the store writes it, so that its order is that of the text.
@@ -123,17 +223,77 @@ mod tests {
             "2026-10-01T12:00:00Z",
             "2026-10-01T14:00:00.123+02:00",
             "2026-10-01T12:00:00",
+            "2026-10-01t12:00z",
+            "2026-10-01 12:00",
+            "2026-10-01 12:00:00.5 UTC",
+            "2026-10-01 14:00:00 +0200",
+            "2026-10-01T14:00:00+02",
+            "2026/10/01 12:00:00",
             "20261001120000",
             "Thu, 01 Oct 2026 12:00:00 GMT",
+            "Thu, 1 Oct 2026 14:00:00 +0200",
+            "1790856000",
+            "1790856000.25",
+            "1790856000000",
         ] {
             let moment = moment(text).map(moment_text);
             assert_eq!(moment.as_deref(), Some("2026-10-01T12:00:00Z"), "{text}");
         }
-        assert_eq!(
-            moment("2026-10-01").map(moment_text).unwrap(),
-            "2026-10-01T00:00:00Z"
-        );
-        assert_eq!(moment("last week"), None);
+        for day in ["2026-10-01", "20261001", "2026/10/01"] {
+            let moment = moment(day).map(moment_text);
+            assert_eq!(moment.as_deref(), Some("2026-10-01T00:00:00Z"), "{day}");
+        }
+        for text in [
+            "last week",
+            "",
+            "2026",
+            "2026-10",
+            "2026-10-1",
+            "26-10-01",
+            "0026-10-01",
+            "2026-13-01",
+            "2026-02-30",
+            "01/10/2026",
+            "10.01.2026",
+            "2026-10-01T25:00:00Z",
+            "2026-10-01 noon",
+            "+2026-10-01",
+            "2026- 1- 1",
+            "1790",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_that_a_user_names_ends_with_its_last_second() {
+        let last = |text: &str| last_moment(text).map(moment_text).unwrap_or_default();
+        assert_eq!(last("2026-10-01"), "2026-10-01T23:59:59Z");
+        assert_eq!(last("2026-10-01T12:00:00+02:00"), "2026-10-01T10:00:00Z");
+        for text in ["2026-10-1", "26-10-01", "20261001", "1790856000", "today"] {
+            assert_eq!(last(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_partial_reply_is_whole_only_if_its_range_is() {
+        let cut = |status, range: &str| {
+            let mut page = SavedPage::default();
+            page.set_status(Some(status), range);
+            page.cut.is_some()
+        };
+        assert!(!cut(200, "") && !cut(206, "bytes 0-999/1000") && !cut(206, "Bytes  0-0/1 "));
+        for range in [
+            "",
+            "bytes 0-998/1000",
+            "bytes 1-999/1000",
+            "bytes 0-999/*",
+            "bytes */1000",
+            "0-999/1000",
+            "bytes 0-18446744073709551615/0",
+        ] {
+            assert!(cut(206, range), "{range}");
+        }
     }
 
     #[test]

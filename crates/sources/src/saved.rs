@@ -62,7 +62,9 @@ impl SavedPages for StoredPages {
 
     fn page(&self, url: &str) -> Result<Option<ReadPage>> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let cited = chosen(store.snapshots(url)?, self.as_of);
+        let as_of = self.as_of.map(moment_text);
+        let as_of = as_of.as_deref();
+        let cited = store.snapshots_until(url, as_of)?.into_iter().next();
         let is_whole = cited
             .as_ref()
             .is_some_and(|page| page.state.is_readable() && page.kind != PageKind::Abstract);
@@ -73,9 +75,10 @@ impl SavedPages for StoredPages {
         let Some(work) = of_page.or_else(|| work_key(url)) else {
             return Ok(cited.map(|page| read_page(&page, None)));
         };
-        let mut full_texts = store.snapshots_of_work(&work)?;
-        full_texts.retain(|page| page.kind == PageKind::FullText && page.state.is_readable());
-        Ok(match chosen(full_texts, self.as_of) {
+        let full_texts = store.snapshots_of_work(&work, as_of)?;
+        let is_full =
+            |page: &StoredPage| page.kind == PageKind::FullText && page.state.is_readable();
+        Ok(match full_texts.into_iter().find(is_full) {
             Some(full) => Some(read_page(&full, Some(full.url.clone()))),
             None => cited.map(|page| read_page(&page, None)),
         })
@@ -98,16 +101,6 @@ impl SavedPages for StoredPages {
         kept.texts.insert(hash, Arc::clone(&text));
         Ok(text)
     }
-}
-
-/// The snapshot to read, of several with the best one first; none that is later than the moment. So a store to which later
-/// pages are added gives the same numbers.
-fn chosen(mut snapshots: Vec<StoredPage>, as_of: Option<DateTime<Utc>>) -> Option<StoredPage> {
-    if let Some(as_of) = as_of.map(moment_text) {
-        let is_later = |page: &StoredPage| page.retrieved_at.as_ref() > Some(&as_of);
-        snapshots.retain(|page| !is_later(page));
-    }
-    snapshots.into_iter().next()
 }
 
 fn read_page(page: &StoredPage, read_url: Option<String>) -> ReadPage {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::decode::decoded;
 use super::page::{PageBody, SavedPage, kind_of, moment_text};
 use super::state::{Decision, PageSigns, state_of};
-use super::store::{NewPage, StoreWriter};
+use super::store::{NewPage, Revisit, StoreWriter};
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use scholareval_core::domain::PageState;
 use scholareval_core::error::{Error, InputFault, Result};
@@ -33,6 +33,17 @@ pub struct IndexReport {
     pub broken: u64,
     /// The first of them.
     pub faults: Vec<InputFault>,
+}
+
+impl IndexReport {
+    fn count(&mut self, is_added: bool, state: PageState) {
+        if is_added {
+            self.added += 1;
+        } else {
+            self.known += 1;
+        }
+        *self.states.entry(state).or_default() += 1;
+    }
 }
 
 /// The place of a page in a source, for messages and the store.
@@ -65,7 +76,7 @@ impl SourcePlace {
 
 /// Takes what the forms find.
 pub(super) struct Sink<'a> {
-    writer: &'a StoreWriter<'a>,
+    writer: &'a StoreWriter,
     report: IndexReport,
     /// Pages and other parts of the current source.
     parts: u64,
@@ -75,7 +86,7 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    pub(super) fn new(writer: &'a StoreWriter<'a>) -> Self {
+    pub(super) fn new(writer: &'a StoreWriter) -> Self {
         Self {
             writer,
             report: IndexReport::default(),
@@ -130,7 +141,7 @@ impl<'a> Sink<'a> {
             source: &place.path.display().to_string(),
             text: has_text.then_some(content.page.text.as_str()),
         })?;
-        self.count(added, state);
+        self.report.count(added, state);
         Ok(())
     }
 
@@ -149,44 +160,29 @@ impl<'a> Sink<'a> {
             self.report.other += 1;
             return Ok(());
         };
-        let state = self.writer.add_again(
+        self.writer.add_revisit(&Revisit {
             digest,
-            &NewPage {
-                key: &key,
-                final_key: None,
-                work: work_key(&page.url).as_deref(),
-                url: &page.url,
-                final_url: None,
-                retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
-                status: None,
-                mime: None,
-                kind: kind_of(&page.url, false),
-                state: PageState::Ok,
-                reason: "",
-                title: "",
-                raw_hash: None,
-                digest: None,
-                source: &place.path.display().to_string(),
-                text: None,
-            },
-        )?;
-        match state {
-            Some((state, added)) => self.count(added, state),
-            None => self.report.other += 1,
-        }
-        Ok(())
+            key: &key,
+            work: work_key(&page.url).as_deref(),
+            url: &page.url,
+            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
+            kind: kind_of(&page.url, false),
+            source: &place.path.display().to_string(),
+        })
     }
 
-    /// Takes a redirect.
+    /// Takes a redirect from the address of a page to another one.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(super) fn redirect(&mut self, url: &str, target: &str) -> Result<()> {
+    pub(super) fn redirect(&mut self, page: &SavedPage, target: &str) -> Result<()> {
         self.parts += 1;
-        if let (Some(key), Some(target)) = (page_key(url), page_key(target))
+        if let (Some(key), Some(target)) = (page_key(&page.url), page_key(target))
             && key != target
         {
-            self.writer.add_redirect(&key, &target)?;
+            let retrieved_at = page.retrieved_at.map(moment_text);
+            self.writer
+                .add_redirect(&key, &target, retrieved_at.as_deref())?;
             self.report.redirects += 1;
         }
         Ok(())
@@ -229,8 +225,16 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    pub(super) fn into_report(self) -> IndexReport {
-        self.report
+    /// Ends the last source: now every page is there that a revisit may refer to.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) fn finish(mut self) -> Result<IndexReport> {
+        self.writer.add_revisited(|revisited| match revisited {
+            Some((state, is_added)) => self.report.count(is_added, state),
+            None => self.report.other += 1,
+        })?;
+        Ok(self.report)
     }
 
     fn check(&self) -> Result<()> {
@@ -249,15 +253,6 @@ impl<'a> Sink<'a> {
         }
         Err(Error::Input(faults))
     }
-
-    fn count(&mut self, is_added: bool, state: PageState) {
-        if is_added {
-            self.report.added += 1;
-        } else {
-            self.report.known += 1;
-        }
-        *self.report.states.entry(state).or_default() += 1;
-    }
 }
 
 /// The state of a page with this content.
@@ -274,8 +269,11 @@ fn decide(page: &SavedPage, content: &Content, title: &str) -> Decision {
         text: &content.page.text,
         noscript: &content.page.noscript,
     });
-    match &page.cut_by {
-        Some(why) if state == PageState::Ok => (PageState::Teaser, why.clone()),
+    // A wall, an error or a page that is too long is that, cut or not.
+    let may_be_cut = matches!(state, PageState::Ok | PageState::Teaser | PageState::Empty);
+    match (page.cut, &page.cut_by) {
+        (Some(why), _) if may_be_cut => (PageState::Cut, why.to_owned()),
+        (None, Some(why)) if state == PageState::Ok => (PageState::Teaser, why.clone()),
         _ => (state, reason),
     }
 }

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::text::TEXT_BYTES;
 use scholareval_core::domain::{Fingerprint, PageKind, PageState};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::PAGE_STORE;
+use scholareval_core::files::sqlite::{PAGE_STORE, number};
 use scholareval_core::text::addresses::page_key;
 
 /// Redirects that are followed from an address.
@@ -47,13 +47,29 @@ CREATE INDEX digests ON pages(digest) WHERE digest IS NOT NULL;
 CREATE TABLE redirects (
     key TEXT NOT NULL,
     target TEXT NOT NULL,
-    PRIMARY KEY (key, target)
+    retrieved_at TEXT NOT NULL,            -- RFC 3339, UTC; empty if the source does not say
+    PRIMARY KEY (key, target, retrieved_at)
 ) WITHOUT ROWID;
 CREATE TABLE texts (
     hash BLOB PRIMARY KEY,                 -- 32 bytes, blake3 of the text
     deflated BLOB NOT NULL
 );
 ";
+
+/// Revisits of an archive: pages that came again. They wait until the pages that they refer to are there.
+const REVISITS: &str = "
+CREATE TEMP TABLE revisits (
+    digest TEXT NOT NULL,
+    key TEXT NOT NULL,
+    work TEXT,
+    url TEXT NOT NULL,
+    retrieved_at TEXT,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL
+)";
+
+/// The version whose redirects have no day, and in which a page that could not be read hid a redirect.
+const FIRST_VERSION: i32 = 1;
 
 const COLUMNS: &str = "id, key, url, final_url, work, retrieved_at, status, mime, kind, state, reason, title, raw_hash, text_hash, source";
 
@@ -96,6 +112,7 @@ pub struct StoredPage {
 pub struct PageStore {
     connection: Connection,
     path: PathBuf,
+    version: i32,
 }
 
 impl PageStore {
@@ -110,42 +127,132 @@ impl PageStore {
                 .hint("make one with `scholareval sources index`")
                 .into());
         }
+        let connection = PAGE_STORE.open_to_read(path)?;
+        let version = number(&connection, "user_version")
+            .map_err(|error| PAGE_STORE.unusable(path, "read", &error))?;
         Ok(Self {
-            connection: PAGE_STORE.open_to_read(path)?,
+            connection,
             path: path.to_path_buf(),
+            version,
         })
     }
 
     /// The snapshots of the page at an address, the best one first: readable ones before others, newer ones before older.
-    /// Redirects in the store are followed.
+    /// Redirects in the store are followed where they lead to a page that can be read.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn snapshots(&self, address: &str) -> Result<Vec<StoredPage>> {
-        let Some(mut key) = page_key(address) else {
+        self.snapshots_until(address, None)
+    }
+
+    /// As [`PageStore::snapshots`], of a store in which nothing is later than this moment.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn snapshots_until(
+        &self,
+        address: &str,
+        as_of: Option<&str>,
+    ) -> Result<Vec<StoredPage>> {
+        let Some(key) = page_key(address) else {
             return Ok(Vec::new());
         };
-        for _ in 0..=REDIRECTS {
-            let snapshots = self.snapshots_by("key", &key)?;
-            if !snapshots.is_empty() {
-                return Ok(snapshots);
+        if self.version == FIRST_VERSION {
+            return self.snapshots_of_first_version(&key, as_of);
+        }
+        let keys = self.keys_behind(key, as_of)?;
+        let mut unreadable = Vec::new();
+        // An address that another one led to is the page, too.
+        for column in ["key", "final_key"] {
+            for key in &keys {
+                let snapshots = self.snapshots_by(column, key, as_of)?;
+                if snapshots
+                    .first()
+                    .is_some_and(|page| page.state.is_readable())
+                {
+                    return Ok(snapshots);
+                }
+                if unreadable.is_empty() {
+                    unreadable = snapshots;
+                }
             }
-            let Some(target) = self.redirect_of(&key)? else {
+        }
+        Ok(unreadable)
+    }
+
+    /// A page and those that its redirects lead to, newer redirects first.
+    fn keys_behind(&self, key: String, as_of: Option<&str>) -> Result<Vec<String>> {
+        let mut keys = vec![key];
+        let mut at = 0;
+        while at < keys.len() && keys.len() <= REDIRECTS {
+            for target in self.redirects_of(&keys[at], as_of)? {
+                if !keys.contains(&target) && keys.len() <= REDIRECTS {
+                    keys.push(target);
+                }
+            }
+            at += 1;
+        }
+        Ok(keys)
+    }
+
+    fn redirects_of(&self, key: &str, as_of: Option<&str>) -> Result<Vec<String>> {
+        self.connection
+            .prepare_cached(
+                "SELECT target FROM redirects WHERE key = ?1 AND (?2 IS NULL OR retrieved_at <= ?2) \
+                 ORDER BY retrieved_at DESC, target",
+            )
+            .and_then(|mut query| query.query_map(params![key, as_of], |row| row.get(0))?.collect())
+            .map_err(|error| self.unread(&error))
+    }
+
+    /// As stores of version 1 were read, so that runs over them keep their numbers: fragments are no part of a page, whatever
+    /// was saved hides a redirect, and the day counts last.
+    fn snapshots_of_first_version(
+        &self,
+        key: &str,
+        as_of: Option<&str>,
+    ) -> Result<Vec<StoredPage>> {
+        let mut key = key.split('#').next().unwrap_or_default().to_owned();
+        let mut column = "final_key";
+        for _ in 0..=REDIRECTS {
+            if !self.snapshots_by("key", &key, None)?.is_empty() {
+                column = "key";
+                break;
+            }
+            let Some(target) = self.first_redirect_of(&key)? else {
                 break;
             };
             key = target;
         }
-        self.snapshots_by("final_key", &key)
+        let mut snapshots = self.snapshots_by(column, &key, None)?;
+        snapshots.retain(|page| as_of.is_none() || page.retrieved_at.as_deref() <= as_of);
+        Ok(snapshots)
     }
 
-    fn snapshots_by(&self, column: &str, key: &str) -> Result<Vec<StoredPage>> {
-        let sql = format!("SELECT {COLUMNS} FROM pages WHERE {column} = ?1");
+    fn first_redirect_of(&self, key: &str) -> Result<Option<String>> {
+        self.connection
+            .prepare_cached("SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1")
+            .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
+            .map_err(|error| self.unread(&error))
+    }
+
+    fn snapshots_by(
+        &self,
+        column: &str,
+        key: &str,
+        as_of: Option<&str>,
+    ) -> Result<Vec<StoredPage>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM pages WHERE {column} = ?1 \
+             AND (?2 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?2)"
+        );
         let mut pages = self
             .connection
             .prepare_cached(&sql)
             .and_then(|mut query| {
                 query
-                    .query_map([key], stored_page)?
+                    .query_map(params![key, as_of], stored_page)?
                     .collect::<Result<Vec<_>, _>>()
             })
             .map_err(|error| self.unread(&error))?;
@@ -158,12 +265,16 @@ impl PageStore {
         Ok(pages)
     }
 
-    /// The snapshots of all pages about a work, in the order of [`PageStore::snapshots`].
+    /// The snapshots of all pages about a work up to a moment, in the order of [`PageStore::snapshots`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(super) fn snapshots_of_work(&self, work: &str) -> Result<Vec<StoredPage>> {
-        self.snapshots_by("work", work)
+    pub(super) fn snapshots_of_work(
+        &self,
+        work: &str,
+        as_of: Option<&str>,
+    ) -> Result<Vec<StoredPage>> {
+        self.snapshots_by("work", work, as_of)
     }
 
     /// Hash of the pages up to a moment and of their texts, whatever the order in which they were added.
@@ -174,9 +285,15 @@ impl PageStore {
         let mut hasher = blake3::Hasher::new();
         let pages = "SELECT key, final_key, work, url, retrieved_at, kind, state, reason, hex(text_hash) FROM pages \
              WHERE ?1 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?1 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9";
-        let redirects = "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects ORDER BY 1, 2";
-        self.hash_rows(pages, &[as_of], &mut hasher)
-            .and_then(|()| self.hash_rows(redirects, &[], &mut hasher))
+        let redirects = if self.version == FIRST_VERSION {
+            "SELECT key, target, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects \
+             WHERE ?1 IS NULL OR TRUE ORDER BY 1, 2"
+        } else {
+            "SELECT key, target, retrieved_at, NULL, NULL, NULL, NULL, NULL, NULL FROM redirects \
+             WHERE ?1 IS NULL OR retrieved_at <= ?1 ORDER BY 1, 2, 3"
+        };
+        self.hash_rows(pages, as_of, &mut hasher)
+            .and_then(|()| self.hash_rows(redirects, as_of, &mut hasher))
             .map_err(|error| self.unread(&error))?;
         Ok(hasher.finalize().into())
     }
@@ -185,11 +302,11 @@ impl PageStore {
     fn hash_rows(
         &self,
         sql: &str,
-        parameters: &[Option<&str>],
+        as_of: Option<&str>,
         hasher: &mut blake3::Hasher,
     ) -> rusqlite::Result<()> {
         let mut query = self.connection.prepare(sql)?;
-        let mut rows = query.query(params_from_iter(parameters))?;
+        let mut rows = query.query([as_of])?;
         while let Some(row) = rows.next()? {
             for column in 0..9 {
                 let text: Option<String> = row.get(column)?;
@@ -199,13 +316,6 @@ impl PageStore {
             }
         }
         Ok(())
-    }
-
-    fn redirect_of(&self, key: &str) -> Result<Option<String>> {
-        self.connection
-            .prepare_cached("SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1")
-            .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
-            .map_err(|error| self.unread(&error))
     }
 
     /// The text of a snapshot; `None` if it has none.
@@ -299,32 +409,36 @@ pub(super) struct NewPage<'a> {
     pub(super) text: Option<&'a str>,
 }
 
-/// Opens a store for writing, or makes one.
-///
-/// # Errors
-/// A file of something else, or a store of another version: it is not changed. When the file cannot be written.
-pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
-    let (connection, is_new) = PAGE_STORE.open_to_write(path)?;
-    if is_new {
-        let tables = format!("BEGIN; {} {TABLES} COMMIT;", PAGE_STORE.header());
-        let created = connection.execute_batch(&tables);
-        created.map_err(|error| PAGE_STORE.unusable(path, "create", &error))?;
-    }
-    Ok(connection)
+/// A page that an archive only refers to: what came was the same as the page with this digest.
+pub(super) struct Revisit<'a> {
+    pub(super) digest: &'a str,
+    pub(super) key: &'a str,
+    pub(super) work: Option<&'a str>,
+    pub(super) url: &'a str,
+    pub(super) retrieved_at: Option<&'a str>,
+    pub(super) kind: PageKind,
+    pub(super) source: &'a str,
 }
 
 /// Writes into a store, in one transaction: a source that stops the command leaves nothing.
-pub(super) struct StoreWriter<'a> {
-    transaction: Transaction<'a>,
-    path: &'a Path,
+pub(super) struct StoreWriter {
+    connection: Connection,
+    path: PathBuf,
 }
 
-impl<'a> StoreWriter<'a> {
-    pub(super) fn begin(connection: &'a mut Connection, path: &'a Path) -> Result<Self> {
-        let transaction = connection
-            .transaction()
-            .map_err(|error| PAGE_STORE.unusable(path, "write", &error))?;
-        Ok(Self { transaction, path })
+impl StoreWriter {
+    /// Opens a store for writing, or makes one.
+    ///
+    /// # Errors
+    /// A file of something else, or a store of another version: it is not changed. When the file cannot be written.
+    pub(super) fn begin(path: &Path) -> Result<Self> {
+        let writer = Self {
+            connection: PAGE_STORE.begin_to_write(path, TABLES)?,
+            path: path.to_path_buf(),
+        };
+        let created = writer.connection.execute_batch(REVISITS);
+        created.map_err(|error| writer.unwritten(&error))?;
+        Ok(writer)
     }
 
     /// Adds a snapshot; false if the store has it.
@@ -335,7 +449,7 @@ impl<'a> StoreWriter<'a> {
         if let (Some(hash), Some(text)) = (&hash, page.text) {
             self.add_text(hash, text)?;
         }
-        self.transaction
+        self.connection
             .prepare_cached(
                 "INSERT OR IGNORE INTO pages (key, final_key, work, url, final_url, retrieved_at, status, mime, kind, state, \
                  reason, title, raw_hash, text_hash, digest, source) \
@@ -354,7 +468,7 @@ impl<'a> StoreWriter<'a> {
 
     fn add_text(&self, hash: &[u8; 32], text: &str) -> Result<()> {
         let known: Option<i64> = self
-            .transaction
+            .connection
             .prepare_cached("SELECT 1 FROM texts WHERE hash = ?1")
             .and_then(|mut query| {
                 query
@@ -365,8 +479,8 @@ impl<'a> StoreWriter<'a> {
         if known.is_some() {
             return Ok(());
         }
-        let deflated = deflated(text).map_err(Error::io(self.path, "write"))?;
-        self.transaction
+        let deflated = deflated(text).map_err(Error::io(&self.path, "write"))?;
+        self.connection
             .prepare_cached("INSERT INTO texts (hash, deflated) VALUES (?1, ?2)")
             .and_then(|mut insert| insert.execute(params![hash.as_slice(), deflated]))
             .map(|_| ())
@@ -374,58 +488,90 @@ impl<'a> StoreWriter<'a> {
     }
 
     /// Notes that an address leads to another one.
-    pub(super) fn add_redirect(&self, key: &str, target: &str) -> Result<()> {
-        self.transaction
-            .prepare_cached("INSERT OR IGNORE INTO redirects (key, target) VALUES (?1, ?2)")
-            .and_then(|mut insert| insert.execute([key, target]))
+    pub(super) fn add_redirect(
+        &self,
+        key: &str,
+        target: &str,
+        retrieved_at: Option<&str>,
+    ) -> Result<()> {
+        self.connection
+            .prepare_cached(
+                "INSERT OR IGNORE INTO redirects (key, target, retrieved_at) VALUES (?1, ?2, ?3)",
+            )
+            .and_then(|mut insert| insert.execute([key, target, retrieved_at.unwrap_or_default()]))
             .map(|_| ())
             .map_err(|error| self.unwritten(&error))
     }
 
-    /// Adds the page with this digest once more, as it was found under another address or at another time: its state, and
-    /// whether it is new. `None` if there is no page with the digest.
-    pub(super) fn add_again(
-        &self,
-        digest: &str,
-        page: &NewPage<'_>,
-    ) -> Result<Option<(PageState, bool)>> {
-        let stored: Option<(i64, String)> = self
-            .transaction
-            .prepare_cached("SELECT id, state FROM pages WHERE digest = ?1 ORDER BY id LIMIT 1")
-            .and_then(|mut query| {
-                query
-                    .query_row([digest], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .optional()
-            })
-            .map_err(|error| self.unwritten(&error))?;
-        let Some((id, state)) = stored else {
-            return Ok(None);
-        };
-        let rows = self
-            .transaction
+    /// Notes that the page with this digest came again, under another address or at another time.
+    pub(super) fn add_revisit(&self, revisit: &Revisit<'_>) -> Result<()> {
+        self.connection
             .prepare_cached(
-                "INSERT OR IGNORE INTO pages (key, work, url, retrieved_at, kind, source, status, mime, state, reason, title, \
-                 raw_hash, text_hash) \
-                 SELECT ?2, ?3, ?4, ?5, ?6, ?7, status, mime, state, reason, title, raw_hash, text_hash FROM pages WHERE id = ?1",
+                "INSERT INTO temp.revisits (digest, key, work, url, retrieved_at, kind, source) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )
             .and_then(|mut insert| {
                 insert.execute(params![
-                    id, page.key, page.work, page.url, page.retrieved_at, page.kind.name(), page.source,
+                    revisit.digest,
+                    revisit.key,
+                    revisit.work,
+                    revisit.url,
+                    revisit.retrieved_at,
+                    revisit.kind.name(),
+                    revisit.source,
                 ])
             })
-            .map_err(|error| self.unwritten(&error))?;
-        Ok(PageState::from_name(&state).map(|state| (state, rows > 0)))
+            .map(|_| ())
+            .map_err(|error| self.unwritten(&error))
+    }
+
+    /// Adds the pages that came again; `count` gets the state of each and whether it is new, `None` where no page has the
+    /// digest.
+    pub(super) fn add_revisited(&self, count: impl FnMut(Option<(PageState, bool)>)) -> Result<()> {
+        let added = self.insert_revisited(count);
+        added.map_err(|error| self.unwritten(&error))
+    }
+
+    fn insert_revisited(
+        &self,
+        mut count: impl FnMut(Option<(PageState, bool)>),
+    ) -> rusqlite::Result<()> {
+        // Of pages with one digest that of the same address: the digest of an empty body is that of many.
+        let mut query = self.connection.prepare(
+            "SELECT rowid, (SELECT id FROM pages WHERE pages.digest = revisits.digest \
+             ORDER BY pages.key <> revisits.key, id LIMIT 1) FROM temp.revisits",
+        )?;
+        let mut insert = self.connection.prepare(
+            "INSERT OR IGNORE INTO pages (key, work, url, retrieved_at, kind, source, status, mime, state, reason, title, \
+             raw_hash, text_hash) \
+             SELECT again.key, again.work, again.url, again.retrieved_at, again.kind, again.source, page.status, page.mime, \
+             page.state, page.reason, page.title, page.raw_hash, page.text_hash \
+             FROM temp.revisits AS again, pages AS page WHERE again.rowid = ?1 AND page.id = ?2",
+        )?;
+        let mut state_of = self
+            .connection
+            .prepare("SELECT state FROM pages WHERE id = ?1")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let (revisit, original): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+            let Some(original) = original else {
+                count(None);
+                continue;
+            };
+            let is_new = insert.execute([revisit, original])? > 0;
+            let state: String = state_of.query_row([original], |row| row.get(0))?;
+            count(PageState::from_name(&state).map(|state| (state, is_new)));
+        }
+        Ok(())
     }
 
     pub(super) fn commit(self) -> Result<()> {
-        let path = self.path;
-        self.transaction
-            .commit()
-            .map_err(|error| PAGE_STORE.unusable(path, "write", &error))
+        let committed = self.connection.execute_batch("COMMIT");
+        committed.map_err(|error| self.unwritten(&error))
     }
 
     fn unwritten(&self, error: &rusqlite::Error) -> Error {
-        PAGE_STORE.unusable(self.path, "write", error)
+        PAGE_STORE.unusable(&self.path, "write", error)
     }
 }
 
@@ -465,16 +611,20 @@ mod tests {
         }
     }
 
-    fn store(pages: &[NewPage<'_>], redirects: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+    /// A store in which the redirects have the day of the third text, if it is not empty.
+    fn store(
+        pages: &[NewPage<'_>],
+        redirects: &[(&str, &str, &str)],
+    ) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sources.sqlite");
-        let mut connection = open_or_create(&path).unwrap();
-        let writer = StoreWriter::begin(&mut connection, &path).unwrap();
+        let writer = StoreWriter::begin(&path).unwrap();
         for page in pages {
             writer.add(page).unwrap();
         }
-        for (key, target) in redirects {
-            writer.add_redirect(key, target).unwrap();
+        for (key, target, day) in redirects {
+            let day = Some(*day).filter(|day| !day.is_empty());
+            writer.add_redirect(key, target, day).unwrap();
         }
         writer.commit().unwrap();
         (dir, path)
@@ -551,9 +701,9 @@ mod tests {
             (key("x"), key("y")),
             (key("y"), key("x")),
         ];
-        let redirects: Vec<(&str, &str)> = circle
+        let redirects: Vec<(&str, &str, &str)> = circle
             .iter()
-            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .map(|(a, b)| (a.as_str(), b.as_str(), ""))
             .collect();
         let (_dir, path) = store(&pages, &redirects);
         let store = PageStore::open(&path).unwrap();
@@ -562,6 +712,73 @@ mod tests {
             key("c")
         );
         assert!(store.snapshots("https://example.org/x").unwrap().is_empty());
+    }
+
+    fn begin_error(path: &Path) -> Error {
+        StoreWriter::begin(path).map(|_| ()).unwrap_err()
+    }
+
+    #[test]
+    fn a_later_page_redirect_or_failure_is_not_there_on_an_earlier_day() {
+        const BEFORE: Option<&str> = Some("2026-09-01T00:00:00Z");
+        const AFTER: Option<&str> = Some("2026-11-01T00:00:00Z");
+        let [a, b, c] = ["a", "b", "c"].map(|name| format!("https://example.org/{name}"));
+        let pages = [
+            page(&b, BEFORE, PageState::Ok, Some("b")),
+            page(&a, AFTER, PageState::Ok, Some("a")),
+            page(&c, AFTER, PageState::Ok, Some("c")),
+        ];
+        let redirects = [
+            (a.as_str(), b.as_str(), "2026-09-01T00:00:00Z"),
+            (a.as_str(), c.as_str(), "2026-11-01T00:00:00Z"),
+            (c.as_str(), b.as_str(), "2026-11-01T00:00:00Z"),
+        ];
+        let (_dir, path) = store(&pages, &redirects);
+        let store = PageStore::open(&path).unwrap();
+        let found = |address: &str, as_of: &str| {
+            let pages = store.snapshots_until(address, Some(as_of)).unwrap();
+            pages.first().map(|page| store.text(page).unwrap().unwrap())
+        };
+        let day = "2026-10-01T23:59:59Z";
+        assert_eq!(found(&a, day).as_deref(), Some("b"));
+        assert_eq!(found(&c, day), None);
+        assert_eq!(found(&a, "2026-12-01T00:00:00Z").as_deref(), Some("a"));
+        let hash = store.content_hash(Some(day)).unwrap();
+        let (_dir, earlier) = self::store(&pages[..1], &redirects[..1]);
+        let earlier = PageStore::open(&earlier).unwrap();
+        assert_eq!(earlier.content_hash(Some(day)).unwrap(), hash);
+        assert_ne!(store.content_hash(None).unwrap(), hash);
+    }
+
+    #[test]
+    fn a_failure_or_a_cut_page_hides_no_readable_one() {
+        let day = Some("2026-09-01T00:00:00Z");
+        let later = Some("2026-09-02T00:00:00Z");
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| format!("https://example.org/{name}"));
+        let landed = NewPage {
+            final_key: Some(&c),
+            ..page(&d, day, PageState::Ok, Some("landed"))
+        };
+        let pages = [
+            page(&a, later, PageState::Blocked, None),
+            page(&b, later, PageState::Cut, Some("half")),
+            page(&b, day, PageState::Ok, Some("whole")),
+            page(&c, later, PageState::Cut, Some("half")),
+            landed,
+        ];
+        let (_dir, path) = store(&pages, &[(&a, &b, "")]);
+        let store = PageStore::open(&path).unwrap();
+        let best = |address: &str| {
+            let pages = store.snapshots(address).unwrap();
+            store.text(&pages[0]).unwrap().unwrap()
+        };
+        assert_eq!(best(&a), "whole");
+        assert_eq!(best(&b), "whole");
+        assert_eq!(best(&c), "landed");
+        // Where none can be read, what was found first says why.
+        let (_dir, path) = self::store(&pages[..2], &[(&a, &b, "")]);
+        let store = PageStore::open(&path).unwrap();
+        assert_eq!(store.snapshots(&a).unwrap()[0].state, PageState::Blocked);
     }
 
     #[test]
@@ -573,10 +790,7 @@ mod tests {
             .execute_batch("CREATE TABLE notes (text)")
             .unwrap();
         let before = std::fs::read(&path).unwrap();
-        for error in [
-            open_or_create(&path).unwrap_err(),
-            PageStore::open(&path).unwrap_err(),
-        ] {
+        for error in [begin_error(&path), PageStore::open(&path).unwrap_err()] {
             assert!(
                 error.to_string().contains("is not a store of pages"),
                 "{error}"
@@ -586,8 +800,7 @@ mod tests {
         let text = dir.path().join("text");
         std::fs::write(&text, "no database".repeat(100)).unwrap();
         assert!(
-            open_or_create(&text)
-                .unwrap_err()
+            begin_error(&text)
                 .to_string()
                 .contains("is not a store of pages")
         );
@@ -595,12 +808,12 @@ mod tests {
         let (_dir, path) = store(&[], &[]);
         Connection::open(&path)
             .unwrap()
-            .execute_batch("PRAGMA user_version = 2")
+            .execute_batch("PRAGMA user_version = 3")
             .unwrap();
         let error = PageStore::open(&path).unwrap_err().to_string();
         assert!(
             error
-                .contains("a store of pages of version 2; this scholareval reads version 1; index"),
+                .contains("a store of pages of version 3; this scholareval reads version 2; index"),
             "{error}"
         );
         assert!(
@@ -609,6 +822,107 @@ mod tests {
                 .to_string()
                 .contains("sources index")
         );
+    }
+
+    /// Copies a file and its journal, as they are while a command writes: what is there after a kill.
+    fn killed(path: &Path, copy: &Path) {
+        std::fs::copy(path, copy).unwrap();
+        let journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
+        std::fs::copy(journal(path), journal(copy)).unwrap();
+    }
+
+    /// Writes more than the cache holds, so that the file has changed before the end of the transaction.
+    fn write_much(writer: &StoreWriter) {
+        writer
+            .connection
+            .execute_batch("PRAGMA cache_size = 1")
+            .unwrap();
+        for number in 0..500 {
+            let key = format!("https://example.org/{number}");
+            let text = blake3::hash(key.as_bytes()).to_hex().repeat(20);
+            writer
+                .add(&page(&key, None, PageState::Ok, Some(&text)))
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_killed_command_wrote_is_taken_back_by_the_next_one() {
+        let key = "https://example.org/a";
+        let (dir, path) = store(&[page(key, None, PageState::Ok, Some("text"))], &[]);
+        let writer = StoreWriter::begin(&path).unwrap();
+        write_much(&writer);
+        let [to_read, to_write] = ["read.sqlite", "write.sqlite"].map(|name| dir.path().join(name));
+        killed(&path, &to_read);
+        killed(&path, &to_write);
+        drop(writer);
+        let hash = PageStore::open(&path).unwrap().content_hash(None).unwrap();
+        let read = PageStore::open(&to_read).unwrap();
+        assert_eq!(read.content_hash(None).unwrap(), hash);
+        let writer = StoreWriter::begin(&to_write).unwrap();
+        writer.commit().unwrap();
+        let written = PageStore::open(&to_write).unwrap();
+        assert_eq!(written.content_hash(None).unwrap(), hash);
+    }
+
+    #[test]
+    fn a_store_whose_making_was_killed_is_made_by_the_next_command_and_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new.sqlite");
+        let writer = StoreWriter::begin(&path).unwrap();
+        write_much(&writer);
+        let [to_read, to_write] = ["read.sqlite", "write.sqlite"].map(|name| dir.path().join(name));
+        killed(&path, &to_read);
+        killed(&path, &to_write);
+        assert!(std::fs::metadata(&to_read).unwrap().len() > 0);
+        let error = PageStore::open(&to_read).unwrap_err().to_string();
+        assert!(error.contains("nothing was written"), "{error}");
+        assert!(error.contains("index its sources into it again"), "{error}");
+        let next = StoreWriter::begin(&to_write).unwrap();
+        let key = "https://example.org/a";
+        next.add(&page(key, None, PageState::Ok, Some("text")))
+            .unwrap();
+        next.commit().unwrap();
+        let read = PageStore::open(&to_write).unwrap();
+        assert_eq!(read.snapshots(key).unwrap().len(), 1);
+        assert!(read.snapshots("https://example.org/1").unwrap().is_empty());
+        // Zeros without a journal are somebody else's.
+        let zeros = dir.path().join("zeros");
+        std::fs::write(&zeros, [0; 4096]).unwrap();
+        assert!(begin_error(&zeros).to_string().contains("is not a store"));
+        assert_eq!(std::fs::read(&zeros).unwrap(), [0; 4096]);
+    }
+
+    #[test]
+    fn commands_that_write_one_new_file_at_once_lose_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("sources.sqlite");
+        let source = |number: usize, text: &str| {
+            let path = dir.path().join(format!("{number}.jsonl"));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let url = format!("https://example.org/{number}");
+                // Every second one fails, and must not take the others' pages away.
+                let good = source(
+                    number,
+                    &format!("{{\"url\": \"{url}\", \"text\": \"The ice of the sea grows.\"}}"),
+                );
+                let broken = source(number + 10, "{\"url\": \"https://example.org/\"}");
+                let out = &out;
+                scope.spawn(move || {
+                    crate::index(&[broken], out).unwrap_err();
+                    assert_eq!(crate::index(&[good], out).unwrap().added, 1);
+                });
+            }
+        });
+        let store = PageStore::open(&out).unwrap();
+        for number in 0..8 {
+            let url = format!("https://example.org/{number}");
+            assert_eq!(store.snapshots(&url).unwrap().len(), 1, "{url}");
+        }
     }
 
     #[test]

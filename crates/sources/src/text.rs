@@ -3,12 +3,22 @@
 //! The tokens of HTML are turned into text one after the other. No tree is built, so that a hundred thousand nested tags or
 //! fifty megabytes are a matter of time only. Nothing is cut away as "boilerplate": a sentence may be supported by a table
 //! or a side bar.
+//!
+//! Numbers are those of the page: what a browser sets apart by its place (exponents, footnotes, fractions, boxes next to each
+//! other) is set apart by a sign or a space, since 10 with a raised 6 is not 106.
+
+use std::borrow::Cow;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
+use super::math::OpenFormula;
+
 /// The longest text of a page, in bytes: some 500,000 tokens, twice what a judge is ever shown of one page.
 pub(super) const TEXT_BYTES: usize = 2 << 20;
+
+/// The stroke of fractions such as 1⁄2.
+const FRACTION_SLASH: char = '\u{2044}';
 
 /// What is kept of titles, comments and text for browsers without scripts, in bytes.
 const SHORT_BYTES: usize = 4096;
@@ -36,6 +46,7 @@ pub(super) fn html_text(html: &str) -> PageText {
     emitter.naively_switch_states(true);
     // The only value comes when the text is too long; then the rest is not looked at.
     let _ = Tokenizer::new_with_emitter(html, emitter).next();
+    reader.end_note();
     reader.page
 }
 
@@ -44,6 +55,8 @@ pub(super) fn html_text(html: &str) -> PageText {
 enum Gap {
     #[default]
     None,
+    /// A space where two digits meet.
+    Digits,
     Space,
     Cell,
     Line,
@@ -54,7 +67,7 @@ impl Gap {
     fn text(self) -> &'static str {
         match self {
             Self::None => "",
-            Self::Space => " ",
+            Self::Digits | Self::Space => " ",
             Self::Cell => " | ",
             Self::Line => "\n",
             Self::Paragraph => "\n\n",
@@ -69,15 +82,43 @@ enum Place {
     Body,
     Title,
     Noscript,
-    /// Not shown, until the end of the element of this name.
-    Hidden(&'static str),
+    /// Not shown, until the end of the element of this name, of which so many are open.
+    Hidden(&'static str, usize),
 }
 
-/// Elements whose text is not shown. Of these `svg` also ends where text of the page begins, since its end tag is
-/// sometimes missing.
-const HIDDEN: [&str; 7] = [
-    "script", "style", "template", "svg", "iframe", "object", "noframes",
+/// Elements whose text is not shown. An annotation repeats its formula in another form.
+const HIDDEN: [&str; 9] = [
+    "script",
+    "style",
+    "template",
+    "svg",
+    "iframe",
+    "object",
+    "noframes",
+    "annotation",
+    "annotation-xml",
 ];
+
+/// Elements that renderers of formulas hide from screen readers next to the MathML that these read.
+const DRAWN: [&str; 2] = ["span", "nobr"];
+
+/// Hidden elements that also end where text of the page begins, since their end tags are sometimes missing.
+const WITHIN_LINES: [&str; 5] = ["svg", "annotation", "annotation-xml", "span", "nobr"];
+
+/// How the next word is set.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Raised {
+    #[default]
+    No,
+    /// At the end of a word: an exponent, an ordinal (`1st`), a footnote.
+    Up,
+    /// At the beginning of a word: the number of an isotope, of a footnote.
+    UpFirst,
+    /// A link to a footnote.
+    Note,
+    /// Below the line.
+    Down,
+}
 
 #[derive(Debug, Default)]
 struct TextReader {
@@ -88,37 +129,73 @@ struct TextReader {
     is_item: bool,
     /// Open `pre` elements: their white space is text.
     preformatted: usize,
-    /// The start tag that is being read, if its attributes matter.
-    tag: LinkTag,
-    attribute: LinkAttribute,
+    /// The start tag that is being read.
+    tag: StartTag,
+    attribute: TagAttribute,
+    raised: Raised,
+    /// Where the sign of the last exponent is in the text: the exponent may turn out to be a numerator.
+    exponent: Option<usize>,
+    /// Whether the number of a footnote is open in brackets.
+    is_note: bool,
+    /// Where the open link begins in the text.
+    link: Option<usize>,
+    formula: OpenFormula,
+    /// A sign of a formula that is due before the next word.
+    sign: &'static str,
+    /// Where the last formula ends in the text.
+    formula_end: Option<usize>,
+    /// The element that is a box by its style or role.
+    boxed: Option<OpenBox>,
 }
 
-/// A tag that may name the address of the page.
+/// What of a start tag matters.
 #[derive(Debug, Default)]
-struct LinkTag {
-    is_link: bool,
+struct StartTag {
+    name: Vec<u8>,
     is_canonical: bool,
     address: String,
+    /// Whether it begins a template that is shown (`shadowrootmode`).
+    is_shadow_root: bool,
+    is_aria_hidden: bool,
+    /// The white space that its style or role makes.
+    gap: Gap,
+}
+
+/// An element that is a box by its style or role: its end is as visible as its start.
+#[derive(Debug)]
+struct OpenBox {
+    name: Vec<u8>,
+    /// The open elements of this name.
+    open: usize,
+    gap: Gap,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum LinkAttribute {
+enum TagAttribute {
     #[default]
     Other,
     /// `rel` of a link, `property` of a `meta`.
     Relation,
     /// `href` of a link, `content` of a `meta`.
     Address,
+    AriaHidden,
+    Role,
+    Style,
 }
 
 impl TextReader {
     /// Takes an event; a value if the rest does not matter.
     fn read(&mut self, event: CallbackEvent<'_>) -> Option<()> {
         match event {
-            CallbackEvent::OpenStartTag { name } => self.start(name),
-            CallbackEvent::AttributeName { name } => self.attribute = attribute(name),
+            CallbackEvent::OpenStartTag { name } => {
+                self.tag = StartTag {
+                    name: name.to_vec(),
+                    ..StartTag::default()
+                };
+            }
+            CallbackEvent::AttributeName { name } => self.attribute(name),
             CallbackEvent::AttributeValue { value } => self.value(value),
-            CallbackEvent::CloseStartTag { .. } => self.close_tag(),
+            CallbackEvent::CloseStartTag { self_closing } => self.start(self_closing),
             CallbackEvent::EndTag { name } => self.end(name),
             CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
             CallbackEvent::Comment { value } if self.page.comment.is_empty() => {
@@ -129,73 +206,190 @@ impl TextReader {
         self.page.is_too_long.then_some(())
     }
 
-    fn start(&mut self, name: &[u8]) {
-        self.tag = LinkTag {
-            is_link: matches!(name, b"link" | b"meta"),
-            ..LinkTag::default()
+    fn attribute(&mut self, name: &[u8]) {
+        self.attribute = match name {
+            b"rel" | b"property" => TagAttribute::Relation,
+            b"href" | b"content" => TagAttribute::Address,
+            b"aria-hidden" => TagAttribute::AriaHidden,
+            b"role" => TagAttribute::Role,
+            b"style" => TagAttribute::Style,
+            _ => TagAttribute::Other,
         };
-        let gap = gap_of(name);
-        if self.place == Place::Hidden("svg") && gap > Gap::None {
-            self.place = Place::Body;
+        self.tag.is_shadow_root |= matches!(name, b"shadowrootmode" | b"shadowroot");
+    }
+
+    fn value(&mut self, value: &[u8]) {
+        match self.attribute {
+            TagAttribute::Relation => {
+                let is_canonical = value.eq_ignore_ascii_case(b"canonical") || value == b"og:url";
+                self.tag.is_canonical |= is_canonical;
+            }
+            TagAttribute::Address => {
+                self.tag.address.clear();
+                push_short(&mut self.tag.address, &String::from_utf8_lossy(value));
+            }
+            TagAttribute::AriaHidden => {
+                self.tag.is_aria_hidden = value.eq_ignore_ascii_case(b"true");
+            }
+            TagAttribute::Role => self.tag.gap = self.tag.gap.max(gap_of_role(value)),
+            TagAttribute::Style => self.tag.gap = self.tag.gap.max(gap_of_style(value)),
+            TagAttribute::Other => {}
+        }
+    }
+
+    /// Takes a start tag with its attributes.
+    fn start(&mut self, is_self_closing: bool) {
+        let tag = std::mem::take(&mut self.tag);
+        let name = tag.name.as_slice();
+        self.note_address(&tag);
+        let gap = gap_of(name).max(tag.gap);
+        if let Place::Hidden(hidden, open) = &mut self.place {
+            let is_within_lines = WITHIN_LINES.contains(hidden);
+            if is_within_lines && gap >= Gap::Cell {
+                self.place = Place::Body;
+            } else if name == hidden.as_bytes() && !(is_within_lines && is_self_closing) {
+                *open += 1;
+            }
         }
         if self.place != Place::Body {
             return;
         }
+        if gap >= Gap::Cell {
+            self.end_note();
+            // The end of a formula may be missing; its tables are within it.
+            if !matches!(name, b"mtr" | b"mtd") {
+                self.formula = OpenFormula::default();
+            }
+        }
         self.gap = self.gap.max(gap);
+        self.open_box(&tag);
+        if let Some(hidden) = self.hidden_by(&tag) {
+            if !(is_self_closing && WITHIN_LINES.contains(&hidden)) {
+                self.place = Place::Hidden(hidden, 1);
+            }
+            return;
+        }
+        if !(is_self_closing && self.formula.is_open()) {
+            let sign = self.formula.start(name);
+            if !sign.is_empty() {
+                self.sign = sign;
+            }
+        }
         match name {
             b"li" => self.is_item = true,
             b"pre" => self.preformatted += 1,
             b"title" if self.page.title.is_empty() => self.place = Place::Title,
             b"noscript" => self.place = Place::Noscript,
-            _ => {
-                let hidden = HIDDEN.iter().find(|hidden| hidden.as_bytes() == name);
-                if let Some(hidden) = hidden {
-                    self.place = Place::Hidden(hidden);
+            b"sup" => self.raise(),
+            b"sub" => self.raised = Raised::Down,
+            b"a" => {
+                self.link = Some(self.page.text.len());
+                if matches!(self.raised, Raised::Up | Raised::UpFirst) {
+                    self.raised = Raised::Note;
                 }
             }
+            _ => {}
+        }
+    }
+
+    fn note_address(&mut self, tag: &StartTag) {
+        let is_link = matches!(tag.name.as_slice(), b"link" | b"meta");
+        if is_link && tag.is_canonical && !tag.address.is_empty() && self.page.canonical.is_none() {
+            self.page.canonical = Some(tag.address.clone());
+        }
+    }
+
+    /// Notes where a box begins, and the elements of its name within it.
+    fn open_box(&mut self, tag: &StartTag) {
+        match &mut self.boxed {
+            Some(boxed) if boxed.name == tag.name => boxed.open += 1,
+            // The ends of blocks are seen anyway, and an image has none.
+            None if tag.gap > Gap::None && gap_of(&tag.name) == Gap::None => {
+                self.boxed = Some(OpenBox {
+                    name: tag.name.clone(),
+                    open: 1,
+                    gap: tag.gap,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn close_box(&mut self, name: &[u8]) {
+        let Some(boxed) = self.boxed.as_mut().filter(|boxed| boxed.name == name) else {
+            return;
+        };
+        boxed.open -= 1;
+        if boxed.open == 0 {
+            self.gap = self.gap.max(boxed.gap);
+            self.boxed = None;
+        }
+    }
+
+    /// The name of the element, if it is not shown.
+    fn hidden_by(&self, tag: &StartTag) -> Option<&'static str> {
+        let name = tag.name.as_slice();
+        // KaTeX draws a formula behind its MathML, MathJax before it.
+        let is_behind = self.formula_end == Some(self.page.text.len());
+        let is_drawn = tag.is_aria_hidden && (is_behind || name == b"nobr");
+        let drawn = DRAWN.iter().filter(|_| is_drawn);
+        let is_shown = name == b"template" && tag.is_shadow_root;
+        let mut hidden = HIDDEN.iter().filter(|_| !is_shown).chain(drawn);
+        hidden.find(|hidden| hidden.as_bytes() == name).copied()
+    }
+
+    /// Begins something raised.
+    fn raise(&mut self) {
+        let is_in_word = self.gap < Gap::Space && !self.page.text.is_empty();
+        self.raised = if self.link == Some(self.page.text.len()) {
+            Raised::Note
+        } else if is_in_word {
+            Raised::Up
+        } else {
+            Raised::UpFirst
+        };
+    }
+
+    fn end_note(&mut self) {
+        if std::mem::take(&mut self.is_note) {
+            self.page.text.push(']');
         }
     }
 
     fn end(&mut self, name: &[u8]) {
-        let closes = match self.place {
-            Place::Body => false,
-            Place::Title => name == b"title",
-            Place::Noscript => name == b"noscript",
-            Place::Hidden(hidden) => name == hidden.as_bytes(),
-        };
-        if closes {
-            self.place = Place::Body;
-        }
-        if self.place != Place::Body {
-            return;
+        match &mut self.place {
+            Place::Body => {}
+            Place::Title if name == b"title" => self.place = Place::Body,
+            Place::Noscript if name == b"noscript" => self.place = Place::Body,
+            Place::Hidden(hidden, open) if name == hidden.as_bytes() => {
+                *open -= 1;
+                if *open == 0 {
+                    self.place = Place::Body;
+                }
+                return;
+            }
+            // A formula ends its annotations.
+            Place::Hidden("annotation" | "annotation-xml", _) if name == b"math" => {
+                self.place = Place::Body;
+            }
+            _ => return,
         }
         self.gap = self.gap.max(gap_of(name));
-        if name == b"pre" {
-            self.preformatted = self.preformatted.saturating_sub(1);
-        }
-    }
-
-    fn value(&mut self, value: &[u8]) {
-        if !self.tag.is_link {
-            return;
-        }
-        match self.attribute {
-            LinkAttribute::Relation => {
-                let is_canonical = value.eq_ignore_ascii_case(b"canonical") || value == b"og:url";
-                self.tag.is_canonical |= is_canonical;
+        self.close_box(name);
+        self.formula.end(name);
+        match name {
+            b"pre" => self.preformatted = self.preformatted.saturating_sub(1),
+            b"sup" | b"sub" => {
+                self.raised = Raised::No;
+                self.end_note();
+                self.gap = self.gap.max(Gap::Digits);
             }
-            LinkAttribute::Address => {
-                self.tag.address.clear();
-                push_short(&mut self.tag.address, &String::from_utf8_lossy(value));
+            b"a" => self.link = None,
+            b"math" => {
+                self.sign = "";
+                self.formula_end = Some(self.page.text.len());
             }
-            LinkAttribute::Other => {}
-        }
-    }
-
-    fn close_tag(&mut self) {
-        let tag = std::mem::take(&mut self.tag);
-        if tag.is_canonical && !tag.address.is_empty() && self.page.canonical.is_none() {
-            self.page.canonical = Some(tag.address);
+            _ => {}
         }
     }
 
@@ -205,13 +399,16 @@ impl TextReader {
             Place::Body => self.push_words(text),
             Place::Title => push_short(&mut self.page.title, &spaced(text)),
             Place::Noscript => push_short(&mut self.page.noscript, &without_tags(text)),
-            Place::Hidden(_) => {}
+            Place::Hidden(..) => {}
         }
     }
 
     /// Adds words, with one space in place of any white space.
     fn push_words(&mut self, text: &str) {
-        if text.starts_with(is_blank) {
+        // White space around what is raised, or between the elements of a formula, is not shown.
+        let is_layout = self.formula.is_open() && text.trim_matches(is_blank).is_empty();
+        let is_spaced = self.raised == Raised::No && !is_layout;
+        if text.starts_with(is_blank) && is_spaced {
             self.gap = self.gap.max(Gap::Space);
         }
         for (at, word) in text
@@ -224,7 +421,7 @@ impl TextReader {
             }
             self.push(word);
         }
-        if text.ends_with(is_blank) {
+        if text.ends_with(is_blank) && is_spaced {
             self.gap = self.gap.max(Gap::Space);
         }
     }
@@ -243,11 +440,36 @@ impl TextReader {
     }
 
     fn push(&mut self, text: &str) {
-        let out = &mut self.page.text;
-        if !out.is_empty() {
-            out.push_str(self.gap.text());
+        let is_over = text.starts_with(FRACTION_SLASH);
+        let text: Cow<'_, str> = match text.contains(FRACTION_SLASH) {
+            true => text.replace(FRACTION_SLASH, "/").into(),
+            false => text.into(),
+        };
+        let sign = std::mem::take(&mut self.sign);
+        let mut gap = std::mem::take(&mut self.gap);
+        if matches!(sign, "^" | "_" | "/") {
+            gap = Gap::None;
         }
-        self.gap = Gap::None;
+        let raised = std::mem::take(&mut self.raised);
+        let raised_mark = self.mark_of(raised, gap, &text);
+        if is_over || raised == Raised::Down && self.page.text.ends_with('/') {
+            self.divide();
+        }
+        let out = &mut self.page.text;
+        let mark = if raised_mark.is_empty() {
+            sign
+        } else {
+            raised_mark
+        };
+        let is_gap = gap != Gap::Digits || mark.is_empty() && digits_meet(out, &text);
+        if is_gap && !out.is_empty() {
+            out.push_str(gap.text());
+        }
+        if raised_mark == "^" {
+            self.exponent = Some(out.len());
+        }
+        self.is_note |= raised_mark.ends_with('[');
+        out.push_str(mark);
         if std::mem::take(&mut self.is_item) {
             out.push_str("- ");
         }
@@ -256,34 +478,97 @@ impl TextReader {
             out.push_str(&text[..text.floor_char_boundary(room)]);
             self.page.is_too_long = true;
         } else {
-            out.push_str(text);
+            out.push_str(&text);
+        }
+    }
+
+    /// What is written before a word that is raised or lowered.
+    fn mark_of(&self, raised: Raised, gap: Gap, text: &str) -> &'static str {
+        let out = &self.page.text;
+        let is_power = |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '}');
+        let is_in_word = gap < Gap::Space && !out.is_empty();
+        match raised {
+            Raised::Down if is_in_word && digits_meet(out, text) => "_",
+            Raised::Up if !is_number(text) => "",
+            Raised::Up if is_in_word && out.ends_with(is_power) => "^",
+            // Behind a stop or a quotation mark, a number is a footnote, too.
+            Raised::Up | Raised::Note if text.starts_with(['[', '(']) => "",
+            Raised::Up | Raised::Note if is_in_word => " [",
+            Raised::Up | Raised::Note => "[",
+            Raised::No | Raised::UpFirst | Raised::Down => "",
+        }
+    }
+
+    /// What seemed to be an exponent is the numerator of a fraction: 3 and 1/2.
+    fn divide(&mut self) {
+        let out = &mut self.page.text;
+        let Some(sign) = self.exponent.take() else {
+            return;
+        };
+        let behind = out[sign + 1..].trim_end_matches('/');
+        if behind.chars().all(char::is_numeric) {
+            out.replace_range(sign..=sign, " ");
         }
     }
 }
 
-/// White space of HTML, and the spaces that pages use to lay out text.
+/// White space of HTML, the spaces that pages use to lay out text, and the invisible operators of formulas.
 fn is_blank(c: char) -> bool {
-    c.is_ascii_whitespace() || matches!(c, '\u{a0}' | '\u{200b}' | '\u{feff}')
+    c.is_ascii_whitespace()
+        || matches!(
+            c,
+            '\u{a0}' | '\u{200b}' | '\u{feff}' | '\u{2061}'..='\u{2064}'
+        )
 }
 
-fn attribute(name: &[u8]) -> LinkAttribute {
-    match name {
-        b"rel" | b"property" => LinkAttribute::Relation,
-        b"href" | b"content" => LinkAttribute::Address,
-        _ => LinkAttribute::Other,
-    }
+/// Whether a text would continue the number at the end of another one.
+fn digits_meet(before: &str, text: &str) -> bool {
+    before.ends_with(char::is_numeric) && text.starts_with(char::is_numeric)
 }
 
-/// The white space that the start or end of an element makes.
+/// Whether a text begins as a number.
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-', '−', '–']);
+    digits.starts_with(char::is_numeric)
+}
+
+/// The white space that the start or end of an element makes. Only elements that style letters leave two digits together.
 fn gap_of(name: &[u8]) -> Gap {
     match name {
         b"p" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"ul" | b"ol" | b"dl" | b"table"
         | b"section" | b"article" | b"blockquote" | b"pre" | b"figure" | b"form" | b"header"
         | b"footer" | b"nav" | b"main" | b"aside" | b"details" | b"fieldset" => Gap::Paragraph,
         b"div" | b"li" | b"tr" | b"dt" | b"dd" | b"br" | b"hr" | b"option" | b"caption"
-        | b"figcaption" | b"summary" | b"address" => Gap::Line,
-        b"td" | b"th" => Gap::Cell,
+        | b"figcaption" | b"summary" | b"address" | b"legend" | b"center" | b"menu" | b"dialog"
+        | b"mtr" => Gap::Line,
+        b"td" | b"th" | b"mtd" => Gap::Cell,
+        b"mspace" => Gap::Space,
+        b"span" | b"b" | b"i" | b"em" | b"strong" | b"u" | b"font" | b"mark" | b"small"
+        | b"big" | b"tt" | b"code" | b"var" | b"kbd" | b"samp" | b"dfn" | b"abbr" | b"bdi"
+        | b"bdo" | b"nobr" | b"wbr" | b"sup" | b"sub" => Gap::None,
+        _ => Gap::Digits,
+    }
+}
+
+/// The white space of an element that has the role of another one.
+fn gap_of_role(role: &[u8]) -> Gap {
+    match role.to_ascii_lowercase().as_slice() {
+        b"cell" | b"gridcell" | b"columnheader" | b"rowheader" => Gap::Cell,
+        b"row" | b"listitem" | b"option" => Gap::Line,
         _ => Gap::None,
+    }
+}
+
+/// The white space of an element that its style sets as a box.
+fn gap_of_style(style: &[u8]) -> Gap {
+    let style = String::from_utf8_lossy(style).to_ascii_lowercase();
+    let display = style.split(';').filter_map(|rule| rule.split_once(':'));
+    let display = display.filter(|(name, _)| name.trim() == "display").last();
+    match display.map_or("", |(_, value)| value.trim()) {
+        "" | "inline" | "none" | "contents" => Gap::None,
+        "table-cell" => Gap::Cell,
+        value if value.starts_with("inline") => Gap::Digits,
+        _ => Gap::Line,
     }
 }
 
@@ -351,6 +636,159 @@ mod tests {
             text("a &lt;b&gt; &#x41;&eacute; &nosuch; <"),
             "a <b> Aé &nosuch; <"
         );
+    }
+
+    #[test]
+    fn a_raised_number_is_an_exponent_a_footnote_or_a_numerator_and_no_digit() {
+        for (html, expected) in [
+            ("10<sup>6</sup> cells", "10^6 cells"),
+            ("10<sup>-6</sup>, 10<sup>−6</sup>", "10^-6, 10^−6"),
+            ("5 × 10<sup> 6 </sup>m<sup>2</sup>", "5 × 10^6m^2"),
+            ("(a+b)<sup>2</sup>3", "(a+b)^2 3"),
+            ("the 1<sup>st</sup> of x<sup>n</sup>", "the 1st of xn"),
+            (
+                "<sup>14</sup>C and <sup>14</sup><sub>6</sub>C",
+                "14C and 14_6C",
+            ),
+            (
+                "CO<sub>2</sub>, C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>",
+                "CO2, C6H12O6",
+            ),
+            (
+                "log<sub>10</sub>100 and 101<sub>2</sub>",
+                "log10 100 and 101_2",
+            ),
+            (
+                "1,200<sup><a href=#n3>3</a></sup> people",
+                "1,200 [3] people",
+            ),
+            (
+                "1,200<a href=#n3><sup>3</sup></a> people",
+                "1,200 [3] people",
+            ),
+            (
+                "in 2016<sup id=x class=reference><a href=#y><span>[</span>1<span>]</span></a></sup>.",
+                "in 2016[1].",
+            ),
+            ("in 2016<sup>1</sup>", "in 2016^1"),
+            (
+                "It rose.<sup>12</sup> It fell by 5%<sup>3</sup>",
+                "It rose. [12] It fell by 5% [3]",
+            ),
+            (
+                "7<sup><a>1</a>,<a>2</a></sup><sup><a>b</a></sup>",
+                "7 [1,2] [b]",
+            ),
+            ("7<sup><a>1</a><p>next<sup><a>2", "7 [1]\n\nnext [2]"),
+            ("<sup>1</sup>&frasl;<sub>2</sub> cup", "1/2 cup"),
+            ("3<sup>1</sup>&frasl;<sub>2</sub> cups", "3 1/2 cups"),
+            ("3<sup>1</sup>/<sub>2</sub> cups", "3 1/2 cups"),
+            ("3 <sup>1</sup>&frasl;<sub>2</sub>5", "3 1/2 5"),
+            ("10<sup>6</sup>/ml", "10^6/ml"),
+            ("1&frasl;2", "1/2"),
+        ] {
+            assert_eq!(text(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn numbers_next_to_each_other_stay_two_and_the_letters_of_one_stay_one() {
+        for (html, expected) in [
+            ("<td>12</td><td>34</td>", "12 | 34"),
+            ("<a>12</a><a>34</a>", "12 34"),
+            ("<my-cell>12</my-cell><my-cell>34</my-cell>", "12 34"),
+            ("<button>12</button>34<label>56</label>", "12 34 56"),
+            ("<del>100</del><ins>80</ins>", "100 80"),
+            (
+                "<span role=cell>12</span><span role=cell>34</span>",
+                "12 | 34",
+            ),
+            (
+                "<span style='display: inline-block'>12</span><span style='DISPLAY:inline-flex'>34</span>56",
+                "12 34 56",
+            ),
+            (
+                "<span style='color:red;display:block'>12</span>34",
+                "12\n34",
+            ),
+            (
+                "<span style='display:table-cell'>12</span><span style='display:table-cell'>a</span>",
+                "12 | a",
+            ),
+            (
+                "<span style='display:inline'>12</span><b>3</b><span>,</span>4<small>5</small>",
+                "123,45",
+            ),
+            ("<my-x>a</my-x><my-x>b</my-x>", "ab"),
+        ] {
+            assert_eq!(text(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn a_formula_is_read_once_and_with_its_signs() {
+        let math = |inner: &str| {
+            text(&format!(
+                "<p>of <math><semantics>{inner}<annotation encoding='application/x-tex'>77</annotation></semantics></math>5"
+            ))
+        };
+        for (inner, expected) in [
+            ("<msup><mn>10</mn><mn>6</mn></msup>", "of 10^6 5"),
+            (
+                "<msup>\n <mn>10</mn>\n <mrow><mo>-</mo><mn>6</mn></mrow>\n</msup>",
+                "of 10^-6 5",
+            ),
+            (
+                "<mn>3</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>",
+                "of 3 1/2 5",
+            ),
+            (
+                "<msub><mi>x</mi><mn>1</mn></msub><mo>=</mo><msqrt><mn>2</mn></msqrt>",
+                "of x_1=√2 5",
+            ),
+            (
+                "<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>",
+                "of x_1^2 5",
+            ),
+            ("<mn>2</mn><mo>&#x2062;</mo><mn>3</mn>", "of 2 3 5"),
+            ("<mn>1</mn><mo>,</mo><mn>200</mn>", "of 1,200 5"),
+            (
+                "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable>",
+                "of\n1 | 2\n5",
+            ),
+            (
+                "<mn>1</mn><annotation-xml encoding=MathML-Content><apply><cn>1</cn></apply></annotation-xml>",
+                "of 1 5",
+            ),
+        ] {
+            assert_eq!(math(inner), expected, "{inner}");
+        }
+        let katex = "<span class=katex><span class=katex-mathml><math><msup><mn>10</mn><mn>6</mn></msup></math></span>\
+                     <span class=katex-html aria-hidden=true><span>10<span>6</span></span></span></span> cells";
+        assert_eq!(text(katex), "10^6 cells");
+        let mathjax = "<nobr aria-hidden=true>10<span>6</span></nobr><span><math><msup><mn>10</mn><mn>6</mn></msup></math></span>";
+        assert_eq!(text(mathjax), "10^6");
+        assert_eq!(text("<span aria-hidden=true>shown</span>"), "shown");
+        let unclosed = "<math><annotation>no<p>shown<math><annotation>no</math> too";
+        assert_eq!(text(unclosed), "shown too");
+        assert_eq!(text("<math><mn>1<p><b>a</b> <b>b</b>"), "1\n\na b");
+        let deep = format!(
+            "<math>{}1{}</math>2",
+            "<mrow>".repeat(5_000),
+            "</mrow>".repeat(5_000)
+        );
+        assert_eq!(text(&deep), "1 2");
+    }
+
+    #[test]
+    fn shadow_roots_are_shown_and_other_templates_are_not() {
+        let page = "<x-a><template shadowrootmode=open><p>in<template>no<template>no</template>no</template></template></x-a> out";
+        assert_eq!(text(page), "in out");
+        assert_eq!(
+            text("a<template shadowrootmode='closed'>b</template>"),
+            "ab"
+        );
+        assert_eq!(text("a<svg/>b<svg><svg></svg>no</svg>c"), "abc");
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub use paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 pub use pairwise::{BothOrders, PairVerdict, SystemWinRate, WinRate, cyclic_triads, first_shown};
 pub use power::{PilotSpread, questions_for};
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
-pub use ranks::rank_distribution;
+pub use ranks::{rank_among, rank_distribution};
 pub use regression::{Line, least_squares};
 pub use sampling::{inclusion_probabilities, random_sample, systematic_sample};
 pub use strengths::{NoStrengths, Strengths, Ties};

@@ -3,7 +3,7 @@
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 use super::bootstrap::{BootstrapOptions, Interval};
-use super::distributions::{normal_quantile, t_quantile};
+use super::distributions::t_quantile;
 use super::paired::FEWEST_QUESTIONS;
 use super::paired_test::MetricValues;
 use super::studentized::ClusteredSample;
@@ -29,8 +29,8 @@ pub struct PilotSpread {
     /// The factor of the largest variance that studies are planned by: of a single pair the one below which its true value lies
     /// with probability 60%, if differences are normal; of several pairs 1.
     pub upper: f64,
-    /// The critical value of the largest |t| over all pairs with very many questions.
-    pub critical: f64,
+    /// The probability of a single pair beyond the critical value, on one side: Bonferroni's share of the level.
+    tail: f64,
     /// What the values of the metric can be, which decides how pairs are tested.
     values: MetricValues,
 }
@@ -38,7 +38,7 @@ pub struct PilotSpread {
 impl PilotSpread {
     /// The pairs' differences over the same cases, `clusters` their questions, as in [`paired_family`](super::paired_family).
     ///
-    /// The critical value is Bonferroni's. That of the largest |t| of counts is a little smaller.
+    /// Pairs share the level as Bonferroni says. The critical value of the largest |t| of counts is a little smaller than that.
     ///
     /// `None` where `paired_family` is, and if all differences of every pair are equal.
     ///
@@ -73,7 +73,6 @@ impl PilotSpread {
             // count as the one question that they are.
             .map(|error| n * error * error)
             .collect();
-        let critical = normal_quantile(1.0 - options.alpha() / 2.0 / differences.len() as f64)?;
         Some(Self {
             variances,
             range: Interval { low, high },
@@ -83,16 +82,15 @@ impl PilotSpread {
             } else {
                 (n - 1.0) / spread.inverse_cdf(1.0 - ASSURANCE)
             },
-            critical,
+            tail: options.alpha() / 2.0 / differences.len() as f64,
             values,
         })
     }
 
     /// Questions with which a difference in mean is significant with 80% power: at least 20, and as [`questions_for`] says.
     pub fn questions_for(&self, difference: f64, variance: f64) -> usize {
-        let tail = Normal::standard().sf(self.critical);
         let sd = (variance * self.inflation(difference)).sqrt();
-        questions_for(difference, [sd, sd], tail).max(FEWEST_QUESTIONS)
+        questions_for(difference, [sd, sd], self.tail).max(FEWEST_QUESTIONS)
     }
 
     /// The test of metrics with a range of width w multiplies t by sqrt(1 - (difference / w)^2).
@@ -151,14 +149,9 @@ mod tests {
         let options = BootstrapOptions::seeded(1);
         let pilot = PilotSpread::new(&[&values], None, MetricValues::Any, options).unwrap();
         assert!(
-            (pilot.variances[0] - 60.0 / 59.0).abs() < 1e-12
-                && (pilot.critical - 1.96).abs() < 0.12,
+            (pilot.variances[0] - 60.0 / 59.0).abs() < 1e-12,
             "{pilot:?}"
         );
-        let pilot = PilotSpread {
-            critical: 1.959_964,
-            ..pilot
-        };
         assert_eq!(pilot.questions_for(0.1, 1.0), 787);
         assert_eq!(pilot.questions_for(10.0, 1.0), FEWEST_QUESTIONS);
         // 59 by the chi-square quantiles of 59 degrees of freedom: 82.117 and 39.662.
@@ -183,8 +176,8 @@ mod tests {
         let options = BootstrapOptions::seeded(1);
         let lists: [&[f64]; 3] = [&values, &values, &values];
         let pilot = PilotSpread::new(&lists, None, MetricValues::ZeroOr(1.0), options).unwrap();
-        // Bonferroni of three pairs: the quantile of 1 - 0.05 / 6.
-        assert!((pilot.critical - 2.394).abs() < 1e-3, "{pilot:?}");
+        // Bonferroni of three pairs.
+        assert!((pilot.tail - 0.05 / 6.0).abs() < 1e-12, "{pilot:?}");
         // The variance counts 1 / (1 - 0.6^2) times.
         let any = PilotSpread {
             values: MetricValues::Any,
@@ -194,15 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn more_pairs_have_a_larger_critical_value() {
-        let list: Vec<f64> = (0..40).map(|at| (at * 3 % 17) as f64).collect();
-        let critical = |lists: &[&[f64]]| {
-            let options = BootstrapOptions::seeded(1);
-            let pilot = PilotSpread::new(lists, None, MetricValues::Any, options);
-            pilot.unwrap().critical
-        };
-        assert!((critical(&[&list[..]]) - 1.96).abs() < 1e-3);
-        assert!((critical(&[&list[..]; 3]) - 2.394).abs() < 1e-3);
+    fn equal_differences_have_no_spread() {
         let options = BootstrapOptions::seeded(1);
         let equal = PilotSpread::new(&[&[0.5; 9]], None, MetricValues::Any, options);
         assert_eq!(equal, None);

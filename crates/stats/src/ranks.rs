@@ -1,7 +1,21 @@
-//! Rank distribution of systems over shared resamples of the cases.
+//! Ranks of means, and their distribution over shared resamples of the cases.
 
 use super::bootstrap::BootstrapOptions;
 use super::studentized::ClusteredSample;
+
+/// The rank of a mean among these, its own one included: 1 is the highest, and means that differ by rounding only share a rank.
+///
+/// ```
+/// use scholareval_stats::rank_among;
+///
+/// let means = [0.1 + 0.2, 0.3, 0.5];
+/// assert_eq!(means.map(|mean| rank_among(mean, means)), [2, 2, 1]);
+/// ```
+pub fn rank_among(mean: f64, means: impl IntoIterator<Item = f64>) -> usize {
+    // Sums in another order differ in their last digit.
+    let higher = means.into_iter().filter(|other| *other > mean + 1e-12);
+    1 + higher.count()
+}
 
 /// Share of resamples in which system `i` (row) has rank `r + 1` (column `r`), the highest mean first.
 ///

@@ -60,6 +60,8 @@ impl RecordAgreement {
 
     fn of_fields(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
         let authors = shares_authors(&cited.reference.authors, &record.authors);
+        // Whoever is not in a list that is cut may be behind its end.
+        let authors = authors.filter(|shared| *shared || !record.has_more_authors);
         let years = cited.reference.year.zip(record.year);
         Self {
             title: title_agreement(cited, title, authors),
@@ -67,6 +69,7 @@ impl RecordAgreement {
             year: years.map(|(cited, year)| (cited - year).abs() <= tolerance(record)),
             has_identifier: shares_identifier(cited, record),
         }
+        .with_derived(cited, record)
     }
 
     fn of_text(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
@@ -123,6 +126,13 @@ impl RecordAgreement {
             year,
             has_identifier,
         }
+        .with_derived(cited, record)
+    }
+
+    /// A derived identifier counts where nothing contradicts it.
+    fn with_derived(mut self, cited: &SoughtWork, record: &WorkRecord) -> Self {
+        self.has_identifier |= self.is_whole() && shares_derived(cited, record);
+        self
     }
 
     /// Whether the record is the work that is meant, whatever may differ.
@@ -226,11 +236,19 @@ fn title_agreement(
 }
 
 fn shares_identifier(cited: &SoughtWork, record: &WorkRecord) -> bool {
-    let is_same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
-    let cited = &cited.reference;
-    is_same(&cited.doi, &record.doi)
-        || is_same(&cited.arxiv, &record.arxiv)
-        || is_same(&cited.pmid, &record.pmid)
+    let mut cited = cited.reference.identifiers();
+    cited.any(|identifier| record.identifiers().any(|recorded| recorded == identifier))
+}
+
+/// Whether the reference may mean the record by an identifier that is only derived from an address.
+fn shares_derived(cited: &SoughtWork, record: &WorkRecord) -> bool {
+    let cited = cited.reference.other_ids.iter();
+    let mut derived = cited.filter(|identifier| identifier.is_derived);
+    derived.any(|identifier| {
+        record
+            .identifiers()
+            .any(|recorded| recorded.key() == identifier.key())
+    })
 }
 
 fn tolerance(record: &WorkRecord) -> i32 {

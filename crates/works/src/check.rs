@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::dumps::{WorksForm, files_of, form_of, forms_hint};
-use super::index::look_up;
+use super::index::{count_in_indexes, offer_records};
+use super::keys::SoughtWork;
 use super::matching::kind_of;
 use super::scan::{WorksDump, scan};
-use super::wanted::WantedWorks;
+use super::wanted::{WantedWorks, counts_among};
 use scholareval_core::domain::{CheckedReference, Reference, WorkSource};
 use scholareval_core::error::{InputFault, Result};
 
@@ -84,7 +85,12 @@ impl Works {
         references: &[Reference],
         on_bytes: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Vec<CheckedReference>> {
-        let wanted = WantedWorks::new(references);
+        let cited: Vec<SoughtWork> = references.iter().map(SoughtWork::new).collect();
+        let mut counts = counts_among(&cited);
+        if !self.indexes.is_empty() {
+            count_in_indexes(&self.indexes, &mut counts)?;
+        }
+        let wanted = WantedWorks::new(cited, &counts);
         let take = |record| {
             wanted.offer(&record);
             Ok(())
@@ -92,7 +98,7 @@ impl Works {
         let report = scan(&self.dumps, &take, on_bytes)?;
         let mut records: BTreeMap<WorkSource, u64> = report.records;
         for index in &self.indexes {
-            for (source, count) in look_up(index, &wanted)? {
+            for (source, count) in offer_records(index, &wanted)? {
                 *records.entry(source).or_default() += count;
             }
         }
@@ -228,7 +234,7 @@ mod tests {
             "Fox C (2019): Third things in a long title",
         ));
         let mut alone = Reference::new("i", "");
-        alone.take_identifier("arXiv:2001.00004v3");
+        alone.take_identifiers("arXiv:2001.00004v3");
         references.push(alone);
         let by_index = Works::open(std::slice::from_ref(&out))
             .unwrap()

@@ -19,7 +19,7 @@ use scholareval_core::files::sqlite::WORKS_INDEX;
 use scholareval_core::files::streams::{self, unpacked};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
-const ENDINGS: [&str; 6] = ["gz", "json", "jsonl", "ndjson", "bib", "ris"];
+const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "nbib"];
 
 /// What is looked at of a file to learn how its records stand in it.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -236,9 +236,10 @@ fn first_of_list(path: &Path, layout: RecordLayout) -> Result<Option<Map<String,
 
 /// What the forms are, for a user with a file of another one.
 pub(super) fn forms_hint() -> String {
-    let mut names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
-    names.push("a library in BibTeX, CSL-JSON or RIS");
-    names.push("an index of works that `scholareval sources index` made");
+    let name = |form: &&DumpForm| format!("{} ({})", form.name, form.layout);
+    let mut names: Vec<String> = FORMS.iter().map(name).collect();
+    names.push("a library in BibTeX, CSL-JSON or RIS".to_owned());
+    names.push("an index of works that `scholareval sources index` made".to_owned());
     format!(
         "the forms are: {}; gzip or not, also directories of these",
         names.join("; ")

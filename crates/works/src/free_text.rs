@@ -6,7 +6,7 @@
 use super::names::family_words;
 use super::normalize::{COLON, STOP, folded_with_stops, word_count};
 use scholareval_core::domain::PersonName;
-use scholareval_core::text::addresses::addresses_in;
+use scholareval_core::text::identifiers::{WorkIdentifier, identifiers_and_rest};
 
 /// Titles of fewer words are found only as a whole field of the text.
 pub(super) const LONG_TITLE: usize = 5;
@@ -27,8 +27,7 @@ pub(super) struct FreeText {
     key: String,
     /// Where each word begins in `key`, and whether a mark stands before it.
     words: Vec<TextWord>,
-    /// The addresses, DOIs and arXiv ids in it.
-    addresses: Vec<String>,
+    identifiers: Vec<WorkIdentifier>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,13 +53,9 @@ pub(super) struct TitleSpan {
 impl FreeText {
     pub(super) fn new(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(REFERENCE_BYTES)];
-        let addresses = identifiers_in(text);
-        let mut without_addresses = text.to_owned();
-        for address in &addresses {
-            // Years and words of an address are not those of the reference.
-            without_addresses = without_addresses.replace(address.as_str(), " | ");
-        }
-        let folded = folded_with_stops(&without_addresses);
+        // Years and words of an address are not those of the reference.
+        let (identifiers, rest) = identifiers_and_rest(text);
+        let folded = folded_with_stops(&rest);
         let mut key = String::with_capacity(folded.len());
         let mut words = Vec::new();
         let mut mark = STOP;
@@ -83,12 +78,12 @@ impl FreeText {
         Self {
             key,
             words,
-            addresses,
+            identifiers,
         }
     }
 
-    pub(super) fn addresses(&self) -> &[String] {
-        &self.addresses
+    pub(super) fn identifiers(&self) -> &[WorkIdentifier] {
+        &self.identifiers
     }
 
     /// The beginnings of the titles of at least [`LONG_TITLE`] words that may be in the text.
@@ -346,20 +341,6 @@ impl FreeText {
     }
 }
 
-/// The addresses, DOIs and arXiv ids of a text, also those without `doi:`.
-fn identifiers_in(text: &str) -> Vec<String> {
-    let mut identifiers: Vec<String> = addresses_in(text).into_iter().map(str::to_owned).collect();
-    for word in text.split_whitespace() {
-        let word = word.trim_matches(['(', ')', '[', ']', '<', '>', '.', ',', ';', '"']);
-        if word.starts_with("10.") && word.contains('/') {
-            identifiers.push(word.to_owned());
-        }
-    }
-    // A long address may hold a shorter one.
-    identifiers.sort_by_key(|address| std::cmp::Reverse(address.len()));
-    identifiers
-}
-
 /// The beginning of the key of a title, by which it is sought in texts; `None` of a shorter key.
 pub(super) fn title_start(key: &str) -> Option<&str> {
     if key.len() < START_BYTES {
@@ -429,6 +410,6 @@ mod tests {
             text.names_authors(&[parse_name("Ann Review")], title),
             Some(false)
         );
-        assert_eq!(text.addresses(), ["doi:10.1000/2015"]);
+        assert_eq!(text.identifiers()[0].key(), "doi:10.1000/2015");
     }
 }

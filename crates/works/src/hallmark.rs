@@ -10,10 +10,11 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::keys::SoughtWork;
 use super::markup::plain;
 use super::names::parse_name;
 use super::normalize::{main_title, title_key};
-use super::wanted::WantedWorks;
+use super::wanted::{WantedWorks, counts_among};
 
 #[derive(Deserialize)]
 struct HallmarkEntry {
@@ -53,7 +54,7 @@ impl HallmarkEntry {
         reference.venue = self.venue();
         reference.kind = ReferenceKind::Article;
         if let Some(doi) = &self.fields.doi {
-            reference.take_identifier(doi);
+            reference.take_identifiers(doi);
         }
         reference
     }
@@ -76,7 +77,9 @@ fn entries() -> Option<Vec<HallmarkEntry>> {
 }
 
 fn check(references: &[Reference], works: &[WorkRecord]) -> Vec<CheckedReference> {
-    let wanted = WantedWorks::new(references);
+    let cited: Vec<SoughtWork> = references.iter().map(SoughtWork::new).collect();
+    let counts = counts_among(&cited);
+    let wanted = WantedWorks::new(cited, &counts);
     for work in works {
         wanted.offer(work);
     }

@@ -7,6 +7,7 @@ use super::free_text::{FreeText, is_long_title, title_start};
 use super::markup::plain;
 use super::normalize::{folded, main_title, title_key, without_notice, word_count, words};
 use scholareval_core::domain::{Reference, WorkRecord};
+use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// A hash of what identifies a work.
 pub(super) type Key = u64;
@@ -20,6 +21,8 @@ enum KeyKind {
     Identifier = 1,
     Title = 2,
     Start = 3,
+    /// Two words of a title. Not in files.
+    Pair = 4,
 }
 
 /// FNV-1a: stable between versions, unlike the hashes of the standard library, since keys are in files.
@@ -34,14 +37,8 @@ fn key(kind: KeyKind, parts: [&str; 2]) -> Key {
     hash
 }
 
-fn identifier_keys(
-    doi: Option<&str>,
-    arxiv: Option<&str>,
-    pmid: Option<&str>,
-) -> impl Iterator<Item = Key> + use<> {
-    let hashed = [("doi:", doi), ("arxiv:", arxiv), ("pmid:", pmid)]
-        .map(|(scheme, id)| id.map(|id| key(KeyKind::Identifier, [scheme, id])));
-    hashed.into_iter().flatten()
+fn identifier_key(identifier: &WorkIdentifier) -> Key {
+    key(KeyKind::Identifier, [&identifier.key(), ""])
 }
 
 /// The title of a record, in the forms in which a reference may have it.
@@ -100,13 +97,16 @@ impl RecordTitle {
     }
 }
 
+/// The key of two words of a title, in either order.
+pub(super) fn pair_key(first: &str, second: &str) -> Key {
+    key(KeyKind::Pair, [first.min(second), first.max(second)])
+}
+
 /// The keys of the identifiers of a record.
 pub(super) fn identifiers_of_record(record: &WorkRecord) -> impl Iterator<Item = Key> {
-    identifier_keys(
-        record.doi.as_deref(),
-        record.arxiv.as_deref(),
-        record.pmid.as_deref(),
-    )
+    record
+        .identifiers()
+        .map(|identifier| identifier_key(&identifier))
 }
 
 /// A reference with all that it is looked up and compared by.
@@ -135,9 +135,7 @@ impl SoughtWork {
             && let Some(written) = reference.text.clone()
         {
             let free = FreeText::new(&written);
-            for address in free.addresses() {
-                reference.take_identifier(address);
-            }
+            reference.take_read(free.identifiers().to_vec());
             text = Some(free);
         }
         Self {
@@ -149,6 +147,7 @@ impl SoughtWork {
         }
     }
 
+    /// Whether it has an identifier that files of works hold for all of their works.
     pub(super) fn has_identifier(&self) -> bool {
         let cited = &self.reference;
         cited.doi.is_some() || cited.arxiv.is_some() || cited.pmid.is_some()
@@ -160,11 +159,8 @@ impl SoughtWork {
 
     /// The keys of its identifiers.
     pub(super) fn identifiers(&self) -> impl Iterator<Item = Key> {
-        identifier_keys(
-            self.reference.doi.as_deref(),
-            self.reference.arxiv.as_deref(),
-            self.reference.pmid.as_deref(),
-        )
+        let identifiers = self.reference.identifiers();
+        identifiers.map(|identifier| identifier_key(&identifier))
     }
 
     /// The keys of the titles that it has or, in free text, may have.

@@ -43,9 +43,10 @@ mod wanted;
 
 pub use check::{Works, WorksReport};
 pub use dumps::is_works;
+pub use forms::dump_form_names;
 pub use index::{WorksIndexReport, index_works};
 pub use references::{ReferenceList, is_library, load_library, references_of};
-pub use retractions::Retractions;
+pub use retractions::{Retractions, retraction_list_names};
 pub use scholareval_core::domain::{
     CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, Retraction,
     RetractionKind, RetractionStatus, UncheckedReason, WorkField, WorkRecord, WorkSource,

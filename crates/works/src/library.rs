@@ -1,4 +1,4 @@
-//! A library of the user's as a file of works: BibTeX, CSL-JSON, RIS.
+//! A library of the user's as a file of works: BibTeX, CSL-JSON, RIS, PubMed.
 
 use std::path::Path;
 
@@ -12,8 +12,10 @@ pub(super) fn is_csl_record(record: &Map<String, Value>) -> bool {
     record.contains_key("title") && CSL_MEMBERS.iter().any(|name| record.contains_key(*name))
 }
 
-/// Whether this is a library in BibTeX or RIS, by its name.
+/// Whether this is a library in BibTeX, RIS or the format of PubMed, by its name.
 pub(super) fn is_library(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    ending == "bib" || ending == "bibtex" || ending == "ris"
+    ["bib", "bibtex", "ris", "nbib"]
+        .iter()
+        .any(|known| ending == *known)
 }

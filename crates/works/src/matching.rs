@@ -13,6 +13,7 @@ use scholareval_core::domain::{
     CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, RetractionKind,
     RetractionStatus, UncheckedReason, WorkField, WorkRecord, WorkSource, WorkState,
 };
+use scholareval_core::text::identifiers::IdentifierScheme;
 
 /// Records with a similar title that are kept of a reference.
 const SIMILAR_KEPT: usize = 5;
@@ -23,6 +24,15 @@ const MATCHES_KEPT: usize = 8;
 
 /// Authors that a difference names.
 const AUTHORS_SHOWN: usize = 10;
+
+/// Systems in which a work has one identifier: another one is that of another work. Semantic Scholar, OpenReview and HAL
+/// have several for some.
+const ONE_FOR_A_WORK: [IdentifierScheme; 4] = [
+    IdentifierScheme::Doi,
+    IdentifierScheme::Arxiv,
+    IdentifierScheme::Pmid,
+    IdentifierScheme::Pmcid,
+];
 
 /// A record that may be the work of a reference.
 #[derive(Debug, Clone)]
@@ -92,12 +102,10 @@ impl WorkCandidate {
 
     /// Whether two records are of one work.
     fn is_same_work(&self, other: &Self) -> bool {
-        let is_same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         let a = &self.record;
         let b = &other.record;
-        is_same(&a.doi, &b.doi)
-            || is_same(&a.arxiv, &b.arxiv)
-            || is_same(&a.pmid, &b.pmid)
+        a.identifiers()
+            .any(|id| b.identifiers().any(|other| other == id))
             || self.agreement.title.is_equal()
                 && other.agreement.title.is_equal()
                 && shares_authors(&a.authors, &b.authors) == Some(true)
@@ -220,7 +228,7 @@ fn differing_fields(
         fields.push(DifferingField {
             field: WorkField::Authors,
             cited: authors_text(&reference.authors, reference.has_more_authors),
-            recorded: authors_text(&record.authors, false),
+            recorded: authors_text(&record.authors, record.has_more_authors),
         });
     }
     if best.agreement.year == Some(false) {
@@ -253,36 +261,28 @@ fn differing_identifier(
     candidates: &[WorkCandidate],
     knows_dois: bool,
 ) -> Option<DifferingField> {
-    let reference = &cited.reference;
-    let record = &best.record;
-    let pairs = [
-        (&reference.doi, &record.doi),
-        (&reference.arxiv, &record.arxiv),
-        (&reference.pmid, &record.pmid),
-    ];
-    for (index, (cited_id, recorded_id)) in pairs.into_iter().enumerate() {
-        let Some(id) = cited_id else {
-            continue;
-        };
-        if recorded_id.as_ref() == Some(id) {
+    for cited_id in cited.reference.identifiers().filter(|id| !id.is_derived) {
+        let mut recorded = best.record.identifiers();
+        let recorded_id = recorded.find(|id| id.scheme == cited_id.scheme);
+        if recorded_id.as_ref() == Some(&cited_id) {
             continue;
         }
-        let owner = candidates.iter().find(|other| {
-            let record = &other.record;
-            [&record.doi, &record.arxiv, &record.pmid][index].as_ref() == Some(id)
-        });
+        let has_one_for_a_work = ONE_FOR_A_WORK.contains(&cited_id.scheme);
+        let is_doi = cited_id.scheme == IdentifierScheme::Doi;
+        let mut others = candidates.iter();
+        let owner = others.find(|other| other.record.identifiers().any(|id| id == cited_id));
         match owner {
             // One work with two identifiers: a preprint and an article.
             Some(owner) if owner.agreement.is_the_work() => {}
             Some(owner) => return Some(leads_elsewhere(cited, &owner.record)),
             // A source that has DOIs would know this one. arXiv has those that authors enter.
             None if !best.agreement.has_identifier
-                && (index == 0 && knows_dois || recorded_id.is_some()) =>
+                && (is_doi && knows_dois || has_one_for_a_work && recorded_id.is_some()) =>
             {
                 return Some(DifferingField {
                     field: WorkField::Identifier,
-                    cited: id.clone(),
-                    recorded: recorded_id.clone().unwrap_or_default(),
+                    cited: cited_id.id,
+                    recorded: recorded_id.map(|id| id.id).unwrap_or_default(),
                 });
             }
             None => {}
@@ -292,16 +292,11 @@ fn differing_identifier(
 }
 
 fn leads_elsewhere(cited: &SoughtWork, record: &WorkRecord) -> DifferingField {
-    let reference = &cited.reference;
-    let pairs = [
-        (&reference.doi, &record.doi),
-        (&reference.arxiv, &record.arxiv),
-        (&reference.pmid, &record.pmid),
-    ];
-    let shared = pairs.into_iter().find(|(a, b)| a.is_some() && a == b);
+    let mut identifiers = cited.reference.identifiers();
+    let shared = identifiers.find(|id| record.identifiers().any(|recorded| recorded == *id));
     DifferingField {
         field: WorkField::Identifier,
-        cited: shared.and_then(|(id, _)| id.clone()).unwrap_or_default(),
+        cited: shared.map(|id| id.id).unwrap_or_default(),
         recorded: whole_title(record),
     }
 }

@@ -4,6 +4,7 @@ use super::super::names::parse_name;
 use super::super::wanted::WantedWorks;
 use super::*;
 use scholareval_core::domain::Retraction;
+use std::collections::HashMap;
 
 fn reference(title: &str, authors: &str, year: i32) -> Reference {
     let mut reference = Reference::new("k", "refs.bib:1");
@@ -24,7 +25,7 @@ fn record(source: WorkSource, id: &str, cited: &Reference) -> WorkRecord {
 }
 
 fn check(cited: &Reference, records: &[WorkRecord]) -> CheckedReference {
-    let wanted = WantedWorks::new(std::slice::from_ref(cited));
+    let wanted = WantedWorks::new(vec![SoughtWork::new(cited)], &HashMap::new());
     for record in records {
         wanted.offer(record);
     }
@@ -47,9 +48,9 @@ const TITLE: &str = "Long range order in very thin films";
 fn an_identifier_that_leads_to_another_work_is_said_and_is_not_the_work() {
     let other = reference("Diet of whales and ice", "O. Ivanova", 2001);
     let mut other = record(WorkSource::Crossref, "10.1000/a", &other);
-    other.take_doi("10.1000/a");
+    other.take_identifiers("10.1000/a");
     let mut cited = reference(TITLE, "A. Lee", 2020);
-    cited.take_identifier("10.1000/A");
+    cited.take_identifiers("10.1000/A");
     let alone = check(&cited, std::slice::from_ref(&other));
     assert_eq!(alone.state, WorkState::NotInIndex);
     assert_eq!(fields(&alone), ["identifier"]);
@@ -70,7 +71,7 @@ fn an_identifier_that_leads_to_another_work_is_said_and_is_not_the_work() {
 #[test]
 fn sources_that_have_two_works_under_one_identifier_disagree() {
     let mut cited = reference(TITLE, "A. Lee", 2020);
-    cited.take_identifier("10.1000/a");
+    cited.take_identifiers("10.1000/a");
     let work = record(WorkSource::Crossref, "10.1000/a", &cited);
     let mut wrong = record(WorkSource::Openalex, "W1", &cited);
     wrong.title = "Diet of whales and ice".to_owned();
@@ -251,14 +252,87 @@ fn a_notice_about_the_work_of_a_wrong_identifier_is_not_about_the_cited_one() {
     let notices = crate::Retractions::parse(csv.as_bytes(), "rw.csv".as_ref()).unwrap();
     let other = reference("Diet of whales and ice in the north", "O. Ivanova", 2001);
     let mut retracted = record(WorkSource::Crossref, "10.1000/a", &other);
-    retracted.take_doi("10.1000/a");
+    retracted.take_identifiers("10.1000/a");
     let status = |cited: &Reference| {
         let mut checked = check(cited, std::slice::from_ref(&retracted));
         notices.apply(cited, &mut checked);
         checked.retraction
     };
     let mut misled = reference(TITLE, "A. Lee", 2020);
-    misled.take_identifier("10.1000/a");
+    misled.take_identifiers("10.1000/a");
     assert_eq!(status(&misled), RetractionStatus::Unknown);
     assert!(matches!(status(&other), RetractionStatus::Notice(_)));
+}
+
+#[test]
+fn a_derived_identifier_finds_a_record_and_contradicts_none() {
+    let lancet =
+        "https://www.thelancet.com/journals/lancet/article/PIIS0140-6736(20)30183-5/fulltext";
+    let mut recorded = record(WorkSource::Crossref, "x", &reference(TITLE, "A. Lee", 2020));
+    recorded.take_identifiers("10.1016/S0140-6736(20)30183-5");
+    let by_address = Reference::of_text("1", "c", lancet);
+    assert_eq!(
+        check(&by_address, std::slice::from_ref(&recorded)).state,
+        WorkState::Exists
+    );
+    // Another work: the address was read wrongly, or is that of another page.
+    let mut other = reference("Diet of whales and ice", "O. Ivanova", 2001);
+    other.take_identifiers(lancet);
+    let checked = check(&other, std::slice::from_ref(&recorded));
+    assert_eq!(
+        (checked.state, fields(&checked)),
+        (WorkState::NotInIndex, vec![])
+    );
+    let mut cited = reference(TITLE, "A. Lee", 2020);
+    cited.take_identifiers("https://www.bmj.com/content/340/bmj.c332");
+    assert_eq!(check(&cited, &[recorded]).state, WorkState::Exists);
+}
+
+#[test]
+fn ids_of_other_systems_find_works_and_only_a_pmcid_contradicts() {
+    let hash = "https://www.semanticscholar.org/paper/00112233445566778899aabbccddeeff00112233";
+    let mut recorded = record(
+        WorkSource::SemanticScholar,
+        "77",
+        &reference(TITLE, "A. Lee", 2020),
+    );
+    recorded.take_identifiers("PMC5 https://openreview.net/forum?id=abcdefghij");
+    for found in ["PMC5", "https://api.semanticscholar.org/CorpusID:77"] {
+        let cited = Reference::of_text("1", "c", found);
+        assert_eq!(
+            check(&cited, std::slice::from_ref(&recorded)).state,
+            WorkState::Exists,
+            "{found}"
+        );
+    }
+    let mut cited = reference(TITLE, "A. Lee", 2020);
+    cited.take_identifiers(hash);
+    assert_eq!(
+        check(&cited, std::slice::from_ref(&recorded)).state,
+        WorkState::Exists
+    );
+    cited.take_identifiers("PMC6");
+    assert_eq!(
+        fields(&check(&cited, std::slice::from_ref(&recorded))),
+        ["identifier"]
+    );
+    // The files hold no such ids: it could not be looked up.
+    let unknown = Reference::of_text("1", "c", hash);
+    assert_eq!(check(&unknown, &[recorded]).state, WorkState::Unchecked);
+}
+
+#[test]
+fn whoever_is_not_in_a_list_that_is_cut_does_not_differ() {
+    let mut recorded = record(
+        WorkSource::Crossref,
+        "x",
+        &reference(TITLE, "A. Lee and B. Ek", 2020),
+    );
+    let cited = reference(TITLE, "Z. Zhou", 2020);
+    assert_eq!(
+        fields(&check(&cited, std::slice::from_ref(&recorded))),
+        ["authors"]
+    );
+    recorded.has_more_authors = true;
+    assert_eq!(check(&cited, &[recorded]).state, WorkState::Exists);
 }

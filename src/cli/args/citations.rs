@@ -1,8 +1,11 @@
 //! Arguments of `citations`.
 
 use clap::Args;
+use serde::Serialize;
 
-use super::ScoreArgs;
+use super::AnswerArgs;
+use crate::evaluation::options::{CaseOptions, GoldOptions, WorksOptions};
+use crate::scorer::citation::MarkerOptions;
 use crate::stats::FoundReferences;
 
 /// How `citations` is used, at the end of its help.
@@ -16,18 +19,43 @@ Examples:
     scholareval citations refs.bib --works sources.sqlite --retractions retraction_watch.csv
 
 Nothing is sent anywhere: references are looked up in files that you have. ANSWERS may be libraries in
-BibTeX (.bib), CSL-JSON (.json) or RIS (.ris).";
+BibTeX (.bib), CSL-JSON (.json), RIS (.ris) or the format of PubMed (.nbib).";
 
-/// Answers or libraries, and what their citations are checked by. It may hold secrets: it has no `Debug` on purpose.
-#[derive(Clone, Args)]
+/// Answers or libraries, and what their citations are checked by.
+#[derive(Clone, Args, Serialize)]
 pub struct CitationsArgs {
     /// How many of known real works the files of works hold, as sources coverage prints it: 480/513; with it the share of
     /// works that do not exist is estimated
     #[arg(long, value_name = "FOUND/ALL", value_parser = parse_coverage, help_heading = "Scorers")]
+    #[serde(skip)]
     pub coverage: Option<WorksCoverage>,
-    /// The answers, and how they are scored.
+    /// The answers.
     #[command(flatten)]
-    pub score: ScoreArgs,
+    #[serde(flatten)]
+    pub answers: AnswerArgs,
+    /// Which cases.
+    #[command(flatten)]
+    pub cases: CaseOptions,
+    /// What they are checked by.
+    #[command(flatten)]
+    pub scorers: CitationScorers,
+}
+
+/// What citations are checked by.
+#[derive(Debug, Clone, Args, Serialize)]
+pub struct CitationScorers {
+    /// Gold answers, which name sources.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub gold: GoldOptions,
+    /// How markers are read.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub markers: MarkerOptions,
+    /// Files of works and of retractions.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub works: WorksOptions,
 }
 
 /// How many of known real works the files of works hold.

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use clap::{Args as _, Command};
 
-use super::FigureArgs;
 use crate::evaluation::options::EvaluationOptions;
 
 /// All commands, in the order of the help.
@@ -55,7 +54,7 @@ const COMMON: [&str; 9] = [
 ];
 
 /// The options of evaluations that `citations -h` shows, too.
-const OF_CITATIONS: [&str; 3] = ["works", "retractions", "entail"];
+const OF_CITATIONS: [&str; 2] = ["works", "retractions"];
 
 /// The program with its help laid out.
 pub(in crate::cli) fn laid_out(program: Command) -> Command {
@@ -75,18 +74,15 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
 
 /// The command with rare options in `--help` only.
 fn short(command: Command, rare: &[String]) -> Command {
-    // A figure is all that `plot` makes, and an extra of `plan`.
-    let is_plan = command.get_name() == "plan";
     let is_citations = command.get_name() == "citations";
     let command = command.mut_args(|arg| {
-        let is_extra = is_plan && FigureArgs::IDS.iter().any(|id| arg.get_id() == id);
         // What this command is about.
         if is_citations && OF_CITATIONS.iter().any(|id| arg.get_id() == id) {
             return arg;
         }
         // `-h` has to fit a screen: a list of seventy options hides the nine that a first run
         // needs.
-        if is_extra || rare.iter().any(|id| arg.get_id() == id) {
+        if rare.iter().any(|id| arg.get_id() == id) {
             arg.hide_short_help(true)
         } else {
             arg

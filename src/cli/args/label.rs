@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::CsvArgs;
 use crate::runs::LabelOptions;
 
 /// Examples below the long help.
@@ -48,4 +49,7 @@ pub struct LabelArgs {
     /// page, or csv: system, case and probability of the drawn answers, with a column to fill in
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]
     pub format: Option<LabelForm>,
+    /// How texts are written with --format csv.
+    #[command(flatten)]
+    pub csv: CsvArgs,
 }

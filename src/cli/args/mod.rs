@@ -5,13 +5,17 @@
 
 mod agree;
 mod batch;
+mod bench;
 mod citations;
 mod exports;
 mod facts;
 mod help;
 mod label;
+mod overlap;
+mod pairs;
 mod plan;
 mod plot;
+mod probe;
 mod reading;
 mod score;
 mod sources;
@@ -25,20 +29,26 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
+pub use bench::BenchArgs;
 pub use citations::{CitationsArgs, WorksCoverage};
 pub use exports::{EeeArgs, ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
 pub(super) use help::laid_out;
 pub use label::{LabelArgs, LabelForm};
+pub use overlap::OverlapArgs;
+pub use pairs::PairsArgs;
 pub use plan::PlanArgs;
-pub use plot::{FigureArgs, PlotArgs, PlotKind};
+pub use plot::PlotArgs;
+pub use probe::ProbeArgs;
 pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
-pub use score::{BenchArgs, DisplayOptions, PairsArgs, ProbeArgs, ScoreArgs};
+pub use score::{
+    AnswerArgs, ConfigArgs, CsvArgs, DisplayOptions, JudgingArgs, ScoreArgs, ShownArgs,
+};
 pub use sources::{SourcesCommand, StoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::report::{CRITERIA_LEGEND, CsvText, SCORECARD_LEGEND, legend_text};
+use crate::report::{CRITERIA_LEGEND, SCORECARD_LEGEND, legend_text};
 use crate::runs::RescoreOptions;
 
 const SCORE_EXAMPLES: &str = "\
@@ -96,15 +106,9 @@ pub struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "General")]
 pub struct GlobalArgs {
-    /// Show all tables and notes, not just the most important ones
-    #[arg(long, global = true)]
-    pub notes: bool,
     /// No progress, warnings and notes; errors only
     #[arg(long, short, global = true, hide_short_help = true)]
     pub quiet: bool,
-    /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
-    #[arg(long, global = true, hide_short_help = true)]
-    pub raw_csv: bool,
     /// Print help; --help shows all options
     #[arg(long, short, global = true, action = ArgAction::Help)]
     help: Option<bool>,
@@ -125,17 +129,6 @@ pub struct GlobalArgs {
     /// Print version
     #[arg(long, short = 'V', global = true, action = ArgAction::Version, hide_short_help = true)]
     version: Option<bool>,
-}
-
-impl GlobalArgs {
-    /// How text is written to CSV.
-    pub fn csv_text(&self) -> CsvText {
-        if self.raw_csv {
-            CsvText::Unchanged
-        } else {
-            CsvText::Guarded
-        }
-    }
 }
 
 /// When output is colored.
@@ -179,13 +172,13 @@ pub enum Command {
         dir: PathBuf,
     },
     /// Score one row of ScholarQABench's own table
-    #[command(after_long_help = score::BENCH_EXAMPLES)]
+    #[command(after_long_help = bench::EXAMPLES)]
     Bench(Box<BenchArgs>),
     /// Test whether a judge moves when only form changes
-    #[command(after_long_help = score::PROBE_EXAMPLES, long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score.")]
+    #[command(after_long_help = probe::EXAMPLES, long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score.")]
     Probe(Box<ProbeArgs>),
     /// Compare answers in pairs: win rates and strengths
-    #[command(after_long_help = score::PAIRS_EXAMPLES, long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    #[command(after_long_help = pairs::EXAMPLES, long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Pairs(Box<PairsArgs>),
     /// Check input, settings and judge with a question per role
     #[command(
@@ -241,10 +234,10 @@ pub enum Command {
     #[command(after_long_help = criteria_help())]
     Criteria(CriteriaArgs),
     /// Check citations: markers, whether works exist, retractions
-    #[command(after_long_help = citations::CITATIONS_EXAMPLES, long_about = "Check the citations of answers or of libraries.\n\nWithout further options: counts, coverage and dangling markers. With --works: whether the cited works are found in files of works, and which fields differ; a work that these files do not hold may exist all the same. With --retractions: which works are retracted. With --entail a judge checks whether sources support the sentences that cite them.")]
+    #[command(after_long_help = citations::CITATIONS_EXAMPLES, long_about = "Check the citations of answers or of libraries.\n\nWithout further options: counts, coverage and dangling markers. With --works: whether the cited works are found in files of works, and which fields differ; a work that these files do not hold may exist all the same. With --retractions: which works are retracted. Whether sources support the sentences that cite them is a question for a judge: score --scorers entailment.")]
     Citations(Box<CitationsArgs>),
     /// Compare with gold answers: exact match, F1, ROUGE
-    Overlap(Box<ScoreArgs>),
+    Overlap(Box<OverlapArgs>),
     /// Convert predictions with sources into answers
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients
@@ -439,10 +432,10 @@ mod tests {
             "scholareval score --qa-dir D --test-config F --src-names a,b.jsonl --output R.json",
         );
         assert_eq!(args.qa_dir, [PathBuf::from("D")]);
-        assert_eq!(args.options.input.tests, Some(PathBuf::from("F")));
+        assert_eq!(args.options.cases.tests, Some(PathBuf::from("F")));
         assert_eq!(args.options.input.systems, ["a", "b.jsonl"]);
         assert_eq!(
-            args.options.output.results_file,
+            args.options.results.results_file,
             Some(PathBuf::from("R.json"))
         );
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{FigureArgs, ScoreArgs};
+use super::ScoreArgs;
 use crate::domain::parse_inner_share;
 
 /// Examples at the end of its help.
@@ -14,8 +14,8 @@ Examples:
     scholareval plan answers/ --tests test_cases.json --model NAME
   How many questions find a difference, from a run over a few of them:
     scholareval plan --power runs/pilot
-  The same as a figure (.svg or .tex), as scholareval plot draws them:
-    scholareval plan --power runs/pilot --out power.svg
+  The same as a figure (.svg or .tex):
+    scholareval plot runs/pilot --what power --out power.svg
   How many answers an old judge must score, from some that both judges scored:
     scholareval plan --anchors runs/new runs/old-10
   A difference of three points by another metric:
@@ -36,9 +36,6 @@ pub struct PlanArgs {
     /// Metric of the study [default: the headline metric]
     #[arg(long, value_name = "NAME", requires = "study", help_heading = "Study")]
     pub metric: Option<String>,
-    /// How the figure of a study is drawn, which `--out` with `--power` writes.
-    #[command(flatten)]
-    pub look: FigureArgs,
     /// The run.
     #[command(flatten)]
     pub score: ScoreArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::DisplayOptions;
+use super::{DisplayOptions, ShownArgs};
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
 use crate::report::{COMPARISON_LEGEND, MetricsTableOptions, legend_text};
 
@@ -190,6 +190,9 @@ pub struct TableArgs {
     /// Leave out the notes, which then go to standard error
     #[arg(long)]
     pub no_notes: bool,
+    /// How much is shown.
+    #[command(flatten)]
+    pub shown: ShownArgs,
     /// The table.
     #[command(flatten)]
     pub options: MetricsTableOptions,

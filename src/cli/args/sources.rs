@@ -18,7 +18,7 @@ Forms of pages: WARC and WET, gzip or not; WACZ; JSON and JSONL of {url, text} (
 raw_content, error), of DeepResearch Bench's FACT (scraped.jsonl, validated.jsonl), of Jina,
 Firecrawl and Tavily; logs of Inspect; saved HTML, text, and PDFs with page.txt next to page.pdf;
 directories of these. Forms of works: Crossref, OpenAlex, Semantic Scholar and arXiv as JSON, gzip or
-not; libraries in BibTeX, CSL-JSON or RIS. A command reads either pages or works. Nothing is fetched.";
+not; libraries in BibTeX, CSL-JSON, RIS or PubMed (.nbib). A command reads either pages or works. Nothing is fetched.";
 
 /// Examples below the long help.
 const COVERAGE_EXAMPLES: &str = "\
@@ -55,7 +55,7 @@ pub enum SourcesCommand {
     /// Measure how many works of a library the files of works hold
     #[command(after_long_help = COVERAGE_EXAMPLES)]
     Coverage {
-        /// A library in BibTeX, CSL-JSON or RIS
+        /// A library in BibTeX, CSL-JSON, RIS or PubMed (.nbib)
         #[arg(value_name = "LIBRARY")]
         library: PathBuf,
         /// Files and directories of works, or an index of them

@@ -25,7 +25,7 @@ pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> 
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),
         OutputFormat::Json => render_json(&agreement)?,
-        OutputFormat::Csv => render_agreement_csv(&agreement, context.global.csv_text())?,
+        OutputFormat::Csv => render_agreement_csv(&agreement, context.csv_text())?,
     };
     write_form(&text, format)?;
     if format != OutputFormat::Table {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::CommandContext;
-use super::power::{refuse_options_of_figures, refuse_options_of_score};
+use super::power::refuse_options_of_score;
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_anchors};
 use crate::cli::args::PlanArgs;
 use crate::error::{Error, InputFault, Result};
@@ -17,7 +17,6 @@ use crate::runs::RunSet;
 /// judges scored.
 pub(super) fn run(runs: &[PathBuf], args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
     refuse_options_of_score("--anchors", &["format"], context)?;
-    refuse_options_of_figures(context)?;
     let [new, old] = runs else {
         let message = "--anchors takes two runs: one by the new judge, and one by the old judge";
         return Err(Error::Usage(message.to_owned()));

@@ -20,15 +20,16 @@ use crate::text::names::{counted, without_directories};
 /// The errors of `score`, for the sample data where no answers are given.
 pub(super) async fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<()> {
     let mut settings = settings.clone();
-    let input = &mut settings.options.input;
-    let sample = input
+    let options = &mut settings.options;
+    let sample = options
+        .input
         .answers
         .is_empty()
         .then(demo::temporary_sample)
         .transpose()?;
     if let Some(sample) = &sample {
-        input.answers = vec![sample.path().join("answers")];
-        input.tests = Some(sample.path().join("test_cases.json"));
+        options.input.answers = vec![sample.path().join("answers")];
+        options.cases.tests = Some(sample.path().join("test_cases.json"));
     }
     let prepared = evaluation(&settings, context).prepare().await?;
     let mut lines = match &sample {

@@ -1,10 +1,11 @@
 //! `scholareval citations`: the audit of citations in answers; with `--works` or `--retractions` the works that answers or
-//! libraries cite; with `--entail` also what a judge says of the citations.
+//! libraries cite. It asks no judge.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{CommandContext, score};
+use super::score::{RunTable, evaluation, score};
+use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::CitationsArgs;
 use crate::cli::outputs::refuse_input;
@@ -16,24 +17,33 @@ use crate::error::{Error, Result};
 use crate::evaluation::{LookedUpReferences, look_up_references};
 use crate::report::{AnswerWorks, CitedWorksReport};
 use crate::scorer::citation::CITATION_AUDIT;
-use crate::scorer::entailment::ENTAILMENT;
 use crate::scorer::works::WORKS;
+use crate::stats::FoundReferences;
 use crate::works::{is_library, load_library};
 
 /// Runs the command.
 ///
 /// # Errors
-/// Any error of the input, and of the judge with `--entail`.
-pub(super) fn run(args: CitationsArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
-    let scorers = &args.score.options.scorers;
-    let looks_up = !scorers.works.is_empty() || scorers.retractions.is_some();
-    let libraries = libraries_among(&args.score.options.input.answers)?;
-    if args.coverage.is_some() && !looks_up {
+/// Any error of the input.
+pub(super) fn run(args: &CitationsArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    let settings = context.settings_with(args, |options| {
+        let scorer = if options.scorers.works.is_given() {
+            &WORKS
+        } else {
+            &CITATION_AUDIT
+        };
+        options.scorers.scorers = vec![scorer];
+    })?;
+    let coverage = args.coverage.map(|coverage| coverage.0);
+    let looks_up = settings.options.scorers.works.is_given();
+    if coverage.is_some() && !looks_up {
         let message = "--coverage is about files of works; add --works SRC..";
         return Err(Error::Usage(message.to_owned()));
     }
+    let answers = &settings.options.input.answers;
+    let libraries = libraries_among(answers)?;
     if libraries > 0 {
-        if libraries < args.score.options.input.answers.len() {
+        if libraries < answers.len() {
             let message = "libraries and answers are checked apart; name one kind";
             return Err(Error::Usage(message.to_owned()));
         }
@@ -42,33 +52,23 @@ pub(super) fn run(args: CitationsArgs, context: &CommandContext<'_>) -> Result<E
                 "nothing to check a library by; add --works SRC.., --retractions FILE or both";
             return Err(Error::Usage(message.to_owned()));
         }
-        check_libraries(&args, context)?;
+        check_libraries(&settings, coverage, context)?;
         return Ok(ExitCode::Ok);
     }
-    let answers = &args.score.options.input.answers;
-    if looks_up
-        && answers
-            .iter()
-            .any(|path| path.join("manifest.json").is_file())
-    {
+    let mut paths = answers.iter();
+    if looks_up && paths.any(|path| path.join("manifest.json").is_file()) {
         let message = "a run has the works that were looked up for it; for other files of works name the files of answers";
         return Err(Error::Usage(message.to_owned()));
     }
-    let mut chosen = Vec::new();
-    if context.is_flag("entail") {
-        chosen.extend([&ENTAILMENT, &CITATION_AUDIT]);
-    } else if context.is_flag("model") {
-        let message = "--model: without --entail, citations asks no judge; add --entail, or leave the model out";
-        return Err(Error::Settings(message.to_owned()));
-    }
-    if looks_up {
-        chosen.push(&WORKS);
-    } else if chosen.is_empty() {
-        chosen.push(&CITATION_AUDIT);
-    }
-    let mut score_args = args.score;
-    score_args.options.scorers.scorers = chosen;
-    score::run_citations(&context.settings(&score_args)?, context, args.coverage)
+    let evaluation = evaluation(&settings, context);
+    runtime()?.block_on(async {
+        let shown = RunTable {
+            works: true,
+            coverage,
+            ..RunTable::default()
+        };
+        score(evaluation.prepare().await?, &settings, context, shown).await
+    })
 }
 
 /// Broken entries of a library that are named.
@@ -84,17 +84,17 @@ fn libraries_among(paths: &[PathBuf]) -> Result<usize> {
 }
 
 /// Looks up every entry of the libraries, shows what was found, and writes `works.jsonl` with `--out`.
-fn check_libraries(args: &CitationsArgs, context: &CommandContext<'_>) -> Result<()> {
-    let settings = context.settings(&args.score)?;
-    let report = library_report(&settings, args, context)?;
+fn check_libraries(
+    settings: &Settings,
+    coverage: Option<FoundReferences>,
+    context: &CommandContext<'_>,
+) -> Result<()> {
+    let report = library_report(settings, coverage, context)?;
     if let Some(dir) = &settings.options.output.out {
         std::fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
         let path = dir.join("works.jsonl");
-        refuse_input(
-            "--out",
-            &path,
-            settings.options.scorers.works.iter().map(PathBuf::as_path),
-        )?;
+        let works = &settings.options.scorers.works.works;
+        refuse_input("--out", &path, works.iter().map(PathBuf::as_path))?;
         report.write(&path)?;
         context.note(&format!("works: {}", path_text(&path)));
     }
@@ -109,7 +109,7 @@ fn check_libraries(args: &CitationsArgs, context: &CommandContext<'_>) -> Result
 
 fn library_report(
     settings: &Settings,
-    args: &CitationsArgs,
+    coverage: Option<FoundReferences>,
     context: &CommandContext<'_>,
 ) -> Result<CitedWorksReport> {
     let mut libraries = Vec::new();
@@ -123,9 +123,13 @@ fn library_report(
     }
     let progress = ReadingProgress::new(context.global.quiet);
     let on_bytes = progress.clone();
-    let lookup = look_up_references(&references, &settings.options.scorers, &move |done, all| {
-        on_bytes.read(done, all);
-    });
+    let lookup = look_up_references(
+        &references,
+        &settings.options.scorers.works,
+        &move |done, all| {
+            on_bytes.read(done, all);
+        },
+    );
     progress.finish();
     let LookedUpReferences {
         checked,
@@ -146,7 +150,6 @@ fn library_report(
             works: Arc::new(works.by_ref().take(count).collect()),
         });
     }
-    let coverage = args.coverage.map(|coverage| coverage.0);
     Ok(CitedWorksReport::new(answers, records, coverage))
 }
 

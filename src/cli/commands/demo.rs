@@ -27,7 +27,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
     let out = dir.join("runs/demo");
     let mut options = EvaluationOptions::default();
     options.input.answers = vec![answers.clone()];
-    options.input.tests = Some(tests.clone());
+    options.cases.tests = Some(tests.clone());
     options.output.out = Some(out.clone());
     // Neither a config file nor the environment may choose a judge that costs something.
     let settings = Settings {

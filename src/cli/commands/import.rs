@@ -31,7 +31,7 @@ pub(super) fn run(args: &ImportArgs, context: &CommandContext<'_>) -> Result<Exi
         ));
     }
     let name = record.manifest().run_name(record.dir().path());
-    let texts = context.global.csv_text();
+    let texts = context.csv_text();
     let report = RunReport::new(record.manifest(), &name, &scored, None, texts)?;
     write_items(record.dir(), &name, &scored, texts)?;
     report.write(record.dir())?;

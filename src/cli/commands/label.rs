@@ -187,7 +187,7 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         }
         table.rows.push(row);
     }
-    write_stdout(table.csv(context.global.csv_text())?.as_bytes())?;
+    write_stdout(table.csv(context.csv_text())?.as_bytes())?;
     let how = if options.random {
         "at random, so that score --selected and compare --corrected-by take the file, too"
     } else if is_uniform {

@@ -12,6 +12,7 @@ mod config;
 mod convert;
 mod criteria;
 mod demo;
+mod estimate;
 mod export;
 mod facts;
 mod import;
@@ -19,6 +20,7 @@ mod label;
 mod plan;
 mod plot;
 mod power;
+mod probe;
 mod prompts;
 mod report;
 mod rescore;
@@ -33,20 +35,23 @@ use std::fmt::Display;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use serde::Serialize;
 
 use super::ExitCode;
-use super::args::{Cli, Command, GlobalArgs, OutputFormat, ScoreArgs};
+use super::args::{Cli, Command, GlobalArgs, OutputFormat};
 use super::origin::{Environment, escape_controls};
 use super::settings::Settings;
 use super::terminal;
 use crate::domain::Note;
 use crate::error::{Error, Result};
-use crate::report::{Table, TableStyle, render_json};
+use crate::evaluation::options::EvaluationOptions;
+use crate::report::{CsvText, Table, TableStyle, render_json};
 use crate::runs::run_directories;
+use crate::scorer::ScorerInfo;
 use crate::scorer::overlap::OVERLAP;
+use crate::scorer::pairs::PAIRS;
 
 /// Width of tables if standard output is not a terminal and `COLUMNS` is not set.
 // Wider than a terminal's 80: files and pipes show more columns, and still fit a page.
@@ -67,8 +72,26 @@ pub(crate) struct CommandContext<'a> {
 
 impl CommandContext<'_> {
     /// The options of `args` from all sources; their warnings go to standard error.
-    fn settings(&self, args: &ScoreArgs) -> Result<Settings> {
-        let settings = Settings::load(args, self.matches, self.environment)?;
+    fn settings(&self, args: &(impl Args + Serialize)) -> Result<Settings> {
+        self.settings_with(args, |_| ())
+    }
+
+    /// As [`settings`](Self::settings), for a command that runs this scorer alone.
+    fn settings_naming(
+        &self,
+        scorer: &'static ScorerInfo,
+        args: &(impl Args + Serialize),
+    ) -> Result<Settings> {
+        self.settings_with(args, |options| options.scorers.scorers = vec![scorer])
+    }
+
+    /// As [`settings`](Self::settings), for a command that decides some of them.
+    fn settings_with(
+        &self,
+        args: &(impl Args + Serialize),
+        decide: impl FnOnce(&mut EvaluationOptions),
+    ) -> Result<Settings> {
+        let settings = Settings::load(args, decide, self.matches, self.environment)?;
         self.warn(&settings.warnings);
         Ok(settings)
     }
@@ -118,7 +141,7 @@ impl CommandContext<'_> {
         let shown = match format {
             OutputFormat::Table => text(&self.style())?,
             OutputFormat::Json => render_json(value)?,
-            OutputFormat::Csv => csv().csv(self.global.csv_text())?,
+            OutputFormat::Csv => csv().csv(self.csv_text())?,
         };
         if format != OutputFormat::Table {
             for warning in warnings {
@@ -135,8 +158,22 @@ impl CommandContext<'_> {
         TableStyle {
             width: width.unwrap_or(PLAIN_WIDTH),
             color: self.color,
-            all_notes: self.global.notes,
+            all_notes: self.is_on("notes"),
         }
+    }
+
+    /// How text is written to CSV.
+    fn csv_text(&self) -> CsvText {
+        if self.is_on("raw_csv") {
+            CsvText::Unchanged
+        } else {
+            CsvText::Guarded
+        }
+    }
+
+    /// Whether a switch is on, given by its id; a command without it leaves it off.
+    fn is_on(&self, id: &str) -> bool {
+        matches!(self.matches.try_get_one::<bool>(id), Ok(Some(true)))
     }
 
     /// `COLUMNS`, as far as it is a number.
@@ -185,53 +222,49 @@ pub(crate) fn run(
         global: cli.global,
         color,
     };
-    match cli.command {
-        Command::Demo { dir } => return demo::run(&dir, &context),
-        Command::Score(args) => return score::run(&context.settings(&args)?, &context),
-        Command::Bench(args) => return bench::run(&args, &context),
-        Command::Probe(args) => {
-            return score::run_probe(&args.perturb, &context.settings(&args.score)?, &context);
+    run_command(cli.command, &context)
+}
+
+fn run_command(command: Command, context: &CommandContext<'_>) -> Result<ExitCode> {
+    match command {
+        Command::Demo { dir } => return demo::run(&dir, context),
+        Command::Score(args) => return score::run(&context.settings(&*args)?, context),
+        Command::Bench(args) => return bench::run(&args, context),
+        Command::Probe(args) => return probe::run(&args, context),
+        Command::Pairs(args) => {
+            let settings = context.settings_naming(&PAIRS, &*args)?;
+            return score::run(&settings, context);
         }
-        Command::Pairs(args) => return score::run_pairs(*args, &context),
+        Command::Overlap(args) => {
+            let settings = context.settings_naming(&OVERLAP, &*args)?;
+            return score::run(&settings, context);
+        }
+        Command::Citations(args) => return citations::run(&args, context),
+        Command::Plan(args) => return plan::run(*args, context),
+        Command::Rescore(args) => return rescore::run(&args, context),
+        Command::Compare(args) => return compare::run(&args, context),
+        Command::Cache(command) => return cache::run(&command),
+        Command::Import(args) => return import::run(&args, context),
         Command::Check(args) => {
-            runtime()?.block_on(check::run(&context.settings(&args)?, &context))?
+            runtime()?.block_on(check::run(&context.settings(&*args)?, context))?
         }
-        Command::Plan(mut args) => {
-            args.score.dry_run = true;
-            if let Some(pilot) = &args.power {
-                power::run(pilot, &args, &context)?;
-            } else if !args.anchors.is_empty() {
-                anchors::run(&args.anchors, &args, &context)?;
-            } else {
-                power::refuse_options_of_figures(&context)?;
-                return score::run(&context.settings(&args.score)?, &context);
-            }
-        }
-        Command::Batch(command) => batch::run(command, &context)?,
-        Command::Rescore(args) => return rescore::run(&args, &context),
-        Command::Runs(args) => runs::run(&args, &context)?,
-        Command::Report(args) => report::run(&args, &context)?,
-        Command::Table(args) => table::run(&args, &context)?,
-        Command::Plot(args) => plot::run(&args, &context)?,
-        Command::Compare(args) => return compare::run(&args, &context),
-        Command::Config(args) => config::run(&context.settings(&args)?, &context)?,
+        Command::Batch(command) => batch::run(command, context)?,
+        Command::Runs(args) => runs::run(&args, context)?,
+        Command::Report(args) => report::run(&args, context)?,
+        Command::Table(args) => table::run(&args, context)?,
+        Command::Plot(args) => plot::run(&args, context)?,
+        Command::Config(args) => config::run(&context.settings(&*args)?, context)?,
         Command::Prompts(command) => prompts::run(&command)?,
         Command::Rubrics(command) => rubrics::run(&command)?,
-        Command::Scifact(command) => facts::scifact(&command, &context)?,
-        Command::Cache(command) => return cache::run(&command),
-        Command::Fever(command) => facts::fever(&command, &context)?,
-        Command::Citations(args) => return citations::run(*args, &context),
-        Command::Agree(args) => agree::run(&args, &context)?,
-        Command::Label(args) => label::run(&args, &context)?,
-        Command::Criteria(args) => criteria::run(&args, &context)?,
-        Command::Overlap(args) => {
-            return score::run_scorers(&[&OVERLAP], *args, &context);
-        }
-        Command::Convert(args) => convert::run(&args, &context)?,
+        Command::Scifact(command) => facts::scifact(&command, context)?,
+        Command::Fever(command) => facts::fever(&command, context)?,
+        Command::Agree(args) => agree::run(&args, context)?,
+        Command::Label(args) => label::run(&args, context)?,
+        Command::Criteria(args) => criteria::run(&args, context)?,
+        Command::Convert(args) => convert::run(&args, context)?,
         Command::BuildTests(args) => convert::build_tests(&args)?,
-        Command::Sources(command) => sources::run(&command, &context)?,
-        Command::Import(args) => return import::run(&args, &context),
-        Command::Export(command) => export::run(&command, &context)?,
+        Command::Sources(command) => sources::run(&command, context)?,
+        Command::Export(command) => export::run(&command, context)?,
         Command::ShellCompletions { shell } => shell_completions::run(shell)?,
     }
     Ok(ExitCode::Ok)

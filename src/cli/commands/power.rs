@@ -5,26 +5,18 @@ use std::path::Path;
 use clap::Args as _;
 
 use super::CommandContext;
-use super::plot::{FigureForm, write_figure};
 use crate::analysis::comparison::{ComparisonOptions, SEED, plan_power};
-use crate::cli::args::{FigureArgs, PlanArgs, ScoreArgs};
-use crate::error::{Error, InputFault, Result};
-use crate::report::{plot_of_power, power_table, power_text};
+use crate::cli::args::{PlanArgs, ScoreArgs};
+use crate::error::{Error, Result};
+use crate::report::{no_pilot, power_table, power_text};
 use crate::runs::RunSet;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When an option of `score` other than `--out` is given, the run cannot be read or has too few systems or questions, or has no such
-/// metric; when the figure cannot be written.
+/// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    refuse_options_of_score("--power", &["format", "out"], context)?;
-    let figure_file = &args.score.options.output.out;
-    match figure_file {
-        // Before the computation, which would be in vain.
-        Some(path) => FigureForm::of(path).map(drop)?,
-        None => refuse_options_of_figures(context)?,
-    }
+    refuse_options_of_score("--power", &["format"], context)?;
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
     let observations = runs.observe()?;
     let metrics = match &args.metric {
@@ -34,20 +26,8 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -
     let metric = metrics.first().copied().unwrap_or_default();
     let options = ComparisonOptions::seeded(SEED);
     let Some(plan) = plan_power(&observations, metric, args.difference, &options) else {
-        let what = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
-        let fault =
-            InputFault::new(pilot, what).hint("score two systems on some 20 questions first");
-        return Err(fault.into());
+        return Err(no_pilot(pilot));
     };
-    if let Some(path) = figure_file
-        && let Some(figure) = plot_of_power(&plan).figure(&args.look.style())
-    {
-        write_figure(&figure, path)?;
-        context.note(&format!(
-            "{}: detectable difference by number of questions",
-            path.display()
-        ));
-    }
     let table = power_table(&plan);
     context.show(
         args.score.display.format,
@@ -87,16 +67,4 @@ fn option_of_score(allowed: &[&str], context: &CommandContext<'_>) -> Option<Str
         }
     }
     None
-}
-
-/// # Errors
-/// [`Error::Usage`] for an option of a figure that is not drawn.
-pub(super) fn refuse_options_of_figures(context: &CommandContext<'_>) -> Result<()> {
-    let Some(id) = FigureArgs::IDS.iter().find(|id| context.is_flag(id)) else {
-        return Ok(());
-    };
-    let option = id.replace('_', "-");
-    Err(Error::Usage(format!(
-        "--{option} is for a figure: plan --power RUN --out FILE draws one"
-    )))
 }

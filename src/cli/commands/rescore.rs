@@ -22,7 +22,7 @@ pub(super) fn run(args: &RescoreArgs, context: &CommandContext<'_>) -> Result<Ex
         dir,
     } = runtime()?.block_on(rescore(&args.run, &args.options))?;
     let name = manifest.run_name(dir.as_ref().map_or(&args.run, |dir| dir.path()));
-    let texts = context.global.csv_text();
+    let texts = context.csv_text();
     let report = RunReport::new(&manifest, &name, &scored, None, texts)?;
     if let Some(dir) = &dir {
         write_items(dir, &name, &scored, texts)?;

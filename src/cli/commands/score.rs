@@ -6,12 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::ValueEnum as _;
-
-use super::plan::{plan_line, show_plan};
+use super::estimate::{plan_line, show_plan};
 use super::{CommandContext, runtime};
 use crate::cli::ExitCode;
-use crate::cli::args::{PairsArgs, ScoreArgs, WorksCoverage};
 use crate::cli::origin::escape_controls;
 use crate::cli::outcome::report_run;
 use crate::cli::outputs::refuse_input;
@@ -20,144 +17,49 @@ use crate::cli::reading::ReadingProgress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::{self, grouped};
+use crate::cli::terminal;
 use crate::domain::{EndingModel, EndpointUse, Severity, SystemName, today};
 use crate::error::Result;
-use crate::evaluation::{Evaluation, Prepared, Preset, Run, Slice, StopHandle};
+use crate::evaluation::{Evaluation, Prepared, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
 use crate::record::{NoEvents, remedy};
 use crate::report::{
     AnswerWorks, Bench, CitedWorksReport, RunReport, check_writable, write_items, write_results,
 };
-use crate::scorer::ScorerInfo;
-use crate::scorer::pairs::PAIRS;
 use crate::stats::FoundReferences;
-use crate::text::names::counted;
-use crate::text::perturbation::Perturbation;
 
 /// Runs the command.
 ///
 /// # Errors
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &CommandContext<'_>) -> Result<ExitCode> {
-    let evaluation = evaluation(settings, context);
-    score_prepared(evaluation, settings, context)
+    run_evaluation(evaluation(settings, context), settings, context)
 }
 
 /// Prepares the evaluation and scores its answers.
-fn score_prepared(
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn run_evaluation(
     evaluation: Evaluation,
     settings: &Settings,
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     runtime()?.block_on(async {
-        score(
-            evaluation.prepare().await?,
-            settings,
-            context,
-            None,
-            WorksShown::default(),
-        )
-        .await
-    })
-}
-
-/// Like `run`, with these scorers, whatever the settings name.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn run_scorers(
-    scorers: &[&'static ScorerInfo],
-    mut args: ScoreArgs,
-    context: &CommandContext<'_>,
-) -> Result<ExitCode> {
-    args.options.scorers.scorers = scorers.to_vec();
-    run(&context.settings(&args)?, context)
-}
-
-/// Like `run`, with the answers compared in pairs.
-///
-/// # Errors
-/// As `run`; also when the answers make no pairs.
-pub(super) fn run_pairs(mut args: PairsArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
-    args.score.options.scorers.scorers = vec![&PAIRS];
-    let mut settings = context.settings(&args.score)?;
-    settings.options.pairs = Some(args.pairs);
-    run(&settings, context)
-}
-
-/// Like `run`, with answers perturbed in these ways (all without any), whose table replaces the scorecard.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn run_probe(
-    only: &[Perturbation],
-    settings: &Settings,
-    context: &CommandContext<'_>,
-) -> Result<ExitCode> {
-    let mut chosen = Perturbation::value_variants().to_vec();
-    chosen.retain(|perturbation| only.is_empty() || only.contains(perturbation));
-    let evaluation = evaluation(settings, context).perturbed(&chosen);
-    score_prepared(evaluation, settings, context)
-}
-
-/// Like `run`, for a row of a benchmark, whose table replaces the scorecard.
-///
-/// # Errors
-/// As `run`; also when a system does not answer every question of the row.
-pub(super) fn run_preset(
-    settings: &Settings,
-    context: &CommandContext<'_>,
-    preset: Preset,
-    mut bench: Bench,
-) -> Result<ExitCode> {
-    runtime()?.block_on(async {
-        let prepared = evaluation(settings, context)
-            .preset(preset)
-            .prepare()
-            .await?;
-        bench.coverage.clone_from(&prepared.inputs.coverage);
-        for (scorer, why) in &prepared.choice.left_out {
-            bench.leave_out(scorer.name, why);
-        }
-        score(
-            prepared,
-            settings,
-            context,
-            Some(&bench),
-            WorksShown::default(),
-        )
-        .await
-    })
-}
-
-/// Like `run`; if references were looked up, the table of cited works replaces the scorecard.
-///
-/// # Errors
-/// As `run`.
-pub(super) fn run_citations(
-    settings: &Settings,
-    context: &CommandContext<'_>,
-    coverage: Option<WorksCoverage>,
-) -> Result<ExitCode> {
-    let evaluation = evaluation(settings, context);
-    let shown = WorksShown {
-        coverage: coverage.map(|coverage| coverage.0),
-        replace_scorecard: true,
-    };
-    runtime()?.block_on(async {
         let prepared = evaluation.prepare().await?;
-        score(prepared, settings, context, None, shown).await
+        score(prepared, settings, context, RunTable::default()).await
     })
 }
 
-/// How the works that answers cite are shown.
+/// What replaces the scorecard.
 #[derive(Clone, Copy, Default)]
-struct WorksShown {
+pub(super) struct RunTable<'a> {
+    /// The table of a benchmark.
+    pub bench: Option<&'a Bench>,
+    /// Whether it is the table of cited works, if references were looked up.
+    pub works: bool,
     /// How many of known real works the files of works hold.
-    coverage: Option<FoundReferences>,
-    /// Whether their table is all that is shown.
-    replace_scorecard: bool,
+    pub coverage: Option<FoundReferences>,
 }
 
 /// The works that the answers cite; `None` if no references were looked up.
@@ -195,18 +97,20 @@ pub(super) fn evaluation(settings: &Settings, context: &CommandContext<'_>) -> E
 }
 
 /// Asks what is not cached, writes the record and its tables, and shows the report.
-async fn score(
+///
+/// # Errors
+/// As [`run`].
+pub(super) async fn score(
     prepared: Prepared,
     settings: &Settings,
     context: &CommandContext<'_>,
-    bench: Option<&Bench>,
-    shown: WorksShown,
+    shown: RunTable<'_>,
 ) -> Result<ExitCode> {
     if settings.dry_run {
         show_plan(&prepared, settings.format, context).await?;
         return Ok(ExitCode::Ok);
     }
-    let results_file = settings.options.output.results_file.as_deref();
+    let results_file = settings.options.results.results_file.as_deref();
     if let Some(results) = results_file {
         // Paid calls whose result cannot be written would be found out about at the end.
         check_results_file(results, &prepared)?;
@@ -229,7 +133,7 @@ async fn score(
     let cache = settings.options.cache.path();
     let result = ask(&mut run, estimate.prices_of, cache, context).await;
     let name = run.name();
-    let texts = context.global.csv_text();
+    let texts = context.csv_text();
     // Also of a run that stopped: its scores are in the record, and the error comes last.
     let written = write_items(run.record().dir(), &name, run.scores(), texts);
     // The error of the calls first: a full disk, say, then also explains the other one.
@@ -238,13 +142,13 @@ async fn score(
     if let Some(results) = results_file {
         write_results(results, run.scores())?;
     }
-    let mut report = RunReport::new(run.manifest(), &name, run.scores(), bench, texts)?;
+    let mut report = RunReport::new(run.manifest(), &name, run.scores(), shown.bench, texts)?;
     if let Some(works) = works {
         // It quotes what the answers cite.
         if !settings.options.output.no_inputs {
             works.write(&run.dir().join("works.jsonl"))?;
         }
-        report = report.with_works(works, shown.replace_scorecard);
+        report = report.with_works(works, shown.works);
     }
     // Before anything is shown: what a person reads is also in the files.
     report.write(run.record().dir())?;
@@ -254,7 +158,7 @@ async fn score(
     note_ends(&stated_by_replies, context);
     context.note(&format!("record of the run: {}", path.display()));
     report_run(context.environment, &path);
-    context.note(&match settings.options.input.slice {
+    context.note(&match settings.options.bounds.slice {
         Some(slice) => next_after_slice(slice, cache, is_lexical),
         None => next_steps(&run, settings.has_page),
     });
@@ -331,8 +235,8 @@ async fn ask(
     let endpoints = run.endpoints.stats();
     // What stops a run on one server is the error.
     if result.is_ok() || endpoints.len() > 1 {
-        for endpoint in &endpoints {
-            terminal::note(&endpoint_line(endpoint));
+        for endpoint in endpoints.iter().filter(|endpoint| endpoint.stats.is_down) {
+            terminal::note(&down_line(endpoint));
         }
     }
     result
@@ -349,44 +253,15 @@ fn has_several_models(manifest: &Manifest) -> bool {
     !errors.is_empty()
 }
 
-/// Statistics of an endpoint, at the end of a run.
-fn endpoint_line(endpoint: &EndpointUse) -> String {
+/// An endpoint that is down at the end of a run; statistics of all are in summary.json.
+fn down_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
-    let mut text = format!(
-        "endpoint {} of {}: {}",
-        stats.name,
-        endpoint.judge,
-        counted(stats.calls as usize, "call")
-    );
-    for (count, label) in [
-        (stats.errors, "errors"),
-        (stats.throttled, "times 429 or 503"),
-    ] {
-        if count > 0 {
-            text.push_str(&format!(", {} {label}", grouped(count)));
-        }
-    }
-    if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
-        text.push_str(&format!(
-            ", latency p50 {} ms, p95 {} ms",
-            grouped(p50 as u64),
-            grouped(p95 as u64)
-        ));
-    }
-    if stats.cached_prompt_tokens > 0 {
-        let all = grouped(stats.prompt_tokens);
-        let cached = grouped(stats.cached_prompt_tokens);
-        text.push_str(&format!(
-            ", {cached} of {all} prompt tokens from its prefix cache"
-        ));
-    }
-    if stats.is_down {
-        text.push_str(&format!(
-            "; down at the end: {}",
-            stats.last_failure.as_deref().unwrap_or("it fails")
-        ));
-    }
-    escape_controls(&text)
+    let why = stats.last_failure.as_deref().unwrap_or("it fails");
+    let judge = &endpoint.judge;
+    escape_controls(&format!(
+        "warning: endpoint {} of {judge} is down at the end: {why}",
+        stats.name
+    ))
 }
 
 /// Suggested next commands: compare the systems, write the report unless the command itself does.
@@ -432,49 +307,5 @@ pub(super) fn shell_text(path: &Path) -> String {
         shown
     } else {
         format!("'{}'", shown.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::EndpointStats;
-
-    #[test]
-    fn a_line_shows_an_endpoints_counters_and_omits_zeros() {
-        let calm = EndpointStats {
-            name: "http://gpu1:8000/v1".into(),
-            calls: 1234,
-            replies: 1234,
-            latency_p50_ms: Some(812.0),
-            latency_p95_ms: Some(2310.5),
-            prompt_tokens: 4000,
-            cached_prompt_tokens: 3000,
-            ..EndpointStats::default()
-        };
-        let line = |stats| {
-            endpoint_line(&EndpointUse {
-                judge: "judge".into(),
-                stats,
-            })
-        };
-        assert_eq!(
-            line(calm.clone()),
-            "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, \
-             3,000 of 4,000 prompt tokens from its prefix cache"
-        );
-        let down = EndpointStats {
-            name: "u".into(),
-            calls: 5,
-            errors: 5,
-            throttled: 2,
-            is_down: true,
-            last_failure: Some("cannot\u{1b}connect".into()),
-            ..EndpointStats::default()
-        };
-        assert_eq!(
-            line(down),
-            "endpoint u of judge: 5 calls, 5 errors, 2 times 429 or 503; down at the end: cannot\\u{1b}connect"
-        );
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::reading::ReadingProgress;
 use crate::cli::terminal::{escaped_lines, grouped, path_text, write_stdout};
 use crate::dataset::load_answers;
-use crate::domain::Mode;
+use crate::domain::{Mode, SavedPages};
 use crate::error::{InputFault, Result};
 use crate::sources::{CitedPages, IndexReport, PageStore, StoredPage, StoredPages, index};
 use crate::stats::{WeightedUnit, weighted_share};
@@ -27,18 +27,32 @@ pub(super) fn run(command: &SourcesCommand, context: &CommandContext<'_>) -> Res
         SourcesCommand::Index { sources, out } => index_sources(sources, out.as_deref(), context),
         SourcesCommand::Show { url, store } => show(url, &store.sources, context),
         SourcesCommand::Coverage { library, works } => coverage(library, works, context),
-        SourcesCommand::Missing { answers, store } => {
-            let store = StoredPages::open(&store.sources, None)?;
-            let mut cited = CitedPages::default();
-            for system in load_answers(answers, Mode::Default)? {
-                for answer in &system.answers {
-                    cited.add(&answer.answer_text, &store)?;
-                }
-            }
-            context.note(&missing_text(&cited));
-            write_stdout(lines(&cited.missing).as_bytes())
+        SourcesCommand::Missing { answers, store } => missing(answers, &store.sources, context),
+    }
+}
+
+/// Prints the cited addresses that a fetcher should get. Before the first fetch there is no store.
+fn missing(answers: &[PathBuf], path: &Path, context: &CommandContext<'_>) -> Result<()> {
+    let store = match path.exists() {
+        true => Some(StoredPages::open(path, None)?),
+        false => None,
+    };
+    let mut cited = CitedPages::default();
+    for system in load_answers(answers, Mode::Default)? {
+        for answer in &system.answers {
+            let pages = store.as_ref().map(|store| store as &dyn SavedPages);
+            cited.add(&answer.answer_text, pages)?;
         }
     }
+    if store.is_none() {
+        let what = format!(
+            "there is no store {} yet: all cited pages are listed",
+            path_text(path)
+        );
+        context.note(&what);
+    }
+    context.note(&missing_text(&cited));
+    write_stdout(lines(&cited.missing).as_bytes())
 }
 
 /// Reads sources of pages into a store, or of works into an index: which one, the sources say.

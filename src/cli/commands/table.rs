@@ -70,7 +70,7 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
         TableFormat::Terminal => table.terminal(&context.style()),
         TableFormat::Latex => table.latex(args.label.as_deref().unwrap_or(DEFAULT_LABEL)),
         TableFormat::Markdown => table.markdown(),
-        TableFormat::Csv => table.csv(context.global.csv_text())?,
+        TableFormat::Csv => table.csv(context.csv_text())?,
     };
     write_stdout(text.as_bytes())
 }

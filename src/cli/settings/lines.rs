@@ -24,7 +24,7 @@ impl SettingSources<'_> {
             let mut keys = as_map(judge);
             for key in ["samples", "merge"] {
                 if let Some(value) = keys.get_mut(key).filter(|value| value.is_null()) {
-                    *value = map["scoring"][key].clone();
+                    *value = map["asking"][key].clone();
                 }
             }
             self.describe_table(&format!("judges.{name}"), &keys, &judge.judge, &mut lines);

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{SettingSources, TABLES};
@@ -44,15 +45,7 @@ impl SettingSources<'_> {
         for (table, group, keys) in CHOICES {
             self.settle_choice(table, keys, &mut map[group], &default[group])?;
         }
-        let merged: ScoreArgs = serde_json::from_value(Value::Object(map)).map_err(|error| {
-            Error::Internal(format!("options cannot be merged: {}", message(&error)))
-        })?;
-        Ok(ScoreArgs {
-            qa_dir: args.qa_dir.clone(),
-            dry_run: args.dry_run,
-            temporary: args.temporary,
-            ..merged
-        })
+        from_map(map)
     }
 
     /// Resets the keys of a choice that a stronger source decides otherwise.
@@ -113,8 +106,11 @@ impl SettingSources<'_> {
         } else {
             return Err(self.unknown_table(entry));
         }
-        // Also where a stronger source replaces the value: the file is wrong all the same.
+        // Also where a stronger source replaces the value, or the command does not use it: the file is wrong all the same.
         self.check_type(entry, &changed)?;
+        if !self.uses(table, key) {
+            return Ok(());
+        }
         if let Some((group, given)) = stronger {
             put_over(&mut changed[group][key], given);
         }
@@ -231,6 +227,27 @@ impl SettingSources<'_> {
         let what = format!("unknown table [{}]", table.escape_debug());
         self.fault_at(entry, what).hint(suggest(table, known))
     }
+}
+
+/// The arguments of a command in place of the defaults of those of `score`.
+///
+/// # Errors
+/// Never for the arguments of the program: their groups are those of `score`.
+pub(super) fn as_score_args(args: &impl Serialize) -> Result<ScoreArgs> {
+    let mut map = as_map(&defaults::<ScoreArgs>());
+    for (group, value) in as_map(args) {
+        match (map.get_mut(&group), value) {
+            // A command may have a part of the group.
+            (Some(Value::Object(all)), Value::Object(part)) => all.extend(part),
+            (_, value) => drop(map.insert(group, value)),
+        }
+    }
+    from_map(map)
+}
+
+fn from_map(map: Map<String, Value>) -> Result<ScoreArgs> {
+    serde_json::from_value(Value::Object(map))
+        .map_err(|error| Error::Internal(format!("options cannot be merged: {}", message(&error))))
 }
 
 /// Puts a stronger value over that of the file. Of headers and limits by kind only the entries of its names are replaced.

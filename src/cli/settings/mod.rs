@@ -11,8 +11,9 @@ mod secrets;
 
 use std::path::PathBuf;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+use serde::Serialize;
 
 use super::args::{OutputFormat, ScoreArgs};
 use super::config_file::ConfigFile;
@@ -25,12 +26,15 @@ use crate::judge::options::{JudgeOptions, OptionFault, defaults};
 
 /// Tables of the config file, each with the option structs whose keys it holds.
 const TABLES: [(&str, &[&str]); 6] = [
-    ("score", &["input", "scoring", "scorers"]),
+    (
+        "score",
+        &["input", "cases", "scoring", "asking", "bounds", "scorers"],
+    ),
     ("judge", &["judge"]),
     ("limits", &["limits"]),
     ("budget", &["budget"]),
     ("cache", &["cache"]),
-    ("output", &["output", "display"]),
+    ("output", &["output", "results", "display"]),
 ];
 
 /// The options of a scoring command, with their origins. They may hold secrets: no `Debug` on purpose.
@@ -51,17 +55,27 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Merges and checks all sources. `matches` belongs to the command that gave `args`.
+    /// Merges and checks all sources. `args` are those of a command, whose groups of options have the names that they have in
+    /// [`ScoreArgs`]; what a command does not take has its default. `decide` sets what the command itself decides, and
+    /// `matches` belongs to the command.
     ///
     /// # Errors
     /// [`Error::Usage`] for a flag, [`Error::Settings`] for an environment variable, [`Error::Input`] (with file and
     /// line) for the config file; each names the option, what is wrong and what to write.
-    pub fn load(args: &ScoreArgs, matches: &ArgMatches, environment: &Environment) -> Result<Self> {
-        let mut sources = SettingSources::new(args, matches, environment)?;
-        let mut args = sources.merged(args)?;
+    pub fn load<T: Args + Serialize>(
+        args: &T,
+        decide: impl FnOnce(&mut EvaluationOptions),
+        matches: &ArgMatches,
+        environment: &Environment,
+    ) -> Result<Self> {
+        let command = T::augment_args(clap::Command::new("score"));
+        let given = merge::as_score_args(args)?;
+        let mut sources = SettingSources::new(&given, command, matches, environment)?;
+        let mut args = sources.merged(&given)?;
         let mut options = args.options;
         options.input.answers.append(&mut args.qa_dir);
         options.output.temporary = args.temporary;
+        decide(&mut options);
         let mut warnings = Vec::new();
         warnings.extend(sources.use_openai_variable(&mut options.judge, environment));
         // Before secrets are read: a malformed address must not get one.
@@ -87,7 +101,7 @@ impl Settings {
 /// The sources of options.
 struct SettingSources<'a> {
     matches: &'a ArgMatches,
-    /// The options as clap knows them: flags, variables, types.
+    /// The options of the command as clap knows them: flags, variables, types.
     command: clap::Command,
     file: Option<ConfigFile>,
     /// True if the judge's address is that of `OPENAI_BASE_URL`.
@@ -97,12 +111,17 @@ struct SettingSources<'a> {
 }
 
 impl<'a> SettingSources<'a> {
-    fn new(args: &ScoreArgs, matches: &'a ArgMatches, environment: &Environment) -> Result<Self> {
-        let file = args.config.as_deref().map(ConfigFile::load).transpose()?;
-        let command = <ScoreArgs as clap::Args>::augment_args(clap::Command::new("score"));
+    fn new(
+        args: &ScoreArgs,
+        command: clap::Command,
+        matches: &'a ArgMatches,
+        environment: &Environment,
+    ) -> Result<Self> {
+        let config = args.file.config.as_deref();
+        let file = config.map(ConfigFile::load).transpose()?;
         let trusts = file
             .as_ref()
-            .is_some_and(|file| is_trusted(&file.hash, args.trust_config, environment));
+            .is_some_and(|file| is_trusted(&file.hash, args.file.trust_config, environment));
         let servers = NamedServers::new(&args.options.judge.base_url, environment, trusts);
         Ok(Self {
             matches,
@@ -149,6 +168,15 @@ impl<'a> SettingSources<'a> {
         }
         self.arg_of_id(&format!("{table}_{key}"))
             .or_else(|| self.arg_of_id(key))
+    }
+
+    /// Whether the command uses a key of the config file. The tables of judges are used by the commands that ask one.
+    fn uses(&self, table: &str, key: &str) -> bool {
+        if TABLES.iter().any(|(name, _)| *name == table) {
+            self.arg(table, key).is_some()
+        } else {
+            self.arg_of_id("model").is_some()
+        }
     }
 
     fn arg_of_id(&self, id: &str) -> Option<&clap::Arg> {

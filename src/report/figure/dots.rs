@@ -10,39 +10,39 @@ use crate::stats::Interval;
 
 /// Numbers with intervals in rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DotPlot {
+pub(super) struct DotPlot {
     /// What the axis shows: `score (%)`.
-    pub axis: String,
+    pub(super) axis: String,
     /// The unit of the numbers.
-    pub unit: Unit,
+    pub(super) unit: Unit,
     /// A line at this number.
-    pub reference: Option<f64>,
+    pub(super) reference: Option<f64>,
     /// Names of the series, if there are two.
-    pub series: Vec<String>,
+    pub(super) series: Vec<String>,
     /// The rows, from the top.
-    pub rows: Vec<DotRow>,
+    pub(super) rows: Vec<DotRow>,
 }
 
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DotRow {
+pub(super) struct DotRow {
     /// Its name.
-    pub label: String,
+    pub(super) label: String,
     /// The name that is subtracted from it.
-    pub less: Option<String>,
+    pub(super) less: Option<String>,
     /// Its numbers, one for each series.
-    pub dots: Vec<Dot>,
+    pub(super) dots: Vec<Dot>,
 }
 
 /// A number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dot {
+pub(super) struct Dot {
     /// The number.
-    pub value: f64,
+    pub(super) value: f64,
     /// Its interval.
-    pub interval: Option<Interval>,
+    pub(super) interval: Option<Interval>,
     /// Whether it is drawn hollow, as differences that are not significant are.
-    pub is_hollow: bool,
+    pub(super) is_hollow: bool,
 }
 
 /// The largest share of the width that names of rows take.
@@ -68,7 +68,7 @@ impl Layout {
 
 impl DotPlot {
     /// The plot in this style; its height follows from the number of rows. `None` without a number.
-    pub fn figure(&self, style: &FigureStyle) -> Option<Figure> {
+    pub(super) fn figure(&self, style: &FigureStyle) -> Option<Figure> {
         if self.rows.is_empty() {
             return None;
         }
@@ -77,9 +77,8 @@ impl DotPlot {
         let labels: Vec<String> = rows
             .map(|row| row.fitting_label(room, style.font))
             .collect();
-        let layout = self.layout(style, &labels)?;
         let mut figure = Figure::new(style, &self.description());
-        figure.height = layout.bottom + BELOW * style.font;
+        let layout = self.layout(&figure, &labels)?;
         let area = [layout.top, layout.bottom];
         let ends = [0.0, style.width];
         layout
@@ -94,39 +93,36 @@ impl DotPlot {
             push_row_label(&mut figure, layout.scale.left, layout.y(at), label);
             push_dots(&mut figure, &layout, at, row);
         }
-        Some(figure.titled(style))
+        figure.height = layout.bottom + BELOW * style.font;
+        Some(figure)
     }
 
     /// Where the parts are if the rows have these names; `None` without a number.
-    fn layout(&self, style: &FigureStyle, labels: &[String]) -> Option<Layout> {
-        let font = style.font;
+    fn layout(&self, figure: &Figure, labels: &[String]) -> Option<Layout> {
+        let font = figure.font;
         let legend = if self.series.len() > 1 { ROW } else { 0.0 };
-        let top = font * (0.3 + legend);
+        let top = figure.height + font * (0.3 + legend);
         Some(Layout {
             top,
             bottom: top + font * ROW * self.rows.len() as f64,
             font,
             scale: FigureScale {
-                axis: Axis::around(self.numbers())?,
+                axis: self.scale_axis()?,
                 left: labels_width(labels, font),
                 // Half of the last number on the axis is beyond its end.
-                right: style.width - 1.6 * font,
+                right: figure.width - 1.6 * font,
             },
         })
     }
 
-    /// Every number that the axis must hold.
-    fn numbers(&self) -> Vec<f64> {
-        let mut numbers = Vec::from_iter(self.reference);
-        for dot in self.rows.iter().flat_map(|row| &row.dots) {
-            numbers.push(dot.value);
-            numbers.extend(
-                dot.interval
-                    .iter()
-                    .flat_map(|interval| [interval.low, interval.high]),
-            );
-        }
-        numbers
+    fn scale_axis(&self) -> Option<Axis> {
+        let reference = self.reference.map(|number| (number, None));
+        let dots = self.rows.iter().flat_map(|row| &row.dots);
+        Axis::around_estimates(
+            reference
+                .into_iter()
+                .chain(dots.map(|dot| (dot.value, dot.interval))),
+        )
     }
 
     /// `score (%): 3 rows from careful to vague`
@@ -186,7 +182,7 @@ pub(super) fn push_row_label(figure: &mut Figure, left: f64, y: f64, label: Stri
     figure.push_text(Label::new(at, Align::End, label));
 }
 
-/// The dots of two series with their names, above everything; nothing for one series.
+/// The dots of two series with their names, above what follows; nothing for one series.
 pub(super) fn push_legend(figure: &mut Figure, series: &[String]) {
     if series.len() < 2 {
         return;
@@ -195,10 +191,11 @@ pub(super) fn push_legend(figure: &mut Figure, series: &[String]) {
     let mut x = 0.3 * font;
     for (place, name) in series.iter().enumerate() {
         let name = fitting(name, 0.4 * figure.width, font);
-        figure.push_dot([x, 0.7 * font], place, false);
+        figure.push_dot([x, figure.height + 0.7 * font], place, false);
         x += 0.7 * font;
         let width = text_width(&name, font);
-        figure.push_text(Label::new([x, 1.05 * font], Align::Start, name));
+        let at = [x, figure.height + 1.05 * font];
+        figure.push_text(Label::new(at, Align::Start, name));
         x += width + 1.5 * font;
     }
 }

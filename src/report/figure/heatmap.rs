@@ -27,33 +27,33 @@ const TINTS: f64 = 84.0;
 
 /// Shares by criterion and system.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heatmap {
+pub(super) struct Heatmap {
     /// The names of the systems.
-    pub systems: Vec<String>,
+    pub(super) systems: Vec<String>,
     /// The criteria by group.
-    pub groups: Vec<HeatGroup>,
+    pub(super) groups: Vec<HeatGroup>,
     /// What the numbers are, below the cells.
-    pub note: String,
+    pub(super) note: String,
 }
 
 /// Criteria that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeatGroup {
+pub(super) struct HeatGroup {
     /// Its name; empty if its only row says it.
-    pub heading: String,
+    pub(super) heading: String,
     /// Whether its shares are those of faults found, which have a color and an edge that no credit has.
-    pub is_fault: bool,
+    pub(super) is_fault: bool,
     /// The criteria.
-    pub rows: Vec<HeatRow>,
+    pub(super) rows: Vec<HeatRow>,
 }
 
 /// A criterion.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeatRow {
+pub(super) struct HeatRow {
     /// Its text.
-    pub text: String,
+    pub(super) text: String,
     /// The share of each system, 0..=1.
-    pub shares: Vec<Option<f64>>,
+    pub(super) shares: Vec<Option<f64>>,
 }
 
 /// Where a cell is, and its number.
@@ -66,7 +66,7 @@ struct HeatCell {
 
 impl Heatmap {
     /// The heatmap in this style; `None` without a cell.
-    pub fn figure(&self, style: &FigureStyle) -> Option<Figure> {
+    pub(super) fn figure(&self, style: &FigureStyle) -> Option<Figure> {
         let rows: usize = self.groups.iter().map(|group| group.rows.len()).sum();
         if rows == 0 || self.systems.is_empty() {
             return None;
@@ -79,15 +79,14 @@ impl Heatmap {
         let figure = Figure::new(style, &description);
         let systems = self.systems.len() as f64;
         let room = (1.0 - TEXTS) * style.width / systems;
-        let drawn = if room >= NARROWEST_COLUMN * style.font {
+        Some(if room >= NARROWEST_COLUMN * style.font {
             // What the texts do not need is the columns'.
             let spare = (style.width - self.texts_width(style.font)) / systems;
             let column = spare.max(room.min(WIDEST_COLUMN * style.font));
             self.by_criterion(figure, style, column)
         } else {
             self.by_system(figure, style)
-        };
-        Some(drawn.titled(style))
+        })
     }
 
     /// The width of the texts of criteria, each on one line.
@@ -130,7 +129,7 @@ impl Heatmap {
                 y += height;
             }
         }
-        self.push_note(&mut figure, style, y + 0.4 * font);
+        figure.end_at(y + 0.7 * font, style, &self.note);
         figure
     }
 
@@ -150,16 +149,17 @@ impl Heatmap {
         } else {
             1.4 * font
         };
+        let bottom = figure.height + height;
         for (system, name) in names.into_iter().enumerate() {
             let middle = left + column * (system as f64 + 0.5);
             figure.push_text(if is_upright {
-                let at = [middle + 0.3 * font, height - 0.3 * font];
+                let at = [middle + 0.3 * font, bottom - 0.3 * font];
                 Label::new(at, Align::Start, name).upright()
             } else {
-                Label::new([middle, 0.9 * font], Align::Middle, name)
+                Label::new([middle, bottom - 0.5 * font], Align::Middle, name)
             });
         }
-        height
+        bottom
     }
 
     /// A row for each system, columns of numbers of criteria, and their texts below.
@@ -178,7 +178,7 @@ impl Heatmap {
         // Panels of about equal width.
         let in_panel = (columns.len() as f64 / panels).ceil() as usize;
         let column = (figure.width - left) / in_panel as f64;
-        let mut y = 0.0;
+        let mut y = figure.height;
         for (panel, columns) in columns.chunks(in_panel).enumerate() {
             y += 1.4 * font;
             for at in 0..columns.len() {
@@ -202,7 +202,7 @@ impl Heatmap {
             y += 0.6 * font;
         }
         y = self.push_list(&mut figure, y);
-        self.push_note(&mut figure, style, y);
+        figure.end_at(y + 0.3 * font, style, &self.note);
         figure
     }
 
@@ -228,14 +228,6 @@ impl Heatmap {
             }
         }
         y - 0.6 * font
-    }
-
-    /// What the numbers are; the end of the figure.
-    fn push_note(&self, figure: &mut Figure, style: &FigureStyle, top: f64) {
-        let font = figure.font;
-        let lines = style.note_lines(&self.note, 3);
-        let next = figure.push_lines([0.0, top + 1.1 * font], lines);
-        figure.height = next - (LINE - 0.3) * font;
     }
 }
 

@@ -1,28 +1,32 @@
-//! Figures for papers: a few shapes, written as SVG or as TikZ.
+//! Figures for papers, each one of [`FIGURES`], written as SVG or as TikZ.
 //!
-//! A [`DotPlot`], a [`Heatmap`], a [`PanelPlot`] or a [`PowerPlot`] has the numbers of a result (`results.rs` makes them); its `figure`
-//! lays them out as a [`Figure`], a list of lines, rectangles, circles and texts in printer's points. [`Figure::svg`] and
+//! A [`RunFigure`] takes its numbers from runs into a plot of a few shapes (`dots`, `heatmap`, `panels`, `curves`). The plot lays
+//! them out as a [`Figure`], a list of lines, rectangles, circles and texts in printer's points. [`Figure::svg`] and
 //! [`Figure::tikz`] write the same list, so that both forms look alike; TikZ has the font of the paper around it.
 
+mod criteria;
+mod curves;
 mod dots;
 mod heatmap;
+mod judges;
+mod labels;
+mod means;
+mod pairs;
 mod palette;
 mod panels;
 mod power;
-mod results;
+mod registry;
+mod run_figure;
 mod scale;
+mod style;
 mod svg;
 mod tikz;
 mod words;
 
-pub use dots::{Dot, DotPlot, DotRow};
-pub use heatmap::{HeatGroup, HeatRow, Heatmap};
 pub use palette::Palette;
-pub use panels::{FigurePanel, PanelPlot, PanelRow};
-pub use power::{PowerCurve, PowerPlot};
-pub use results::{
-    plot_of_criteria, plot_of_judges, plot_of_labels, plot_of_means, plot_of_pairs, plot_of_power,
-};
+pub use registry::FIGURES;
+pub use run_figure::{DrawnFigure, FigureOption, FigureOptions, FigureRequest, RunFigure};
+pub use style::FigureStyle;
 
 use palette::Ink;
 use words::{LINE, bold, text_width, wrapped};
@@ -32,25 +36,11 @@ use crate::report::visible::visible;
 /// Lines of a title at most.
 const TITLE_LINES: usize = 4;
 
-/// How a figure is drawn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FigureStyle {
-    /// Its width in points (1/72 inch).
-    pub width: f64,
-    /// The size of its texts in points.
-    pub font: f64,
-    /// Its colors.
-    pub palette: Palette,
-    /// A title within it; papers have captions.
-    pub title: Option<String>,
-    /// Whether what the numbers are stands below it.
-    pub has_notes: bool,
-}
-
 /// A laid out figure. Coordinates are points, from the upper left corner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     width: f64,
+    /// The lower end of what is drawn so far.
     height: f64,
     font: f64,
     palette: Palette,
@@ -146,74 +136,28 @@ impl Label {
     }
 }
 
-impl Shape {
-    /// The shape further down.
-    fn lowered(self, by: f64) -> Self {
-        let lower = |[x, y]: [f64; 2]| [x, y + by];
-        match self {
-            Self::Line {
-                from,
-                to,
-                ink,
-                width,
-            } => Self::Line {
-                from: lower(from),
-                to: lower(to),
-                ink,
-                width,
-            },
-            Self::Rectangle {
-                corner,
-                size,
-                fill,
-                edge,
-            } => Self::Rectangle {
-                corner: lower(corner),
-                size,
-                fill,
-                edge,
-            },
-            Self::Circle {
-                center,
-                radius,
-                fill,
-                edge,
-            } => Self::Circle {
-                center: lower(center),
-                radius,
-                fill,
-                edge,
-            },
-            Self::Text(label) => Self::Text(Label {
-                at: lower(label.at),
-                ..label
-            }),
-        }
-    }
-}
-
-impl FigureStyle {
-    /// The lines of a note, at most so many; none without notes.
-    fn note_lines(&self, note: &str, most: usize) -> Vec<String> {
-        if self.has_notes {
-            wrapped(note, self.width, self.font, most)
-        } else {
-            Vec::new()
-        }
-    }
-}
-
 impl Figure {
-    /// An empty figure without a height. The description is cleaned: names are from files, and XML has no control characters.
+    /// A figure of nothing but its title, if it has one. The description is cleaned: names are from files, and XML has no control
+    /// characters.
     fn new(style: &FigureStyle, description: &str) -> Self {
-        Self {
+        let font = style.font;
+        let mut figure = Self {
             width: style.width,
             height: 0.0,
-            font: style.font,
+            font,
             palette: style.palette,
             description: visible(description).into_owned(),
             shapes: Vec::new(),
+        };
+        if let Some(title) = &style.title {
+            let lines = wrapped(title, style.width, bold(font), TITLE_LINES);
+            figure.height = (lines.len() as f64 * LINE + 0.3) * font;
+            for (at, line) in lines.into_iter().enumerate() {
+                let y = font * (0.9 + LINE * at as f64);
+                figure.push_text(Label::new([0.0, y], Align::Start, line).bold());
+            }
         }
+        figure
     }
 
     /// Its height in points, which follows from its contents.
@@ -266,24 +210,11 @@ impl Figure {
         y
     }
 
-    /// The figure with its title above it, if it has one.
-    fn titled(mut self, style: &FigureStyle) -> Self {
-        let Some(title) = &style.title else {
-            return self;
-        };
-        let lines = wrapped(title, self.width, bold(self.font), TITLE_LINES);
-        let height = (lines.len() as f64 * LINE + 0.3) * self.font;
-        let mut shapes = Vec::new();
-        for (at, line) in lines.into_iter().enumerate() {
-            let y = self.font * (0.9 + LINE * at as f64);
-            shapes.push(Shape::Text(Label::new([0.0, y], Align::Start, line).bold()));
-        }
-        for shape in self.shapes {
-            shapes.push(shape.lowered(height));
-        }
-        self.shapes = shapes;
-        self.height += height;
-        self
+    /// Ends the figure here, with a note below it if the style has notes.
+    fn end_at(&mut self, bottom: f64, style: &FigureStyle, note: &str) {
+        let lines = style.note_lines(note);
+        self.height = bottom + LINE * self.font * lines.len() as f64;
+        self.push_lines([0.0, bottom + 0.8 * self.font], lines);
     }
 }
 
@@ -393,13 +324,10 @@ mod tests {
         let mut titled = style();
         titled.title =
             Some("A title of many words that no column of a paper has on one line".to_owned());
-        let figure = Figure::of_text("", "shown");
-        let [before, after] = [figure.clone(), figure.titled(&titled)];
-        assert!(after.height > before.height + 2.0 * 8.0);
-        let texts = after.texts();
-        assert!(
-            texts.len() > 2 && texts.last() == Some(&"shown"),
-            "{texts:?}"
-        );
+        let figure = Figure::new(&titled, "");
+        // Lines of 1.2 times the font, and the room below them.
+        let lines = figure.texts().len();
+        assert!(lines >= 2, "{:?}", figure.texts());
+        assert!((figure.height - (1.2 * lines as f64 + 0.3) * 8.0).abs() < 1e-9);
     }
 }

@@ -2,53 +2,49 @@
 
 use super::dots::{ROW, labels_width, push_row_label, row_labels};
 use super::scale::{BELOW, FigureScale};
-use super::words::LINE;
 use super::{Figure, FigureStyle};
 use crate::domain::Unit;
 use crate::report::axis::Axis;
 
-/// Lines of the text below the panels at most.
-const NOTE_LINES: usize = 4;
-
 /// Two numbers a row, in panels side by side.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PanelPlot {
+pub(super) struct PanelPlot {
     /// The left panel and the right one.
-    pub panels: [FigurePanel; 2],
+    pub(super) panels: [FigurePanel; 2],
     /// The rows, from the top.
-    pub rows: Vec<PanelRow>,
+    pub(super) rows: Vec<PanelRow>,
     /// What is written below them.
-    pub note: String,
+    pub(super) note: String,
 }
 
 /// What a panel shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FigurePanel {
+pub(super) struct FigurePanel {
     /// The text below its axis.
-    pub axis: String,
+    pub(super) axis: String,
     /// The unit of its numbers.
-    pub unit: Unit,
+    pub(super) unit: Unit,
 }
 
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PanelRow {
+pub(super) struct PanelRow {
     /// Its name.
-    pub label: String,
+    pub(super) label: String,
     /// Its number in each panel.
-    pub values: [f64; 2],
+    pub(super) values: [f64; 2],
 }
 
 impl PanelPlot {
     /// The plot in this style; `None` without rows.
-    pub fn figure(&self, style: &FigureStyle) -> Option<Figure> {
+    pub(super) fn figure(&self, style: &FigureStyle) -> Option<Figure> {
         let font = style.font;
         let names = self.rows.iter().map(|row| row.label.as_str());
         let labels = row_labels(names, style);
         let left = labels_width(&labels, font);
         let scales = self.scales(left, style)?;
         let mut figure = Figure::new(style, &self.description());
-        let top = 0.3 * font;
+        let top = figure.height + 0.3 * font;
         let bottom = top + font * ROW * self.rows.len() as f64;
         let middle = f64::midpoint(scales[0].right, scales[1].left);
         let ends = [
@@ -65,10 +61,8 @@ impl PanelPlot {
                 figure.push_dot([scale.x(row.values[panel]), y], panel, false);
             }
         }
-        let note = style.note_lines(&self.note, NOTE_LINES);
-        figure.height = bottom + (BELOW + 0.4 + LINE * note.len() as f64) * font;
-        figure.push_lines([0.0, bottom + (BELOW + 1.2) * font], note);
-        Some(figure.titled(style))
+        figure.end_at(bottom + (BELOW + 0.4) * font, style, &self.note);
+        Some(figure)
     }
 
     /// The axes, of equal width.

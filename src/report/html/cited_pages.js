@@ -8,10 +8,10 @@ const verdictNames = { supported: "supported", unsupported: "not supported", ope
 /** Why nobody can say whether a page supports a statement. */
 const openReasons = {
   page_missing: "the page is not in the store", page_unreachable: "the page could not be reached", page_blocked: "a wall was saved in place of the page",
-  page_empty: "the page has nothing to read", page_too_long: "the page is longer than a judge reads", no_url: "the citation has no address", unreadable: "the judge gave no single verdict",
+  page_empty: "the page has nothing to read", page_cut: "the page was cut", page_too_long: "the page is longer than a judge reads", no_url: "the citation has no address", unreadable: "the judge gave no single verdict",
 };
 
-const pageStates = { ok: "readable", teaser: "teaser", empty: "nothing to read", blocked: "blocked", unreachable: "unreachable", too_long: "too long", missing: "not in the store", no_url: "no address" };
+const pageStates = { ok: "readable", teaser: "teaser", cut: "cut", empty: "nothing to read", blocked: "blocked", unreachable: "unreachable", too_long: "too long", missing: "not in the store", no_url: "no address" };
 
 const pageKinds = { abstract: "abstract", full_text: "full text", other: "" };
 

@@ -10,6 +10,7 @@ use super::safety::push_html;
 use super::table::ShortLabels;
 use crate::analysis::{CriteriaGrid, CriteriaGroup, CriterionMark, CriterionRow};
 use crate::domain::CaseId;
+use crate::report::criteria::criteria_count;
 use crate::report::table::Format;
 use crate::report::visible;
 
@@ -102,10 +103,7 @@ impl HeatmapLines<'_> {
     /// The line of a group, then those of its criteria.
     fn push_group(&self, page: &mut String, at: usize, group: &CriteriaGroup<'_>) {
         let rows = shown_rows(group, self.order.len());
-        let mut count = match group.count() {
-            1 => "1 criterion".to_owned(),
-            all => format!("{all} criteria"),
-        };
+        let mut count = criteria_count(group);
         if rows.len() > FIRST_ROWS {
             count += ", those with the largest differences first";
         }

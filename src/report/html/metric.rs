@@ -63,7 +63,9 @@ fn push_leaderboard(
     metric: &MetricComparison,
 ) {
     let table = systems_table(comparison, metric);
-    let axis = axis_of(metric);
+    let systems = metric.systems.iter();
+    let axis =
+        Axis::around_estimates(systems.filter_map(|system| Some((system.mean?, system.interval))));
     let ticks = axis
         .map(|axis| axis.ticks(metric.metric.unit))
         .unwrap_or_default();
@@ -89,17 +91,6 @@ fn push_leaderboard(
         page.push_str("</td></tr>");
     }
     page.push_str("\n    </tbody>\n  </table>\n  </div>\n");
-}
-
-/// The axis that has room for all means and intervals; `None` without means.
-fn axis_of(metric: &MetricComparison) -> Option<Axis> {
-    let mut drawn = Vec::new();
-    for row in &metric.systems {
-        drawn.extend(row.mean);
-        drawn.extend(row.interval.map(|interval| interval.low));
-        drawn.extend(row.interval.map(|interval| interval.high));
-    }
-    Axis::around(drawn)
 }
 
 /// The labels of the axis, which are evenly spaced from end to end.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::analysis::test_support::{answer, component, simple_score};
-use crate::analysis::{AggregateOptions, summarize};
+use crate::analysis::AggregateOptions;
+use crate::analysis::test_support::{answer, component, simple_score, summary_of};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer, ScorerId};
 use crate::report::TableStyle;
 
@@ -53,7 +53,7 @@ fn eventful(options: AggregateOptions) -> Summary {
     scored.extend(answers("brief", &[Some(0.2), None, Some(0.5)]));
     scored[6].injection = vec!["a ready verdict".to_owned()];
     scored[0].score.notes = vec!["weights scaled: a property has no snippets".to_owned()];
-    summarize(
+    summary_of(
         &scored,
         &[(SystemName::from("brief"), CaseId::from("c3"))],
         options,
@@ -75,7 +75,7 @@ fn graded(with_rubric: bool) -> Summary {
     if with_rubric {
         scored.push(answer("b", "1", simple_score(Some(1.0))));
     }
-    summarize(&scored, &[], AggregateOptions::default())
+    summary_of(&scored, &[], AggregateOptions::default())
 }
 
 fn shown_at(summary: &Summary, context: &ReportContext, width: u16) -> String {
@@ -150,7 +150,7 @@ fn a_lexical_table_names_the_baseline() {
             answer.score.scorer = ScorerId::baseline("rubric");
             answer
         });
-    let summary = summarize(&scored.collect::<Vec<_>>(), &[], options());
+    let summary = summary_of(&scored.collect::<Vec<_>>(), &[], options());
     let table = render(&summary);
     assert!(
         table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"),
@@ -180,7 +180,7 @@ fn hostile_names_and_messages_cannot_reach_the_terminal() {
         .unwrap()
         .message = "\u{9b}31m\r".to_owned();
     scored[0].score.notes = vec!["\u{8}note".to_owned()];
-    let summary = summarize(
+    let summary = summary_of(
         &scored,
         &[(SystemName::from("\u{1b}c"), CaseId::from("\u{7f}"))],
         options(),
@@ -240,9 +240,7 @@ fn agreement_of_annotators_is_a_table() {
 
 #[test]
 fn a_run_without_answers_still_gives_a_table() {
-    assert!(
-        render(&summarize::<ScoredAnswer>(&[], &[], options())).contains("No answer was scored")
-    );
+    assert!(render(&summary_of(&[], &[], options())).contains("No answer was scored"));
 }
 
 #[test]
@@ -250,7 +248,7 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     // beta has one case, and is better there: 0.2 + 0.6 * 1 = 0.8 against 0.5; over all cases alpha has 0.65.
     let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
     scored.extend(answers("beta", &[Some(1.0)]));
-    let table = render(&summarize(&scored, &[], options()));
+    let table = render(&summary_of(&scored, &[], options()));
     assert_eq!(
         words(&table, "beta")[..3],
         ["beta", "80.0*", "1"],
@@ -260,7 +258,7 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     assert!(table.contains(note), "{table}");
     let mut apart = answers("alpha", &[Some(0.5)]);
     apart.push(answer("beta", "other", simple_score(Some(1.0))));
-    let table = render(&summarize(&apart, &[], options()));
+    let table = render(&summary_of(&apart, &[], options()));
     assert!(!table.contains('*'), "{table}");
 }
 
@@ -315,7 +313,7 @@ fn a_slice_is_named_first() {
         part: Some("slice 2/5".to_owned()),
         ..context()
     };
-    let summary = summarize(&answers("alpha", &[Some(0.5)]), &[], options());
+    let summary = summary_of(&answers("alpha", &[Some(0.5)]), &[], options());
     let table = shown_at(&summary, &context, 80);
     assert!(
         table.contains("\n- A part of the answers, not a result: slice 2/5.\n"),
@@ -417,7 +415,7 @@ fn panels_and_noise_are_in_json_and_notes() {
         .members
         .values_mut()
         .for_each(|members| members[0].samples.push(Some(3.0)));
-    let summary = summarize(&scored, &[], AggregateOptions::default());
+    let summary = summary_of(&scored, &[], AggregateOptions::default());
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context()).unwrap()).unwrap();
     let panel = &json["panels"][0];
     assert_eq!(
@@ -456,7 +454,7 @@ fn the_f1_that_the_verdict_compares_is_next_to_that_of_the_means() {
         answer(system, "c1", score)
     };
     let headings = |scored: &[ScoredAnswer]| {
-        let summary = summarize(scored, &[], options());
+        let summary = summary_of(scored, &[], options());
         words(&shown_at(&summary, &context(), 80), "system")
     };
     let two = headings(&[cited("a", 0.5), cited("b", 0.4)]);
@@ -474,7 +472,7 @@ fn an_unfinished_run_says_what_it_rests_on_and_has_no_winner_over_different_case
     let table_of = |alpha: &[Option<f64>], beta: &[Option<f64>]| {
         let mut scored = answers("alpha", alpha);
         scored.extend(answers("beta", beta));
-        let summary = summarize(&scored, &[], options());
+        let summary = summary_of(&scored, &[], options());
         let best = scorecard(&summary, &context)[0].is_best(0, 1);
         (shown_at(&summary, &context, 200), best)
     };

@@ -232,7 +232,7 @@ fn configs() {
     let environment = Environment::from_pairs([("HOME", dir.path().to_str().unwrap())]);
     fuzz("configs", move |input| {
         std::fs::write(&path, input).unwrap();
-        if let Some(settings) = said(Settings::load(&args, &matches, &environment)) {
+        if let Some(settings) = said(Settings::load(&args, |_| (), &matches, &environment)) {
             settings
                 .lines
                 .iter()
@@ -335,8 +335,8 @@ fn works() {
 fn works_references() -> Vec<Reference> {
     let mut titled = Reference::new("a", "");
     titled.title = "Scattering of short wavelengths".to_owned();
-    titled.take_identifier("doi:10.5555/sky.2017.1");
+    titled.take_identifiers("doi:10.4321/sky.2017.1");
     let text =
-        "Lee, A. (2017). Why the sky is blue at noon and red at dusk. doi:10.5555/ice.2015.9";
+        "Lee, A. (2017). Why the sky is blue at noon and red at dusk. doi:10.4321/ice.2015.9";
     vec![titled, Reference::of_text("b", "", text)]
 }

@@ -271,25 +271,6 @@ fn scorers_that_cannot_run_are_refused_with_what_they_lack() {
         2,
         &["entailment cannot run: no texts of sources"],
     );
-    let entail = [
-        "citations",
-        "bare.json",
-        "--entail",
-        "long",
-        "--config",
-        "eval.toml",
-        "--out",
-        "out",
-    ];
-    let done = work
-        .run(&entail)
-        .exits_with(2)
-        .says(&["no texts of sources (ctxs or docs)"]);
-    assert!(
-        !done.stderr.contains("--scorers"),
-        "an option that was not given: {}",
-        done.stderr
-    );
     assert_eq!(server.chat_count(), 0);
 }
 

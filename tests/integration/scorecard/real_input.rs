@@ -107,8 +107,10 @@ fn the_108_human_answers_have_every_column() {
     assert!(done.stdout.contains("108"), "{}", done.stdout);
 
     let entail = [
-        "citations",
+        "score",
         &file,
+        "--scorers",
+        "entailment,citation_audit",
         "--entail",
         "long",
         "--config",
@@ -205,8 +207,10 @@ fn single_papers_in_short_form_are_supported_and_match_their_gold() {
         let table = judge_table("mine", &server, "kind = \"label\"");
         work.write("eval.toml", &(table + "[roles]\ncitation = \"mine\"\n"));
         let entail = [
-            "citations",
+            "score",
             "alpha.json",
+            "--scorers",
+            "entailment,citation_audit",
             "--entail",
             "short",
             "--config",

@@ -210,10 +210,12 @@ fn what_is_paid_is_not_asked_again_and_the_record_gives_the_same_scores() {
         (work.json("out/summary.json"), work.read("out/scores.jsonl")),
         (before, scores)
     );
-    // the same questions by the other command
+    // the same questions by a run of one scorer
     let arguments = [
-        "citations",
+        "score",
         "alpha.json",
+        "--scorers",
+        "entailment",
         "--entail",
         "long",
         "--config",
@@ -360,10 +362,10 @@ fn a_scorer_that_is_named_needs_a_judge() {
     let expected =
         "entailment cannot run: no judge (give --model or --base-url, or a judge under [roles])";
     work.run(&[
-        "citations",
+        "score",
         "alpha.json",
-        "--entail",
-        "long",
+        "--scorers",
+        "entailment",
         "--out",
         "out",
     ])
@@ -385,8 +387,10 @@ fn citations_take_the_index_base_of_the_config_unless_they_are_given_one() {
     );
     let run = |out: &str, more: &[&str]| {
         let arguments = [
-            "citations",
+            "score",
             "alpha.json",
+            "--scorers",
+            "entailment,citation_audit",
             "--entail",
             "long",
             "--config",

@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 use super::pairs::compare_pairs;
 use super::pairwise::pairwise;
 use super::set_table::SetTable;
-use super::shared::{SAME, SharedCases, slices};
+use super::shared::{SharedCases, ranks_of, slices};
 use super::{
     Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
     Observations, PairComparison, SystemMean,
 };
-use crate::quantity::{MeanValues, bounds};
 use scholareval_core::domain::Note;
 use scholareval_core::text::names::counted;
-use scholareval_stats::{
-    Interval, group_letters, indistinguishable_groups, mean, rank_distribution,
-};
+use scholareval_stats::{group_letters, indistinguishable_groups, rank_distribution};
 
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
@@ -119,50 +116,30 @@ fn ranks(shared: &SharedCases<'_>) -> Option<Vec<Vec<f64>>> {
 }
 
 fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
-    let means: Vec<Option<f64>> = (0..shared.participants)
-        .map(|rank| shared.mean(rank))
-        .collect();
+    let ranks = shared.ranks();
     let mut systems = Vec::with_capacity(shared.order.len());
-    for (rank, system) in shared.order.iter().enumerate() {
-        let observations: Vec<Observation> = shared
-            .by_id
-            .iter()
-            .map(|case| shared.observation(rank, *case))
-            .collect();
-        let values: Vec<f64> = observations
-            .iter()
-            .filter_map(|observation| observation.value())
-            .collect();
-        let count = |counts: fn(&Observation) -> bool| {
-            observations
-                .iter()
-                .filter(|observation| counts(observation))
-                .count()
-        };
-        let win_rate = shared.win_rate(rank);
-        let mean_here = means.get(rank).copied().flatten();
-        let higher = |value: f64| {
-            means
-                .iter()
-                .flatten()
-                // Means that differ in the last digit only (another order of summation) share a
-                // rank.
-                .filter(|other| **other > value + SAME)
-                .count()
-        };
+    for (at, system) in shared.order.iter().enumerate() {
+        let over_all = shared.metric(at);
+        let win_rate = shared.win_rate(at);
+        let missing = shared.table.values[*system].iter();
+        let missing = missing.filter(|observation| **observation == Observation::Missing);
         systems.push(SystemMean {
             system: *system,
-            label: shared.label(rank).to_owned(),
-            rank: mean_here.map(|mean| 1 + higher(mean)),
+            label: shared.label(at).to_owned(),
+            rank: ranks[at],
             letters: String::new(),
-            mean: mean_here,
-            interval: interval_of(shared, rank),
-            own_mean: win_rate.map_or_else(|| mean(&values), |win_rate| Some(win_rate.win_rate)),
-            own_cases: values.len(),
-            unscored: count(|observation| observation.is_unscored()),
-            missing: count(|observation| *observation == Observation::Missing),
-            bounds: bounds(&observations)
-                .map(|bounds| shared.win_rate_bounds(rank).unwrap_or(bounds)),
+            mean: shared.mean(at),
+            interval: match win_rate {
+                Some(win_rate) => win_rate.interval(shared.options.level),
+                None => shared.interval(at, &shared.cases),
+            },
+            own_mean: win_rate.map_or(over_all.estimate, |win_rate| Some(win_rate.win_rate)),
+            own_cases: over_all.n,
+            unscored: over_all.unscored,
+            missing: missing.count(),
+            bounds: over_all
+                .bounds
+                .map(|bounds| shared.win_rate_bounds(at).unwrap_or(bounds)),
         });
     }
     systems
@@ -179,24 +156,10 @@ pub(super) fn measure_set(shared: &SharedCases<'_>, set: &SetTable, systems: &mu
         (system.own_mean, system.own_cases) = (over_all.estimate, over_all.n);
         system.bounds = over_all.bounds;
     }
-    let means: Vec<f64> = systems.iter().filter_map(|system| system.mean).collect();
-    for system in systems {
-        let higher = |mean: f64| means.iter().filter(|other| **other > mean + SAME).count();
-        system.rank = system.mean.map(|mean| 1 + higher(mean));
+    let means: Vec<Option<f64>> = systems.iter().map(|system| system.mean).collect();
+    for (system, rank) in systems.iter_mut().zip(ranks_of(&means)) {
+        system.rank = rank;
     }
-}
-
-/// The interval of a system's mean over the shared cases.
-fn interval_of(shared: &SharedCases<'_>, rank: usize) -> Option<Interval> {
-    if let Some(win_rate) = shared.win_rate(rank) {
-        return win_rate.interval(shared.options.level);
-    }
-    let mut mean_values = MeanValues::default();
-    for (at, value) in shared.values.get(rank)?.iter().enumerate() {
-        let net_range = shared.net_range(rank, shared.cases[at]);
-        mean_values.push(*value, shared.questions[at], net_range);
-    }
-    mean_values.interval(shared.table.metric.unit, shared.bootstrap())
 }
 
 fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {

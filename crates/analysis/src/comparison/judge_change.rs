@@ -6,7 +6,7 @@ use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use scholareval_core::domain::{Rater, RaterKind, Rating, SystemName};
-use scholareval_stats::{Deviation, Interval, PairedTest, mean, paired_family};
+use scholareval_stats::{Deviation, Interval, PairedTest, mean, paired_family, rank_among};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -143,7 +143,7 @@ pub(super) fn system_shifts(
         systems.push(SystemShift {
             system: shared.system(both[at][0]).system.clone(),
             means: means[at],
-            ranks: [0, 1].map(|run| rank_in_run(&means, at, run)),
+            ranks: [0, 1].map(|run| rank_among(means[at][run], means.iter().map(|both| both[run]))),
             shift: Shift::of(test, alpha),
         });
     }
@@ -159,15 +159,6 @@ fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Ve
         shared.bootstrap(),
     )?;
     Some(family.pairs)
-}
-
-/// The rank of a system by its mean in a run; means that differ by rounding only share a rank.
-fn rank_in_run(means: &[[f64; 2]], at: usize, run: usize) -> usize {
-    let own_mean = means[at][run];
-    1 + means
-        .iter()
-        .filter(|other| other[run] > own_mean + SAME)
-        .count()
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.

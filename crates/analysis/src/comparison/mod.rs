@@ -37,8 +37,8 @@ pub use observations::{
     ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,
     unknown_name,
 };
-pub(super) use observe::metrics_of;
 pub use observe::{RunAnswers, observe};
+pub(super) use observe::{metrics_of, tabulate};
 pub use old_scale::{
     AnchorPlan, AnchorRow, OldScale, OldScaleMean, ScaleBasis, anchored_scales, carried_scales,
     plan_anchors,
@@ -54,6 +54,7 @@ pub use result::{
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;
 pub use set_table::SetTable;
+pub(super) use shared::{CaseOrder, SharedCases};
 
 #[cfg(test)]
 mod compare_tests;

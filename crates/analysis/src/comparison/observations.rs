@@ -120,6 +120,14 @@ pub struct MetricTable {
     pub sets: Vec<SetTable>,
 }
 
+impl MetricTable {
+    /// Whether the metric has a value, or an unscored one, of any answer.
+    pub(super) fn has_answers(&self) -> bool {
+        let mut values = self.values.iter().flatten();
+        values.any(|observation| observation.range().is_some())
+    }
+}
+
 /// The answers of some runs by every metric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observations {

@@ -51,6 +51,24 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     {
         return observe_games(run);
     }
+    let scored = runs.iter().flat_map(|run| run.scored);
+    let scorers = distinct(scored.map(|answer| &answer.score.scorer));
+    let (mut observations, sets) = tabulate(runs, &scorers);
+    observations.metrics.retain(MetricTable::has_answers);
+    for set in sets {
+        let mut tables = observations.metrics.iter_mut();
+        if let Some(table) = tables.find(|table| set.is_tested_by(&table.metric)) {
+            table.sets.push(set);
+        }
+    }
+    observations
+}
+
+/// The answers by every metric of these scorers, also by those without any value, and the numbers of whole sets of answers.
+pub(crate) fn tabulate(
+    runs: &[RunAnswers<'_>],
+    scorers: &[&ScorerId],
+) -> (Observations, Vec<SetTable>) {
     let systems = systems(runs);
     let (cases, answered) = cases(runs);
     let frame = Frame::new(runs, &systems, &cases, answered);
@@ -63,36 +81,31 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
         }
     }
     let mut metrics: Vec<MetricTable> = Vec::new();
-    for scorer in distinct(placed.iter().map(|(_, answer)| &answer.score.scorer)) {
+    let mut sets: Vec<SetTable> = Vec::new();
+    for scorer in scorers {
         let placed_of_scorer: Vec<Placed<'_>> = placed
             .iter()
             .copied()
-            .filter(|(_, answer)| answer.score.scorer == *scorer)
+            .filter(|(_, answer)| answer.score.scorer == **scorer)
             .collect();
         let answers: Vec<&ScoredAnswer> =
             placed_of_scorer.iter().map(|(_, answer)| *answer).collect();
-        let mut tables = Vec::new();
         for (id, quantity) in metrics_of(scorer, &answers) {
-            tables.extend(frame.table(id, &quantity, &placed_of_scorer));
+            metrics.push(frame.table(id, &quantity, &placed_of_scorer));
         }
         for number in set_numbers(scorer, &answers) {
-            let mut own_tables = tables.iter_mut();
-            if let Some(table) = own_tables.find(|table| table.metric.name == number.of_answers()) {
-                table
-                    .sets
-                    .push(frame.set_table(scorer, number, &placed_of_scorer));
-            }
+            sets.push(frame.set_table(scorer, number, &placed_of_scorer));
         }
-        metrics.append(&mut tables);
     }
     let words = frame.words(runs);
-    Observations {
+    let observations = Observations {
         words,
         metrics,
         systems,
         cases,
         row: None,
-    }
+    };
+    (observations, sets)
 }
 
 /// The numbers of whole sets of a scorer's answers.
@@ -296,13 +309,8 @@ impl<'a> Frame<'a> {
         Some(words)
     }
 
-    /// The table of a metric; `None` without any value.
-    fn table(
-        &self,
-        metric: MetricId,
-        quantity: &Quantity,
-        placed: &[Placed<'_>],
-    ) -> Option<MetricTable> {
+    /// The table of a metric.
+    fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> MetricTable {
         let mut values =
             vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
@@ -321,20 +329,13 @@ impl<'a> Frame<'a> {
             values[*system][*case] = quantity.observe(answer).by_policy(self.policies[*system]);
             samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
-        if values
-            .iter()
-            .flatten()
-            .all(|value| *value == Observation::NotApplicable)
-        {
-            return None;
-        }
         let inapplicable = placed.iter().filter(|_| metric.is_optional());
         let inapplicable: HashSet<_> = inapplicable.map(|(place, _)| *place).collect();
         self.mark_missing(&mut values, &inapplicable);
         for by_judge in samples.iter_mut().flatten() {
             by_judge.resize(judges.len(), Vec::new());
         }
-        Some(MetricTable {
+        MetricTable {
             metric,
             values,
             net_ranges,
@@ -342,7 +343,7 @@ impl<'a> Frame<'a> {
             votes,
             games: None,
             sets: Vec::new(),
-        })
+        }
     }
 
     /// What each answer gives to a number of its system.

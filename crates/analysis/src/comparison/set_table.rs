@@ -8,13 +8,18 @@ use scholareval_stats::BootstrapOptions;
 /// A number of a system's whole set of answers, such as `citation_f1`, by what each answer gives to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetTable {
-    pub(super) metric: MetricId,
+    pub(crate) metric: MetricId,
     pub(super) number: SetNumber,
     /// By system, then by case; `None` without an answer.
     pub(super) answers: Vec<Vec<Option<SetAnswer>>>,
 }
 
 impl SetTable {
+    /// Whether comparisons test this metric of single answers in place of the number.
+    pub(crate) fn is_tested_by(&self, metric: &MetricId) -> bool {
+        metric.scorer == self.metric.scorer && metric.name == self.number.of_answers()
+    }
+
     /// Whether a case counts in any part of the number among these systems.
     pub(super) fn has_shared_part(&self, systems: &[usize], case: usize) -> bool {
         self.shared_parts(systems, case).contains(&true)
@@ -75,7 +80,7 @@ impl SetTable {
     }
 
     /// The number of a system over the cases that these systems share, of all these cases.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         &self,
         system: usize,
         systems: &[usize],
@@ -87,6 +92,12 @@ impl SetTable {
         let given = answers.map(|(case, answer)| (question_of[*case], answer));
         self.number.measure(&given.collect::<Vec<_>>(), options)
     }
+
+    /// Whether a part of the number has no value in any answer of a system.
+    pub(crate) fn lacks_part(&self, system: usize) -> bool {
+        let answers: Vec<&SetAnswer> = self.answers[system].iter().flatten().collect();
+        self.number.lacks_part(&answers)
+    }
 }
 
 #[cfg(test)]
@@ -95,9 +106,8 @@ mod tests {
 
     use crate::comparison::compare_tests::quick;
     use crate::comparison::{Observations, RunAnswers, compare, compare_named, observe};
-    use crate::summarize;
     use crate::summary::AggregateOptions;
-    use crate::test_support::{answer, component};
+    use crate::test_support::{answer, component, summary_of};
     use scholareval_core::domain::{
         CitedPage, ComponentKind, JudgedStatement, Score, ScoredAnswer, SupportState,
     };
@@ -156,7 +166,7 @@ mod tests {
     /// Mean and interval of each system by a metric in `table`, which must be those of `score`.
     fn in_table_as_in_score(answers: &[ScoredAnswer], name: &str) -> Vec<(String, f64)> {
         let tables = compare_named(&observed(answers), &[name.to_owned()], &quick()).unwrap();
-        let summary = summarize(answers, &[], AggregateOptions::default());
+        let summary = summary_of(answers, &[], AggregateOptions::default());
         let mut means = Vec::new();
         for system in &tables[0].systems {
             let scorer = &summary.scorers[0];

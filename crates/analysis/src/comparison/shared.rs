@@ -7,27 +7,31 @@ use super::{
     ComparisonDepth, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
     ObservedSystem,
 };
+use crate::quantity::{MeanValues, bounds};
 use crate::questions::Questions;
-use scholareval_stats::{BootstrapOptions, Interval, MetricValues, SystemWinRate, mean};
+use crate::summary::Metric;
+use scholareval_stats::{
+    BootstrapOptions, Interval, MetricValues, SystemWinRate, mean, rank_among,
+};
 
 /// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
 
 /// Systems are identified by rank (0 is the best), cases by their index in the observations.
-pub(super) struct SharedCases<'a> {
+pub(crate) struct SharedCases<'a> {
     pub(super) all: &'a Observations,
     pub(super) table: &'a MetricTable,
     pub(super) options: &'a ComparisonOptions,
     /// Indices of the systems in the observations, best first; those without a value last.
-    pub(super) order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
     /// Number of systems with a value.
     pub(super) participants: usize,
     /// All cases, by id, so that file order changes no number.
-    pub(super) by_id: Vec<usize>,
+    pub(crate) by_id: Vec<usize>,
     /// The question of every case, as a number.
     pub(super) question_of: Vec<usize>,
     /// The shared cases, by id; of judged pairs all with a verdict.
-    pub(super) cases: Vec<usize>,
+    pub(crate) cases: Vec<usize>,
     /// Their questions.
     pub(super) questions: Vec<usize>,
     /// Values of the participants over the shared cases.
@@ -36,12 +40,45 @@ pub(super) struct SharedCases<'a> {
     pub(super) win_rates: Vec<Option<SystemWinRate>>,
 }
 
+/// The cases of observations in the order of statistics.
+#[derive(Debug)]
+pub(crate) struct CaseOrder {
+    /// All cases, by id, so that file order changes no number.
+    pub(crate) by_id: Vec<usize>,
+    /// The question of every case, as a number.
+    pub(crate) question_of: Vec<usize>,
+}
+
+/// The ranks of these means: 1 is the highest.
+pub(super) fn ranks_of(means: &[Option<f64>]) -> Vec<Option<usize>> {
+    let mut ranks = Vec::with_capacity(means.len());
+    for mean in means {
+        ranks.push(mean.map(|mean| rank_among(mean, means.iter().copied().flatten())));
+    }
+    ranks
+}
+
 /// The lists as slices.
 pub(super) fn slices(lists: &[Vec<f64>]) -> Vec<&[f64]> {
     lists.iter().map(Vec::as_slice).collect()
 }
 
 impl Observations {
+    /// The cases by id, and their questions.
+    pub(crate) fn case_order(&self) -> CaseOrder {
+        let mut by_id: Vec<usize> = (0..self.cases.len()).collect();
+        // Draws of a seeded bootstrap are by position: in the order of files, the same data in
+        // another order would give other intervals.
+        by_id.sort_by(|a, b| self.cases[*a].case_id.cmp(&self.cases[*b].case_id));
+        let cases = self.cases.iter();
+        let numbers = Questions::of_texts(cases.map(|case| (&case.case_id, &*case.question)));
+        let cases = self.cases.iter();
+        CaseOrder {
+            by_id,
+            question_of: cases.map(|case| numbers.number(&case.case_id)).collect(),
+        }
+    }
+
     /// The first headline metric, with the lowest and the highest mean of a system over the shared cases.
     pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
         let table = &self.metrics[*self.headline().first()?];
@@ -63,7 +100,7 @@ impl MetricTable {
     }
 
     /// The values of a system over these cases, without those that have none.
-    fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
+    pub(crate) fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
         cases
             .iter()
             .filter_map(|case| self.values[system][*case].value())
@@ -72,25 +109,12 @@ impl MetricTable {
 }
 
 impl<'a> SharedCases<'a> {
-    pub(super) fn of(
+    pub(crate) fn of(
         all: &'a Observations,
         table: &'a MetricTable,
         options: &'a ComparisonOptions,
     ) -> Self {
-        let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
-        // Draws of a seeded bootstrap are by position: in the order of files, the same data in
-        // another order would give other intervals.
-        by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
-        let numbers = Questions::of_texts(
-            all.cases
-                .iter()
-                .map(|case| (&case.case_id, &*case.question)),
-        );
-        let question_of: Vec<usize> = all
-            .cases
-            .iter()
-            .map(|case| numbers.number(&case.case_id))
-            .collect();
+        let CaseOrder { by_id, question_of } = all.case_order();
         let mut shared = Self {
             all,
             table,
@@ -177,9 +201,42 @@ impl<'a> SharedCases<'a> {
     }
 
     /// The mean of a system over the shared cases.
-    pub(super) fn mean(&self, rank: usize) -> Option<f64> {
+    pub(crate) fn mean(&self, rank: usize) -> Option<f64> {
         let win_rate = self.win_rate(rank).map(|win_rate| win_rate.win_rate);
         win_rate.or_else(|| mean(self.values.get(rank)?))
+    }
+
+    /// The ranks of the systems in their order, by their means over the shared cases.
+    pub(crate) fn ranks(&self) -> Vec<Option<usize>> {
+        let means = (0..self.order.len()).map(|rank| self.mean(rank));
+        ranks_of(&means.collect::<Vec<_>>())
+    }
+
+    /// The mean of a system over all its answers, without an interval.
+    pub(crate) fn metric(&self, rank: usize) -> Metric {
+        let row = &self.table.values[self.order[rank]];
+        let observed: Vec<Observation> = self.by_id.iter().map(|case| row[*case]).collect();
+        let values: Vec<f64> = observed.iter().filter_map(|value| value.value()).collect();
+        let unscored = observed.iter().filter(|value| value.is_unscored());
+        Metric {
+            estimate: mean(&values),
+            n: values.len(),
+            unscored: unscored.count(),
+            bounds: bounds(&observed),
+            ..Metric::default()
+        }
+    }
+
+    /// The interval of a system's mean over those of these cases that it has a value of.
+    pub(crate) fn interval(&self, rank: usize, cases: &[usize]) -> Option<Interval> {
+        let mut values = MeanValues::default();
+        for case in cases {
+            if let Some(value) = self.observation(rank, *case).value() {
+                let net_range = self.net_range(rank, *case);
+                values.push(value, self.question_of[*case], net_range);
+            }
+        }
+        values.interval(self.table.metric.unit, self.bootstrap())
     }
 
     /// The system at this rank.

@@ -7,7 +7,7 @@ use super::result::{FEWEST_SYSTEMS, NO_ORDER, RankedSystem, Ranking};
 use super::units::{Context, RatedByBoth};
 use crate::ratings::{Estimate, distinct};
 use scholareval_core::domain::SystemName;
-use scholareval_stats::{Correlation, bca_clustered_interval, rounded};
+use scholareval_stats::{Correlation, bca_clustered_interval, rank_among};
 
 /// A system, both raters' values of one unit, and its question.
 type RatedRow<'a> = (&'a SystemName, [f64; 2], usize);
@@ -62,8 +62,8 @@ fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
             n: places.iter().filter(|place| **place == at).count(),
             first_mean: x[at],
             second_mean: y[at],
-            first_rank: rank(&x, at),
-            second_rank: rank(&y, at),
+            first_rank: rank_among(x[at], x.iter().copied()),
+            second_rank: rank_among(y[at], y.iter().copied()),
         });
     }
     systems.sort_by_key(|system| (system.second_rank, system.first_rank));
@@ -119,11 +119,4 @@ fn weighted_means(
         y_means.push(y / n);
     }
     Some((x_means, y_means))
-}
-
-/// The rank of one of the means, from 1; equal means share it.
-fn rank(means: &[f64], at: usize) -> usize {
-    let own_mean = rounded(means[at]);
-    let higher = means.iter().filter(|mean| rounded(**mean) > own_mean);
-    1 + higher.count()
 }

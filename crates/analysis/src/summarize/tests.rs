@@ -2,9 +2,9 @@ use super::*;
 use crate::ASPECT_MEAN;
 use crate::OnUnscored;
 use crate::quantity::unit_range;
-use crate::test_support::{answer, component, score, simple_score};
+use crate::test_support::{answer, component, score, simple_score, summary_of};
 use scholareval_core::domain::{Component, ComponentKind, Score};
-use scholareval_stats::{Interval, mean_interval};
+use scholareval_stats::{Interval, mean, mean_interval};
 
 const EXCLUDE: AggregateOptions = AggregateOptions {
     mode: Mode::Default,
@@ -27,7 +27,7 @@ fn answers(system: &str, values: &[Option<f64>]) -> Vec<ScoredAnswer> {
 }
 
 fn rubric(scored: &[ScoredAnswer], options: AggregateOptions) -> ScorerSummary {
-    summarize(scored, &[], options).scorers.remove(0)
+    summary_of(scored, &[], options).scorers.remove(0)
 }
 
 fn row(scored: &[ScoredAnswer], options: AggregateOptions) -> SystemSummary {
@@ -77,7 +77,7 @@ fn share(name: &str, value: f64) -> Component {
 
 #[test]
 fn an_unscored_answer_is_left_out_of_the_score_and_counted() {
-    let summary = summarize(&answers("a", &[Some(1.0), Some(0.5), None]), &[], EXCLUDE);
+    let summary = summary_of(&answers("a", &[Some(1.0), Some(0.5), None]), &[], EXCLUDE);
     let row = &summary.scorers[0].rows[0];
     // (0.8 + 0.5) / 2
     close(row.metrics["score"].estimate, 0.65);
@@ -193,7 +193,7 @@ fn a_system_without_any_score_comes_last_and_does_not_empty_the_comparison() {
     let mut scored = answers("a", &[None, None]);
     scored.extend(answers("b", &[Some(0.1), Some(0.2)]));
     let missing = [(SystemName::from("zz"), CaseId::from("c0"))];
-    let summary = summarize(&scored, &missing, EXCLUDE);
+    let summary = summary_of(&scored, &missing, EXCLUDE);
     let rows = &summary.scorers[0].rows;
     assert_eq!(
         rows[0].metrics["score"].shared.map(|shared| shared.n),
@@ -209,9 +209,9 @@ fn a_system_without_any_score_comes_last_and_does_not_empty_the_comparison() {
 fn the_order_of_the_answers_does_not_change_the_summary() {
     let mut scored = answers("a", &[Some(0.1), Some(0.9), Some(0.4), None]);
     scored.extend(answers("b", &[Some(0.3), Some(0.2), Some(0.8), Some(0.7)]));
-    let forward = summarize(&scored, &[], EXCLUDE);
+    let forward = summary_of(&scored, &[], EXCLUDE);
     scored.reverse();
-    assert_eq!(forward, summarize(&scored, &[], EXCLUDE));
+    assert_eq!(forward, summary_of(&scored, &[], EXCLUDE));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn injections_and_notes_are_counted_and_listed() {
     let mut scored = answers("a", &[Some(1.0), Some(0.0)]);
     scored[1].injection = vec!["a forged tag".to_owned()];
     scored[0].score.notes = vec!["weights scaled".to_owned()];
-    let summary = summarize(&scored, &[], EXCLUDE);
+    let summary = summary_of(&scored, &[], EXCLUDE);
     assert_eq!(summary.scorers[0].rows[0].injections, 1);
     assert_eq!(
         (
@@ -252,7 +252,7 @@ fn a_lexical_score_is_never_called_score() {
 
 #[test]
 fn nothing_scored_gives_no_rows_and_no_share() {
-    let summary = summarize::<ScoredAnswer>(&[], &[], EXCLUDE);
+    let summary = summary_of(&[], &[], EXCLUDE);
     assert!(summary.scorers.is_empty() && summary.unscored_share == 0.0);
 }
 
@@ -291,7 +291,7 @@ fn every_scorer_has_its_columns_and_the_systems_one_order() {
         words("better", 5.0),
         words("unjudged", 3.0),
     ];
-    let summary = summarize(&scored, &[], EXCLUDE);
+    let summary = summary_of(&scored, &[], EXCLUDE);
     let overlap = summary.scorer("overlap").unwrap();
     let rows: Vec<_> = overlap
         .rows
@@ -312,7 +312,7 @@ fn every_scorer_has_its_columns_and_the_systems_one_order() {
     );
     assert_eq!(summary.unscored_share, 0.0);
     assert!(
-        summarize(&scored[2..], &[], EXCLUDE)
+        summary_of(&scored[2..], &[], EXCLUDE)
             .scorer("rubric")
             .is_none()
     );
@@ -376,7 +376,7 @@ fn a_net_share_at_its_ceiling_has_an_interval_within_the_range_of_its_rubric() {
     let scored: Vec<ScoredAnswer> = (0..20)
         .map(|case| perfect(&format!("c{case:02}")))
         .collect();
-    let summary = summarize(&scored, &[], AggregateOptions::default());
+    let summary = summary_of(&scored, &[], AggregateOptions::default());
     let metric = summary.scorers[0].rows[0].metrics["score"];
     let interval = metric.interval.unwrap();
     // The lower end of 20 of 20 is 0.81303 of the way from -0.5 to 1.

@@ -17,6 +17,8 @@ pub enum PageState {
     Ok,
     /// Only the beginning of the page, whose rest is for subscribers or was cut by a tool; a judge may read it.
     Teaser,
+    /// A page that did not come to its end: what it says behind that nobody knows.
+    Cut,
     /// Nothing to read: scripts only, a PDF without text, no words.
     Empty,
     /// A wall in place of the page: a login, a CAPTCHA, a refusal.
@@ -29,9 +31,10 @@ pub enum PageState {
 
 impl PageState {
     /// Every state, the best one first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Ok,
         Self::Teaser,
+        Self::Cut,
         Self::Empty,
         Self::Blocked,
         Self::Unreachable,
@@ -43,6 +46,7 @@ impl PageState {
         match self {
             Self::Ok => "ok",
             Self::Teaser => "teaser",
+            Self::Cut => "cut",
             Self::Empty => "empty",
             Self::Blocked => "blocked",
             Self::Unreachable => "unreachable",
@@ -170,6 +174,8 @@ pub enum OpenReason {
     PageBlocked,
     /// The page has nothing to read.
     PageEmpty,
+    /// The page did not come to its end.
+    PageCut,
     /// The page is longer than a judge reads.
     PageTooLong,
     /// The citation has no address.
@@ -186,6 +192,7 @@ impl OpenReason {
             Self::PageUnreachable => "page_unreachable",
             Self::PageBlocked => "page_blocked",
             Self::PageEmpty => "page_empty",
+            Self::PageCut => "page_cut",
             Self::PageTooLong => "page_too_long",
             Self::NoUrl => "no_url",
             Self::Unreadable => "unreadable",
@@ -196,6 +203,7 @@ impl OpenReason {
     pub fn of_state(state: PageState) -> Option<Self> {
         match state {
             PageState::Ok | PageState::Teaser => None,
+            PageState::Cut => Some(Self::PageCut),
             PageState::Empty => Some(Self::PageEmpty),
             PageState::Blocked => Some(Self::PageBlocked),
             PageState::Unreachable => Some(Self::PageUnreachable),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::addresses::work_key;
+use crate::text::identifiers::{IdentifierScheme, WorkIdentifier, identifiers_in};
 
 /// What kind of work a reference cites.
 #[derive(
@@ -76,6 +76,10 @@ pub struct Reference {
     /// The id in PubMed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pmid: Option<String>,
+    /// Identifiers of other systems, further ones of a text that has several, and those that are only derived from an
+    /// address.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_ids: Vec<WorkIdentifier>,
     /// What kind of work it is.
     #[serde(default)]
     pub kind: ReferenceKind,
@@ -103,21 +107,64 @@ impl Reference {
         }
     }
 
-    /// Takes the identifier from a DOI, an arXiv id (`arXiv:2101.00001`), or an address that holds one; false if there is
-    /// none in it. One that the reference has stays.
-    pub fn take_identifier(&mut self, address: &str) -> bool {
-        let Some(key) = work_key(address) else {
-            return false;
-        };
-        let Some((scheme, id)) = key.split_once(':') else {
-            return false;
-        };
-        let field = match scheme {
-            "doi" => &mut self.doi,
-            "arxiv" => &mut self.arxiv,
-            _ => &mut self.pmid,
-        };
-        field.get_or_insert_with(|| id.to_owned());
-        true
+    /// Takes the identifiers that a text holds, as [`identifiers_in`] reads them; false if it states none. One that the
+    /// reference has stays.
+    pub fn take_identifiers(&mut self, text: &str) -> bool {
+        self.take_read(identifiers_in(text))
     }
+
+    /// Takes identifiers that were read; false if all of them are derived, or there are none.
+    pub fn take_read(&mut self, identifiers: Vec<WorkIdentifier>) -> bool {
+        let mut states_one = false;
+        for identifier in identifiers {
+            states_one |= !identifier.is_derived;
+            let field = match identifier.scheme {
+                _ if identifier.is_derived => None,
+                IdentifierScheme::Doi => Some(&mut self.doi),
+                IdentifierScheme::Arxiv => Some(&mut self.arxiv),
+                IdentifierScheme::Pmid => Some(&mut self.pmid),
+                _ => None,
+            };
+            match field {
+                Some(field @ None) => *field = Some(identifier.id),
+                Some(Some(id)) if *id == identifier.id => {}
+                // Of two DOIs one may be that of a part, a comment or a version: the second one contradicts nothing.
+                field => {
+                    let identifier = WorkIdentifier {
+                        is_derived: identifier.is_derived || field.is_some(),
+                        ..identifier
+                    };
+                    if !self.other_ids.contains(&identifier) {
+                        self.other_ids.push(identifier);
+                    }
+                }
+            }
+        }
+        states_one
+    }
+
+    /// Its identifiers, those of [`other_ids`](Self::other_ids) last.
+    pub fn identifiers(&self) -> impl Iterator<Item = WorkIdentifier> {
+        fields_as_identifiers([&self.doi, &self.arxiv, &self.pmid])
+            .chain(self.other_ids.iter().cloned())
+    }
+
+    /// Whether the reference states an identifier, and not only an address from which one is derived.
+    pub fn has_identifier(&self) -> bool {
+        self.identifiers().any(|identifier| !identifier.is_derived)
+    }
+}
+
+/// DOI, arXiv id and PMID as identifiers.
+pub(super) fn fields_as_identifiers(
+    ids: [&Option<String>; 3],
+) -> impl Iterator<Item = WorkIdentifier> {
+    let schemes = [
+        IdentifierScheme::Doi,
+        IdentifierScheme::Arxiv,
+        IdentifierScheme::Pmid,
+    ];
+    let ids: [Option<String>; 3] = ids.map(Clone::clone);
+    let pairs = schemes.into_iter().zip(ids);
+    pairs.filter_map(|(scheme, id)| Some(WorkIdentifier::new(scheme, id?)))
 }

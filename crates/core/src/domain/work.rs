@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reference::{PersonName, Reference, ReferenceKind};
-use crate::text::addresses::work_key;
+use super::reference::{PersonName, Reference, ReferenceKind, fields_as_identifiers};
+use crate::text::identifiers::{IdentifierScheme, WorkIdentifier, identifiers_in};
 
 /// The longest title that is kept, in bytes.
 const TITLE_BYTES: usize = 2000;
@@ -85,6 +85,9 @@ pub struct WorkRecord {
     /// The authors, in their order.
     #[serde(default)]
     pub authors: Vec<PersonName>,
+    /// Whether the list of authors is cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_more_authors: bool,
     /// The year of publication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub year: Option<i32>,
@@ -100,6 +103,9 @@ pub struct WorkRecord {
     /// The id in PubMed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pmid: Option<String>,
+    /// Its ids in other systems.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_ids: Vec<WorkIdentifier>,
     /// Whether this is a preprint, whose year may be two before that of the published work.
     #[serde(default)]
     pub is_preprint: bool,
@@ -117,11 +123,13 @@ impl WorkRecord {
             title: String::new(),
             subtitle: None,
             authors: Vec::new(),
+            has_more_authors: false,
             year: None,
             venue: None,
             doi: None,
             arxiv: None,
             pmid: None,
+            other_ids: Vec::new(),
             is_preprint: false,
             retraction: None,
         }
@@ -133,46 +141,48 @@ impl WorkRecord {
         self.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     }
 
-    /// Takes a DOI, with or without the address before it. One of arXiv is the id of the paper.
-    pub fn take_doi(&mut self, doi: &str) {
-        let doi = doi.trim();
-        // The address is what OpenAlex writes; without it no URL must be parsed.
-        self.take_identifier(doi.strip_prefix("https://doi.org/").unwrap_or(doi));
-    }
-
-    /// Takes an id of PubMed.
-    pub fn take_pmid(&mut self, pmid: &str) {
-        if !pmid.is_empty() && pmid.bytes().all(|byte| byte.is_ascii_digit()) && pmid != "0" {
-            self.pmid = Some(pmid.to_owned());
+    /// Takes the identifiers that a text states, as [`identifiers_in`] reads them. Of one kind the first one stays.
+    pub fn take_identifiers(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        for identifier in identifiers_in(text) {
+            let field = match identifier.scheme {
+                _ if identifier.is_derived => continue,
+                IdentifierScheme::Doi => &mut self.doi,
+                IdentifierScheme::Arxiv => &mut self.arxiv,
+                IdentifierScheme::Pmid => &mut self.pmid,
+                scheme => {
+                    if self.other_ids.iter().all(|other| other.scheme != scheme) {
+                        self.other_ids.push(identifier);
+                    }
+                    continue;
+                }
+            };
+            field.get_or_insert(identifier.id);
         }
     }
 
-    /// Takes the identifier that an address holds, if the record does not have one of its kind.
-    pub fn take_identifier(&mut self, address: &str) {
-        if address.is_empty() {
-            return;
-        }
-        let Some(key) = work_key(address) else {
-            return;
-        };
-        let Some((scheme, id)) = key.split_once(':') else {
-            return;
-        };
-        let field = match scheme {
-            "doi" => &mut self.doi,
-            "arxiv" => &mut self.arxiv,
-            _ => &mut self.pmid,
-        };
-        field.get_or_insert_with(|| id.to_owned());
+    /// Its identifiers. The id of a record of Semantic Scholar is one of them.
+    pub fn identifiers(&self) -> impl Iterator<Item = WorkIdentifier> {
+        let is_paper = self.source == WorkSource::SemanticScholar && !self.id.is_empty();
+        let corpus =
+            is_paper.then(|| WorkIdentifier::new(IdentifierScheme::Corpusid, self.id.as_str()));
+        fields_as_identifiers([&self.doi, &self.arxiv, &self.pmid])
+            .chain(self.other_ids.iter().cloned())
+            .chain(corpus)
     }
 
     /// The work of a reference, for a library that is used as a file of works.
     pub fn from_reference(reference: Reference) -> Self {
         let mut record = Self::new(WorkSource::Library);
         record.set_title(&reference.title);
+        let mut other_ids = reference.other_ids;
+        other_ids.retain(|identifier| !identifier.is_derived);
         Self {
             id: reference.key,
             authors: reference.authors,
+            has_more_authors: reference.has_more_authors,
             year: reference.year,
             is_preprint: reference.kind == ReferenceKind::Preprint
                 || reference.arxiv.is_some() && reference.doi.is_none(),
@@ -180,6 +190,7 @@ impl WorkRecord {
             doi: reference.doi,
             arxiv: reference.arxiv,
             pmid: reference.pmid,
+            other_ids,
             ..record
         }
     }

@@ -28,8 +28,8 @@ pub(super) fn value<'a>(
     }
 }
 
-/// The methods of [`Question`](super::Question) that are the same for every kind about one answer: the shared texts, the
-/// judged text and its replacement, equality. The fields that it is given are further shared texts, each an `Option`.
+/// The methods of [`Question`](super::Question) that are the same for every kind about one answer: the shared texts and the
+/// judged text with its replacement. The fields that it is given are further shared texts, each an `Option`.
 macro_rules! about_answer {
     ($($further:ident),*) => {
         fn shared_texts(&self) -> Vec<&str> {
@@ -46,10 +46,6 @@ macro_rules! about_answer {
                 answer,
                 ..self.clone()
             })
-        }
-
-        fn is_equal(&self, other: &dyn Question) -> bool {
-            other.downcast_ref() == Some(self)
         }
     };
 }

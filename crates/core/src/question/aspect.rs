@@ -191,10 +191,6 @@ impl Question for AspectGrade {
     fn opening(&self) -> Verdict {
         Verdict::Grade(MAX_GRADE)
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 impl AspectGrade {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
-use super::merging::{Sample, counts_needed, merge_readable};
+use super::merging::{Sample, counts_needed, merge_readable, readable_verdicts};
 use super::reading::{Unreadable, quoted};
 use super::variable::{Insert, Variable};
 use crate::domain::{
@@ -119,19 +119,12 @@ impl Question for SourceSupport {
         _rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples
-            .iter()
-            .filter_map(|sample| sample.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
+        let verdicts = readable_verdicts(samples);
         counts_needed(&BY_PRECEDENCE.map(|label| count(label, &verdicts)), left)
     }
 
     fn opening(&self) -> Verdict {
         Verdict::Attribution(Attribution::Attributable)
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

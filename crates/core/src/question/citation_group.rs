@@ -122,10 +122,6 @@ impl Question for SectionCitations {
         }
         Some(json!({"claims": claims}).to_string())
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 impl SectionCitations {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::{Sample, merge_readable, votes_needed};
+use super::merging::{Sample, merge_readable, readable_verdicts, votes_needed};
 use super::reading::{Unreadable, list_schema, object_schema, text_schema};
 use super::variable::{Insert, Presence, Variable};
 use super::words::Words;
@@ -150,10 +150,7 @@ impl Question for CriteriaLevels {
         rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples
-            .iter()
-            .filter_map(|sample| sample.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
+        let verdicts = readable_verdicts(samples);
         let (credits, seconds) = credits_of(&verdicts);
         let needed = votes_needed(&credits, left, rule);
         if self.shape.second.is_empty() {

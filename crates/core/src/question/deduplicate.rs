@@ -122,10 +122,6 @@ impl Question for DistinctStatements {
         }
         Some(json!({"kept": numbers}).to_string())
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 /// Statements with their numbers, from 1, a line each.

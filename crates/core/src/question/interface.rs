@@ -17,8 +17,8 @@ use crate::domain::nearly_json;
 use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict};
 
 /// One question to a judge: what it shows, and how a reply is read. Its texts are shared: the questions about one answer
-/// hold one copy of it.
-pub trait Question: Any + fmt::Debug + Send + Sync {
+/// hold one copy of it. A kind derives [`PartialEq`], by which questions behind `dyn Question` are compared.
+pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
     /// Its kind.
     fn info(&self) -> &'static KindInfo;
 
@@ -154,9 +154,18 @@ pub trait Question: Any + fmt::Debug + Send + Sync {
     fn baseline(&self, _words: &dyn Words) -> Option<String> {
         None
     }
+}
 
+/// Equality behind `dyn Question`: every question that is [`PartialEq`] has it.
+pub trait EqualQuestion {
     /// Whether another question is of the same kind and has the same values.
     fn is_equal(&self, other: &dyn Question) -> bool;
+}
+
+impl<Q: Question + PartialEq> EqualQuestion for Q {
+    fn is_equal(&self, other: &dyn Question) -> bool {
+        other.downcast_ref() == Some(self)
+    }
 }
 
 impl dyn Question {

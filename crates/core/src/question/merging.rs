@@ -69,13 +69,17 @@ pub fn merge_numbers(
 
 /// As [`Question::samples_needed`](super::Question::samples_needed), of numbers that are merged by [`merge_numbers`].
 pub fn numbers_needed(samples: &[Sample], left: usize, rule: GradeMerge) -> usize {
+    let verdicts = readable_verdicts(samples);
+    let numbers: Vec<f64> = verdicts.into_iter().filter_map(Verdict::number).collect();
+    votes_needed(&numbers, left, rule)
+}
+
+/// The verdicts of the samples that have one.
+pub(super) fn readable_verdicts(samples: &[Sample]) -> Vec<&Verdict> {
     let readable = samples
         .iter()
         .filter_map(|sample| sample.judgment.as_ref().ok());
-    let numbers: Vec<f64> = readable
-        .filter_map(|reading| reading.verdict.number())
-        .collect();
-    votes_needed(&numbers, left, rule)
+    readable.map(|reading| &reading.verdict).collect()
 }
 
 /// The fewest further votes, of `left`, after which the rest cannot change the most common number; all for other rules.

@@ -8,7 +8,7 @@
 //! question [parses](Question::parse) the reply into a [`Reading`](crate::domain::Reading).
 //!
 //! To add a kind: its file here, its line in [`KINDS`], and its prompts under `rubrics/`. A kind about one answer to a
-//! question takes from `answered.rs` what all of these share; `property.rs` is the shortest. A kind may also be defined
+//! question takes from `answered.rs` what all of these share; `precision.rs` is the shortest. A kind may also be defined
 //! outside this crate, as in `examples/custom_scorer.rs`; it brings its prompt itself ([`KindInfo::template`]).
 //!
 //! ```
@@ -39,7 +39,6 @@ mod compat;
 mod criteria;
 mod deduplicate;
 mod evidence;
-mod expertise;
 pub mod fact;
 mod interface;
 mod kind;
@@ -47,7 +46,6 @@ mod merging;
 mod pair;
 mod points;
 mod precision;
-mod property;
 pub mod reading;
 mod registry;
 mod statements;
@@ -63,13 +61,12 @@ pub use citations::{CITATIONS, Citations};
 pub use criteria::{CRITERIA, CriteriaLevels};
 pub use deduplicate::{DEDUPLICATE, DistinctStatements};
 pub use evidence::{EVIDENCE, SnippetEvidence};
-pub use expertise::{EXPERTISE, Expertise};
-pub use interface::Question;
+pub use interface::{EqualQuestion, Question};
 pub use kind::{KindInfo, ReplyKind};
 pub use merging::{Sample, merge_numbers, merge_readable, numbers_needed};
 pub use pair::{BetterAnswer, PAIR, PairForm, preference};
+pub use points::{EXPERTISE, Expertise, PROPERTY, Property};
 pub use precision::{IrrelevantParagraphs, PRECISION};
-pub use property::{PROPERTY, Property};
 pub use reading::Unreadable;
 pub use registry::{KINDS, Kind};
 pub use statements::{CitedStatements, STATEMENTS};

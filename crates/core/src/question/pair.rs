@@ -150,10 +150,6 @@ impl Question for BetterAnswer {
         };
         Some(json!({"winner": winner}).to_string())
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 /// The merged value of two or more verdicts; strong if the first verdict with this value is.

@@ -13,11 +13,10 @@ use super::citations::CITATIONS;
 use super::criteria::CRITERIA;
 use super::deduplicate::DEDUPLICATE;
 use super::evidence::EVIDENCE;
-use super::expertise::EXPERTISE;
 use super::kind::KindInfo;
 use super::pair::PAIR;
+use super::points::{EXPERTISE, PROPERTY};
 use super::precision::PRECISION;
-use super::property::PROPERTY;
 use super::statements::STATEMENTS;
 use super::support::SUPPORT;
 

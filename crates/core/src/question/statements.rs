@@ -120,10 +120,6 @@ impl Question for CitedStatements {
         }
         Some(json!({"statements": statements}).to_string())
     }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
-    }
 }
 
 /// The sentences that cite an address, in themselves or by the number of a line that has it.

@@ -9,7 +9,7 @@ use super::deduplicate::numbered;
 use super::fact;
 use super::interface::Question;
 use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
-use super::merging::{Sample, merge_readable, values_needed};
+use super::merging::{Sample, merge_readable, readable_verdicts, values_needed};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
@@ -180,10 +180,7 @@ impl Question for PageSupport {
         _rule: GradeMerge,
         _mode: Mode,
     ) -> usize {
-        let readable = samples
-            .iter()
-            .filter_map(|sample| sample.judgment.as_ref().ok());
-        let verdicts: Vec<&Verdict> = readable.map(|reading| &reading.verdict).collect();
+        let verdicts = readable_verdicts(samples);
         values_needed(&labels_of(&verdicts), left)
     }
 
@@ -204,10 +201,6 @@ impl Question for PageSupport {
             verdicts.push(json!({"number": number, "verdict": label}));
         }
         Some(json!({"has_content": true, "statements": verdicts}).to_string())
-    }
-
-    fn is_equal(&self, other: &dyn Question) -> bool {
-        other.downcast_ref() == Some(self)
     }
 }
 

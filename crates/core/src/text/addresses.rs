@@ -6,6 +6,8 @@
 
 use url::Url;
 
+use super::identifiers::{IdentifierScheme, identifiers_in, word_end};
+
 /// Parameters of a query that say where a visitor came from, not which page is meant.
 const TRACKING: [&str; 2] = ["gclid", "srsltid"];
 
@@ -18,8 +20,8 @@ const DOI_HOSTS: [&str; 3] = ["doi.org", "dx.doi.org", "www.doi.org"];
 /// The prefix of the DOIs that arXiv gives to its papers.
 const ARXIV_DOI: &str = "10.48550/arxiv.";
 
-/// The page that an address means: `https`, without `www.`, default port, fragment, slash at the end and tracking
-/// parameters; DOIs in lower case at doi.org, arXiv papers without their version. `None` for what is not an address of a
+/// The page that an address means: `https`, without `www.`, default port, fragment (but `#/route`), slash at the end and
+/// tracking parameters; DOIs in lower case at doi.org, arXiv papers without their version. `None` for what is not an address of a
 /// web page.
 ///
 /// ```
@@ -34,17 +36,22 @@ pub fn page_key(address: &str) -> Option<String> {
     if let Some(doi) = after_prefix(address, "doi:") {
         return doi_key(doi);
     }
-    if let Some(id) = after_prefix(address, "arxiv:") {
-        let id = without_version(id.trim()).to_ascii_lowercase();
-        return is_arxiv_id(&id).then(|| format!("https://arxiv.org/abs/{id}"));
+    if after_prefix(address, "arxiv:").is_some() {
+        let first = identifiers_in(address).into_iter().next()?;
+        let is_paper = first.scheme == IdentifierScheme::Arxiv;
+        return is_paper.then(|| format!("https://arxiv.org/abs/{}", first.id));
     }
-    if is_doi(address) {
-        return doi_key(address);
+    if address.starts_with("10.")
+        && let Some(key) = doi_key(address)
+    {
+        return Some(key);
     }
     let url = web_address(address)?;
     let host = url.host_str()?;
-    if DOI_HOSTS.contains(&host) {
-        return doi_key(url.path().trim_start_matches('/'));
+    if DOI_HOSTS.contains(&host)
+        && let Some(key) = doi_key(address)
+    {
+        return Some(key);
     }
     let host = host.strip_prefix("www.").unwrap_or(host);
     let mut key = format!("https://{host}");
@@ -61,7 +68,29 @@ pub fn page_key(address: &str) -> Option<String> {
     if let Some(query) = url.query() {
         push_query(&mut key, query);
     }
+    push_route(&mut key, &url);
     Some(key)
+}
+
+/// Adds a fragment that says which page of an application is meant: `#/one`, `#!/two`. Other fragments are places in a page,
+/// and so are the pictures that a wiki shows over its page (`#/media/File:..`).
+fn push_route(key: &mut String, url: &Url) {
+    let fragment = url.fragment().unwrap_or_default();
+    let is_picture = fragment.starts_with("/media/") && fragment.contains(':');
+    if !fragment.starts_with(['/', '!']) || is_picture {
+        return;
+    }
+    let route = fragment.split('#').next().unwrap_or_default();
+    let route = route.split(":~:").next().unwrap_or_default();
+    let (path, query) = route.split_once('?').unwrap_or((route, ""));
+    let path = path.trim_end_matches('/');
+    if !matches!(path, "" | "!") {
+        key.push('#');
+        key.push_str(path);
+    }
+    if !query.is_empty() && key.contains('#') {
+        push_query(key, query);
+    }
 }
 
 /// Adds what is left of a query without its tracking parameters.
@@ -78,7 +107,8 @@ fn push_query(key: &mut String, query: &str) {
     }
 }
 
-/// The work that a page holds, as `doi:..`, `arxiv:..` or `pmid:..`; `None` where its address does not say.
+/// The work that a page holds, as `doi:..`, `arxiv:..` or another [key](super::identifiers::WorkIdentifier::key); `None`
+/// where its address does not say.
 ///
 /// ```
 /// use scholareval_core::text::addresses::work_key;
@@ -87,31 +117,10 @@ fn push_query(key: &mut String, query: &str) {
 /// assert_eq!(work_key("https://doi.org/10.48550/arXiv.2101.00001"), paper);
 /// ```
 pub fn work_key(address: &str) -> Option<String> {
-    let key = page_key(address)?;
-    let (host, path) = key.strip_prefix("https://")?.split_once('/')?;
-    match host {
-        "doi.org" => {
-            return Some(match path.strip_prefix(ARXIV_DOI) {
-                Some(id) => format!("arxiv:{}", without_version(id)),
-                None => format!("doi:{path}"),
-            });
-        }
-        "arxiv.org" | "ar5iv.org" | "ar5iv.labs.arxiv.org" => {
-            let id = path.split_once('/')?.1;
-            return is_arxiv_id(id).then(|| format!("arxiv:{id}"));
-        }
-        "pubmed.ncbi.nlm.nih.gov" => {
-            let id = path.split('/').next()?;
-            let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-            return is_number.then(|| format!("pmid:{id}"));
-        }
-        _ => {}
-    }
-    // Many publishers have the DOI in the path: `/doi/10.1000/x`, `/doi/full/10.1000/x`.
-    let (_, rest) = path.split_once("doi/")?;
-    let at = rest.find("10.")?;
-    let doi = rest[at..].split('?').next()?;
-    is_doi(doi).then(|| format!("doi:{}", doi.to_lowercase()))
+    let first = identifiers_in(address).into_iter().next();
+    first
+        .filter(|identifier| !identifier.is_derived)
+        .map(|identifier| identifier.key())
 }
 
 /// The addresses in a text, each once, in their order: `http` and `https`, `doi:` and `arXiv:`.
@@ -169,53 +178,12 @@ fn address_at(text: &str) -> &str {
     } else {
         scheme + blank
     };
-    let end = text[from..].find(is_end).map_or(text.len(), |at| from + at);
-    let mut address = &text[..end];
-    // Counted once: an answer may end in a hundred thousand brackets.
-    let mut unopened_round = count(address, ')').saturating_sub(count(address, '('));
-    let mut unopened_square = count(address, ']').saturating_sub(count(address, '['));
-    while let Some(last) = address[from..].chars().next_back() {
-        let is_mark = matches!(
-            last,
-            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~'
-        );
-        let is_unopened = match last {
-            ')' => take_one(&mut unopened_round),
-            ']' => take_one(&mut unopened_square),
-            _ => false,
-        };
-        if !is_mark && !is_unopened {
-            break;
-        }
-        address = &address[..address.len() - last.len_utf8()];
-    }
+    let address = &text[..word_end(text, from)];
     if address.is_empty() {
         let first = text.chars().next().map_or(0, char::len_utf8);
         return &text[..first];
     }
     address
-}
-
-/// What ends an address: white space, quotes, angle brackets, marks of other scripts.
-fn is_end(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(c, '<' | '>' | '"' | '`' | '|' | '\\' | '{' | '}' | '^')
-        || matches!(
-            c,
-            '。' | '，' | '、' | '；' | '：' | '）' | '】' | '》' | '」' | '“' | '”' | '’'
-        )
-}
-
-/// Takes one of a number; false if none is left.
-fn take_one(left: &mut usize) -> bool {
-    let taken = left.checked_sub(1);
-    *left = taken.unwrap_or(0);
-    taken.is_some()
-}
-
-fn count(text: &str, wanted: char) -> usize {
-    text.chars().filter(|c| *c == wanted).count()
 }
 
 fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
@@ -254,37 +222,15 @@ fn has_top_level(url: &Url) -> bool {
     last.is_some_and(|last| last.len() >= 2 && last.bytes().any(|byte| byte.is_ascii_alphabetic()))
 }
 
-fn is_doi(text: &str) -> bool {
-    let Some((prefix, suffix)) = text.split_once('/') else {
-        return false;
+/// The page of a DOI; `None` if a text is not one.
+fn doi_key(text: &str) -> Option<String> {
+    let first = identifiers_in(text).into_iter().next()?;
+    let doi = match first.scheme {
+        IdentifierScheme::Doi if !first.is_derived => first.id,
+        IdentifierScheme::Arxiv => format!("{ARXIV_DOI}{}", first.id),
+        _ => return None,
     };
-    let digits = prefix.strip_prefix("10.").unwrap_or_default();
-    digits.len() >= 4
-        && digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        && !suffix.is_empty()
-}
-
-fn doi_key(doi: &str) -> Option<String> {
-    let doi = doi.split(['?', '#']).next().unwrap_or_default();
-    let doi = doi.trim().trim_end_matches('/').to_lowercase();
-    is_doi(&doi).then(|| format!("https://doi.org/{doi}"))
-}
-
-/// `2101.00001` or `hep-th/9901001`.
-pub fn is_arxiv_id(text: &str) -> bool {
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some((archive, number)) = text.split_once('/') {
-        let is_archive = archive
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'.'));
-        return !archive.is_empty() && is_archive && number.len() == 7 && is_digits(number);
-    }
-    let Some((month, number)) = text.split_once('.') else {
-        return false;
-    };
-    month.len() == 4 && is_digits(month) && matches!(number.len(), 4 | 5) && is_digits(number)
+    Some(format!("https://doi.org/{doi}"))
 }
 
 /// The text without a `v2` at its end.
@@ -401,6 +347,35 @@ mod tests {
         // In time that does not grow with the square of the brackets.
         let many = format!("https://a.org/x(y){}", ").]".repeat(200_000));
         assert_eq!(addresses_in(&many), ["https://a.org/x(y)"]);
+    }
+
+    #[test]
+    fn routes_of_applications_are_pages_and_other_fragments_are_places() {
+        let key = |fragment: &str| page_key(&format!("https://app.org/x{fragment}")).unwrap();
+        assert_eq!(key("#/one"), "https://app.org/x#/one");
+        assert_eq!(key("#!/two/"), "https://app.org/x#!/two");
+        assert_eq!(key("#!three"), "https://app.org/x#!three");
+        assert_eq!(
+            key("#/one?utm_source=y&id=1#part"),
+            "https://app.org/x#/one?id=1"
+        );
+        assert_eq!(key("#/item:1:~:text=a"), "https://app.org/x#/item:1");
+        for fragment in [
+            "",
+            "#part",
+            "#/",
+            "#!",
+            "#!/",
+            "#:~:text=a",
+            "#/media/File:Ice.jpg",
+            "#:/a",
+        ] {
+            assert_eq!(key(fragment), "https://app.org/x", "{fragment}");
+        }
+        assert_eq!(
+            work_key("https://p.org/doi/10.1000/x#/one").unwrap(),
+            "doi:10.1000/x"
+        );
     }
 
     proptest::proptest! {

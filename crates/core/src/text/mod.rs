@@ -8,6 +8,7 @@ pub mod addresses;
 pub mod citation_markers;
 pub mod claims;
 pub mod difflib;
+pub mod identifiers;
 pub mod markdown_links;
 pub mod model_tokens;
 pub mod names;

@@ -3,7 +3,7 @@
 //! The calls of a directory are read first; a line of results finds its call by `custom_id`, is
 //! read like a live reply, and is stored under the call's fingerprint.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -41,10 +41,21 @@ pub struct BatchCall {
 pub struct ImportReport {
     /// Replies.
     pub inserted: Inserted,
-    /// Requests without a reply: custom id, and the reason.
+    /// Requests without a reply, each once: custom id, and the first reason.
     pub errors: Vec<(String, String)>,
+    /// The requests in `errors`.
+    failed: HashSet<Fingerprint>,
     /// Lines that are not results, or belong to no known batch.
     pub faults: Vec<InputFault>,
+}
+
+impl ImportReport {
+    /// A line may be in several files, or twice in one: the request is still asked again once.
+    fn note_failure(&mut self, request: Fingerprint, reason: String) {
+        if self.failed.insert(request) {
+            self.errors.push((request.to_string(), reason));
+        }
+    }
 }
 
 /// The calls of batches, by the id of their request.
@@ -82,7 +93,7 @@ impl BatchCalls {
                 Ok((call, Ok(reply))) => {
                     entries.push(Entry::new(call.custom_id, call.label, reply))
                 }
-                Ok((call, Err(reason))) => report.errors.push((call.custom_id.to_string(), reason)),
+                Ok((call, Err(reason))) => report.note_failure(call.custom_id, reason),
                 Err((what, hint)) => report
                     .faults
                     .push(InputFault::new(path, what).at_line(number).hint(hint)),
@@ -237,6 +248,7 @@ mod tests {
             &line(1, "other"),
             &line(2, "b"),
             &error,
+            &error,
             &line(9, "z"),
             torn,
         ]
@@ -253,15 +265,16 @@ mod tests {
                 conflicts: 1
             }
         );
+        // The failed request is there twice, and asked again once.
         assert_eq!((report.errors.len(), report.faults.len()), (1, 2));
         let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
         assert!(
-            faults[0].contains("r.jsonl:7")
+            faults[0].contains("r.jsonl:8")
                 && faults[0].contains("name the directory of the batch"),
             "{faults:?}"
         );
         assert!(
-            faults[1].contains("r.jsonl:8") && faults[1].contains("its end is missing"),
+            faults[1].contains("r.jsonl:9") && faults[1].contains("its end is missing"),
             "{faults:?}"
         );
         let kept = cache.get(&Fingerprint::from([1; 32])).unwrap().unwrap();

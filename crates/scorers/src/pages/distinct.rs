@@ -11,8 +11,7 @@ use scholareval_core::domain::{ReportLanguage, Role, UnscoredReason, Verdict};
 use scholareval_core::question::{DistinctStatements, JudgeCall};
 
 /// Which statements about a page count as one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Dedup {
     /// Those with the same words.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use super::saved_file::{is_html, is_page_name, is_text_of_pdf, read_file};
-use super::{SourceForm, form_of};
+use super::{SourceForm, form_of, is_arc};
 use crate::sink::Sink;
 use scholareval_core::error::{Error, Result};
 use scholareval_core::files::streams::Head;
@@ -26,7 +26,7 @@ fn read(directory: &Path, sink: &mut Sink<'_>) -> Result<()> {
         if is_page || address.is_some() && is_html(Head::of(&path)?.text()) {
             read_file(&path, address, sink)?;
         } else if address.is_none()
-            && let Ok(form) = form_of(&path)
+            && let Some(form) = form_in_directory(&path)?
         {
             (form.read)(&path, sink)?;
         } else {
@@ -35,6 +35,15 @@ fn read(directory: &Path, sink: &mut Sink<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The form of a file, if it has one. An archive that is not read is an error here, too: it may be all that was saved.
+fn form_in_directory(path: &Path) -> Result<Option<&'static SourceForm>> {
+    match form_of(path) {
+        Ok(form) => Ok(Some(form)),
+        Err(error) if Head::of(path).is_ok_and(|head| is_arc(path, &head)) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The files below a directory, in the order of their names. Links are not followed: they may lead out of it, or in a

@@ -59,6 +59,13 @@ pub(super) fn form_of(path: &Path) -> Result<&'static SourceForm> {
             candidate.members = member_names(path)?;
         }
     }
+    if !is_dir && is_arc(path, &candidate.head) {
+        let what = "an ARC file, the form of archives before WARC, which is not read";
+        let fault = InputFault::new(path, what);
+        return Err(fault
+            .hint("convert it first: warcio recompress IN.arc.gz OUT.warc.gz")
+            .into());
+    }
     let form = FORMS.into_iter().find(|form| (form.fits)(&candidate));
     form.ok_or_else(|| {
         let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
@@ -66,6 +73,14 @@ pub(super) fn form_of(path: &Path) -> Result<&'static SourceForm> {
             .hint(format!("the forms are: {}", names.join("; ")))
             .into()
     })
+}
+
+/// Whether a file is of the old form of the Internet Archive, by its first record or its name.
+fn is_arc(path: &Path, head: &Head) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let is_other = head.text().starts_with(b"WARC/");
+    head.text().starts_with(b"filedesc:")
+        || !is_other && (name.ends_with(".arc") || name.ends_with(".arc.gz"))
 }
 
 /// Reads a source.

@@ -14,7 +14,8 @@ use crate::page::{PageBody, SavedPage, moment};
 use crate::sink::{Sink, SourcePlace};
 use crate::text::{PageText, html_text};
 use scholareval_core::error::{Error, Result};
-use scholareval_core::text::addresses::{is_arxiv_id, page_key};
+use scholareval_core::text::addresses::page_key;
+use scholareval_core::text::identifiers::is_arxiv_id;
 
 pub(super) static SAVED_FILE: SourceForm = SourceForm {
     name: "a saved page (.html, .pdf with its .txt, .txt, .md)",
@@ -48,6 +49,13 @@ pub(super) fn read_file(path: &Path, address: Option<String>, sink: &mut Sink<'_
     let file = File::open(from).map_err(Error::io(from, "read"))?;
     let bytes = read_page(file).map_err(Error::io(from, "read"))?;
     let metadata = FoundFile::in_page(bytes.as_deref(), is_pdf);
+    if let Some(date) = &metadata.unread_date {
+        let what = format!(
+            "the date of its saving, {}, cannot be read",
+            date.escape_debug()
+        );
+        return sink.broken(place.fault(what));
+    }
     let Some(url) = address_of(path, address, &metadata) else {
         let fault = place.fault("a saved page without an address");
         return sink.broken(fault.hint(
@@ -102,6 +110,8 @@ struct FoundFile {
     /// The address that the page gives for itself.
     canonical: Option<String>,
     retrieved_at: Option<DateTime<Utc>>,
+    /// When it was saved, in another form than tools write it.
+    unread_date: Option<String>,
 }
 
 impl FoundFile {
@@ -131,6 +141,9 @@ impl FoundFile {
             }
             if let Some(date) = line.strip_prefix("saved date:") {
                 metadata.retrieved_at = date_of_script(date);
+                if metadata.retrieved_at.is_none() && !date.trim().is_empty() {
+                    metadata.unread_date = Some(date.trim().chars().take(80).collect());
+                }
             }
         }
         metadata

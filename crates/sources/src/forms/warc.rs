@@ -29,6 +29,9 @@ const HEADER_LINES: usize = 256;
 /// The longest HTTP header, in bytes.
 const HTTP_HEADER: usize = 512 << 10;
 
+/// What packing adds to a body at most, in bytes: a short one may become longer.
+const PACKING_BYTES: u64 = 64;
+
 /// The header of a record.
 #[derive(Debug, Default)]
 struct RecordHeader {
@@ -37,6 +40,8 @@ struct RecordHeader {
     date: String,
     mime: String,
     digest: String,
+    /// Whether the crawler left the end of the block out.
+    is_truncated: bool,
     length: u64,
 }
 
@@ -117,6 +122,7 @@ fn read_header(reader: &mut dyn BufRead) -> io::Result<Option<RecordHeader>> {
             "warc-date" => header.date = value.to_owned(),
             "content-type" => header.mime = value.to_owned(),
             "warc-payload-digest" => header.digest = value.to_owned(),
+            "warc-truncated" => header.is_truncated = !value.is_empty(),
             "content-length" => {
                 header.length = value.parse().unwrap_or_default();
                 has_length = value.parse::<u64>().is_ok();
@@ -157,8 +163,22 @@ fn take_record(
     }
     let mut page = SavedPage::new(header.url, PageBody::Nothing);
     page.retrieved_at = moment(&header.date);
+    if page.retrieved_at.is_none() && !header.date.is_empty() {
+        let what = format!("WARC-Date {} is not a date", header.date.escape_debug());
+        return sink.broken(place.fault(what));
+    }
+    // Of a revisit it says that the block holds the header of the reply only.
+    if header.is_truncated && header.kind != "revisit" {
+        page.cut = Some("the crawler left the end out (WARC-Truncated)");
+    }
     match header.kind.as_str() {
-        "revisit" => sink.same_page(&page, &header.digest, place),
+        "revisit" => {
+            let reply = block.as_deref().and_then(Reply::parse);
+            match reply.and_then(|reply| reply.target(&page.url)) {
+                Some(target) => sink.redirect(&page, &target),
+                None => sink.same_page(&page, &header.digest, place),
+            }
+        }
         "response" if header.mime.starts_with("application/http") => {
             page.digest = Some(header.digest).filter(|digest| !digest.is_empty());
             take_response(page, block, place, sink)
@@ -189,28 +209,51 @@ fn take_response(
         return sink.broken(place.fault(what));
     };
     if (300..400).contains(&reply.status) {
-        let target = url::Url::parse(&page.url)
-            .ok()
-            .and_then(|base| base.join(&reply.location).ok());
-        return match target {
-            Some(target) if !reply.location.is_empty() => sink.redirect(&page.url, target.as_str()),
-            _ => {
+        return match reply.target(&page.url) {
+            Some(target) => sink.redirect(&page, &target),
+            None => {
                 sink.other();
                 Ok(())
             }
         };
     }
-    page.status = Some(reply.status);
-    page.mime = Some(reply.mime).filter(|mime| !mime.is_empty());
+    page.set_status(Some(reply.status), &reply.range);
+    page.mime = Some(reply.mime.clone()).filter(|mime| !mime.is_empty());
     // In place: a body may have the size of the limit.
     body.drain(..reply.body);
+    page.body = body_of(&reply, body, &mut page.cut);
+    take_page(page, place, sink)
+}
+
+/// The body of a reply behind its encodings; notes what shows that it was cut.
+fn body_of(reply: &Reply, body: Vec<u8>, cut: &mut Option<&'static str>) -> PageBody {
+    let sent = body.len() as u64;
+    let mut body = body;
     if reply.is_chunked
-        && let Some(joined) = without_chunks(&body)
+        && let Some((joined, is_whole)) = without_chunks(&body)
     {
         body = joined;
+        if !is_whole {
+            cut.get_or_insert("the last chunk of the reply is missing");
+        }
     }
-    page.body = unpacked(body, &reply.encoding).map_or(PageBody::TooLong, PageBody::Bytes);
-    take_page(page, place, sink)
+    let unpacked = unpacked(body, &reply.encoding);
+    if unpacked.is_cut {
+        cut.get_or_insert("the packed reply does not unpack to its end");
+    }
+    // The length is that of the packed body, which is hardly ever the longer one.
+    let slack = if unpacked.was_unpacked {
+        PACKING_BYTES
+    } else {
+        0
+    };
+    let is_short = reply
+        .length
+        .is_some_and(|length| sent.saturating_add(slack) < length);
+    if is_short && !reply.is_chunked {
+        cut.get_or_insert("the reply is shorter than its Content-Length");
+    }
+    unpacked.bytes.map_or(PageBody::TooLong, PageBody::Bytes)
 }
 
 /// Takes what a browser shows as a page; an archive also has its images, styles and data.
@@ -246,6 +289,8 @@ struct Reply {
     mime: String,
     encoding: String,
     location: String,
+    range: String,
+    length: Option<u64>,
     is_chunked: bool,
     /// Where the body begins.
     body: usize,
@@ -271,6 +316,8 @@ impl Reply {
                 "content-type" => reply.mime = value,
                 "content-encoding" => reply.encoding = value,
                 "location" => reply.location = value,
+                "content-range" => reply.range = value,
+                "content-length" => reply.length = value.parse().ok(),
                 "transfer-encoding" => {
                     reply.is_chunked = value.to_ascii_lowercase().contains("chunked")
                 }
@@ -278,6 +325,15 @@ impl Reply {
             }
         }
         Some(reply)
+    }
+
+    /// Where a redirect from this address leads.
+    fn target(&self, url: &str) -> Option<String> {
+        if !(300..400).contains(&self.status) || self.location.is_empty() {
+            return None;
+        }
+        let target = url::Url::parse(url).ok()?.join(&self.location).ok()?;
+        Some(target.into())
     }
 }
 
@@ -291,25 +347,29 @@ fn lenient() -> httparse::ParserConfig {
     config
 }
 
-/// The body of a chunked reply; `None` if it is not in chunks: some archives keep the header of a body that they joined.
-fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
+/// What the chunks of a reply hold, and whether the last one is there; `None` if it is not in chunks: some archives keep the
+/// header of a body that they joined.
+fn without_chunks(body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::new();
     let mut rest = body;
+    let mut is_first = true;
     loop {
-        let httparse::Status::Complete((start, length)) = httparse::parse_chunk_size(rest).ok()?
-        else {
-            return None;
+        let (start, length) = match httparse::parse_chunk_size(rest) {
+            Ok(httparse::Status::Complete(size)) => size,
+            _ if is_first => return None,
+            _ => return Some((joined, false)),
         };
         if length == 0 {
-            return Some(joined);
+            return Some((joined, true));
         }
-        let length = usize::try_from(length).ok()?;
-        let end = start.checked_add(length)?;
-        joined.extend_from_slice(rest.get(start..end)?);
-        rest = rest.get(end..)?.strip_prefix(b"\r\n")?;
-        // A body that was cut has no last chunk.
-        if rest.is_empty() {
-            return Some(joined);
+        is_first = false;
+        let data = &rest[start..];
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        joined.extend_from_slice(&data[..data.len().min(length)]);
+        let behind = data.get(length..).unwrap_or_default();
+        match behind.strip_prefix(b"\r\n") {
+            Some(next) => rest = next,
+            None => return Some((joined, false)),
         }
     }
 }
@@ -319,15 +379,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_joined_and_a_body_without_them_is_not_damaged() {
-        assert_eq!(
-            without_chunks(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap(),
-            b"abcde"
-        );
-        assert_eq!(without_chunks(b"3\r\nabc\r\n").unwrap(), b"abc");
-        assert_eq!(without_chunks(b"<html>"), None);
-        assert_eq!(without_chunks(b"ffffffffffffffff\r\nabc"), None);
-        assert_eq!(without_chunks(b"5\r\nabc"), None);
+    fn chunks_are_joined_up_to_where_they_break_and_a_body_without_them_is_not_damaged() {
+        let joined = |body: &[u8]| {
+            without_chunks(body)
+                .map(|(joined, is_whole)| (String::from_utf8(joined).unwrap(), is_whole))
+        };
+        let whole = Some(("abcde".to_owned(), true));
+        assert_eq!(joined(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"), whole);
+        assert_eq!(joined(b"5\r\nabcde\r\n0\r\n"), whole);
+        for cut in [
+            "3\r\nabc\r\n",
+            "3\r\nabc",
+            "5\r\nabc",
+            "3\r\nabcX\r\n0\r\n\r\n",
+            "3\r\nabc\r\nno size\r\n",
+            "3\r\nabc\r\n2",
+            "ffffffffffffffff\r\nabc",
+        ] {
+            assert_eq!(
+                joined(cut.as_bytes()),
+                Some(("abc".to_owned(), false)),
+                "{cut}"
+            );
+        }
+        assert_eq!(joined(b"<html>"), None);
+        assert_eq!(joined(b""), None);
     }
 
     #[test]

@@ -40,6 +40,6 @@ fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result
     let mut page = SavedPage::new(url, body);
     page.final_url = metadata.first_text(&["url"]);
     page.title = metadata.text("title");
-    page.status = metadata.status(&["statusCode"]);
+    page.set_status(metadata.status(&["statusCode"]), "");
     sink.page(page, place)
 }

@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::{Fields, RecordForm, string};
-use crate::page::{PageBody, SavedPage, moment};
+use crate::page::{PageBody, SavedPage};
 use crate::sink::{Sink, SourcePlace};
 use scholareval_core::error::Result;
 
@@ -51,8 +51,10 @@ pub(crate) fn read_inspect_sample(
         let url = event
             .object("arguments")
             .and_then(|arguments| arguments.text("url"));
-        if let Some(url) = url {
-            sink.page(page(url, &event, attachments.as_ref()), place)?;
+        match url.map(|url| page(url, &event, attachments.as_ref())) {
+            Some(Ok(page)) => sink.page(page, place)?,
+            Some(Err(what)) => sink.broken(place.fault(what))?,
+            None => {}
         }
     }
     // A sample counts, though none of its tools may fetch pages.
@@ -60,7 +62,11 @@ pub(crate) fn read_inspect_sample(
     Ok(())
 }
 
-fn page(url: String, event: &Fields<'_>, attachments: Option<&Fields<'_>>) -> SavedPage {
+fn page(
+    url: String,
+    event: &Fields<'_>,
+    attachments: Option<&Fields<'_>>,
+) -> Result<SavedPage, String> {
     let text = event
         .0
         .get("result")
@@ -74,11 +80,11 @@ fn page(url: String, event: &Fields<'_>, attachments: Option<&Fields<'_>>) -> Sa
         PageBody::Text(text)
     };
     let mut page = SavedPage::new(url, body);
-    page.retrieved_at = event.text("timestamp").as_deref().and_then(moment);
+    page.retrieved_at = event.moment("timestamp")?;
     if event.is_set("truncated") {
         page.cut_by = Some("the tool cut the text".to_owned());
     }
-    page
+    Ok(page)
 }
 
 /// The result of a tool: a text, or a list of parts with texts.

@@ -10,8 +10,10 @@ mod tavily;
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 
+use super::page::moment;
 use super::sink::{Sink, SourcePlace};
 pub(super) use inspect_log::read_inspect_sample;
 use scholareval_core::error::Result;
@@ -93,15 +95,38 @@ impl<'a> Fields<'a> {
         texts.find(|text| !text.trim().is_empty())
     }
 
-    /// A number, or a string of one.
+    /// A status of HTTP: a number (`403.0` in tables), or a text with one.
     fn status(&self, names: &[&str]) -> Option<u16> {
         names.iter().find_map(|name| {
-            let value = self.0.get(name as &str)?.get().trim().trim_matches('"');
-            value
-                .parse()
-                .ok()
-                .filter(|status| (100..600).contains(status))
+            let text = self.scalar(name)?;
+            text.split_whitespace().find_map(|word| {
+                let number: f64 = word.parse().ok()?;
+                let is_status = (100.0..600.0).contains(&number) && number.fract() == 0.0;
+                is_status.then_some(number as u16)
+            })
         })
+    }
+
+    /// A date; `None` if there is none.
+    fn moment(&self, name: &str) -> Result<Option<DateTime<Utc>>, String> {
+        let text = self.scalar(name).unwrap_or_default();
+        if text.trim().is_empty() || !self.is_set(name) {
+            return Ok(None);
+        }
+        let moment = moment(&text).map(Some);
+        moment.ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            format!(
+                "{name} {} is not a date; write it as 2026-10-01 or 2026-10-01T12:00:00Z",
+                shown.escape_debug()
+            )
+        })
+    }
+
+    /// The text of a string, or the JSON of another value.
+    fn scalar(&self, name: &str) -> Option<String> {
+        let value = self.0.get(name)?;
+        Some(string(value).unwrap_or_else(|| value.get().to_owned()))
     }
 
     fn object(&self, name: &str) -> Option<Fields<'a>> {
@@ -197,6 +222,61 @@ mod tests {
             "😀 \u{fffd}"
         );
         assert_eq!(text(r#"{"t": 1}"#), None);
+    }
+
+    #[test]
+    fn statuses_are_numbers_of_every_form() {
+        let status = |json: &str| {
+            let json = format!("{{\"status\": {json}}}");
+            Fields::parse(&json).unwrap().status(&["status"])
+        };
+        for json in [
+            "403",
+            "403.0",
+            "4.03e2",
+            "\"403\"",
+            "\" 403.0 \"",
+            "\"403 Forbidden\"",
+            "\"HTTP/1.1 403\"",
+        ] {
+            assert_eq!(status(json), Some(403), "{json}");
+        }
+        for json in [
+            "null", "0", "-1", "403.5", "1000", "true", "\"ok\"", "[]", "\"NaN\"",
+        ] {
+            assert_eq!(status(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_read_or_a_fault_and_never_left_out() {
+        let date = |json: &str| {
+            let json = format!("{{\"at\": {json}}}");
+            Fields::parse(&json).unwrap().moment("at")
+        };
+        let noon = moment("2026-10-01T12:00:00Z");
+        for json in [
+            "\"2026-10-01T12:00:00Z\"",
+            "\"2026-10-01 12:00\"",
+            "1790856000",
+            "1790856000.5",
+            "\"1790856000\"",
+        ] {
+            assert_eq!(date(json), Ok(noon), "{json}");
+        }
+        for json in ["null", "\"\"", "\" \""] {
+            assert_eq!(date(json), Ok(None), "{json}");
+        }
+        for json in [
+            "\"2026-10-1\"",
+            "\"yesterday\"",
+            "2026",
+            "{\"day\": 1}",
+            "true",
+        ] {
+            assert!(date(json).is_err(), "{json}");
+        }
+        assert_eq!(Fields::parse("{}").unwrap().moment("at"), Ok(None));
     }
 
     #[test]

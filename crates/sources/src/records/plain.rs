@@ -1,7 +1,7 @@
 //! A page a value: `{url, text}` with other names of the text, and the failures of scrapers, `{url, error}`.
 
 use super::{Fields, RecordForm};
-use crate::page::{PageBody, SavedPage, moment};
+use crate::page::{PageBody, SavedPage};
 use crate::sink::{Sink, SourcePlace};
 use scholareval_core::error::Result;
 
@@ -29,9 +29,12 @@ fn read(fields: &Fields<'_>, place: &SourcePlace, sink: &mut Sink<'_>) -> Result
     };
     let mut page = SavedPage::new(fields.text("url").unwrap_or_default(), body);
     page.title = fields.text("title");
-    page.status = fields.status(&["status", "status_code"]);
+    page.set_status(fields.status(&["status", "status_code"]), "");
     page.final_url = fields.text("final_url");
-    page.retrieved_at = fields.text("retrieved_at").as_deref().and_then(moment);
+    page.retrieved_at = match fields.moment("retrieved_at") {
+        Ok(moment) => moment,
+        Err(what) => return sink.broken(place.fault(what)),
+    };
     sink.page(page, place)
 }
 

@@ -8,7 +8,8 @@ use super::lenient::{List, Text};
 use super::{DumpForm, has_members, year_of};
 
 pub(super) static ARXIV: DumpForm = DumpForm {
-    name: "arXiv (the metadata of Kaggle as JSON lines)",
+    name: "arXiv",
+    layout: "the metadata of Kaggle as JSON lines",
     source: WorkSource::Arxiv,
     fits: |item| has_members(item, &["id", "authors_parsed"]),
     read: |json| serde_json::from_str::<ArxivPaper<'_>>(json).map(ArxivPaper::into_record),
@@ -24,41 +25,35 @@ const WITHDRAWALS: [&str; 6] = [
     "article withdrawn",
 ];
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ArxivPaper<'a> {
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     title: Text<'a>,
     /// `[last, first, suffix]`.
-    #[serde(borrow, default)]
     authors_parsed: List<List<Text<'a>>>,
-    #[serde(borrow, default)]
     doi: Text<'a>,
-    #[serde(borrow, default)]
     comments: Text<'a>,
-    #[serde(borrow, rename = "journal-ref", default)]
+    #[serde(rename = "journal-ref")]
     journal: Text<'a>,
-    #[serde(borrow, default)]
     versions: List<ArxivVersion<'a>>,
-    #[serde(borrow, default)]
     update_date: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ArxivVersion<'a> {
     /// `Mon, 2 Apr 2007 19:18:42 GMT`.
-    #[serde(borrow, default)]
     created: Text<'a>,
 }
 
 impl ArxivPaper<'_> {
     fn into_record(self) -> WorkRecord {
         let mut record = WorkRecord::new(WorkSource::Arxiv);
-        record.take_identifier(&format!("arXiv:{}", self.id.0));
+        record.take_identifiers(&format!("arXiv:{}", self.id.0));
         record.id = self.id.0.into_owned();
-        // Some papers name the DOIs of an article and its erratum.
-        record.take_doi(self.doi.0.split([' ', ',', ';']).next().unwrap_or_default());
+        // Some papers name the DOIs of an article and its erratum: the first one is kept.
+        record.take_identifiers(&self.doi.0);
         record.set_title(&self.title.0);
         for name in self.authors_parsed.0 {
             let mut parts = name.0.into_iter();

@@ -8,7 +8,8 @@ use super::lenient::{List, Text};
 use super::{DumpForm, has_members, year_of};
 
 pub(super) static CROSSREF: DumpForm = DumpForm {
-    name: "Crossref (works as JSON lines, or {\"items\": []})",
+    name: "Crossref",
+    layout: "works as JSON lines, or {\"items\": []}",
     source: WorkSource::Crossref,
     fits: |item| {
         has_members(item, &["DOI"]) && item.get("title").is_none_or(|title| !title.is_string())
@@ -16,60 +17,55 @@ pub(super) static CROSSREF: DumpForm = DumpForm {
     read: |json| serde_json::from_str::<CrossrefWork<'_>>(json).map(CrossrefWork::into_record),
 };
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CrossrefWork<'a> {
-    #[serde(borrow, rename = "DOI", default)]
+    #[serde(rename = "DOI")]
     doi: Text<'a>,
-    #[serde(borrow, default)]
     title: Text<'a>,
-    #[serde(borrow, default)]
     subtitle: Text<'a>,
-    #[serde(borrow, default)]
     author: List<CrossrefAuthor<'a>>,
-    #[serde(borrow, default)]
     issued: Option<CrossrefDate<'a>>,
-    #[serde(borrow, rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, rename = "container-title", default)]
+    #[serde(rename = "container-title")]
     venue: Text<'a>,
-    #[serde(borrow, rename = "updated-by", default)]
+    #[serde(rename = "updated-by")]
     updates: List<CrossrefUpdate<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CrossrefAuthor<'a> {
-    #[serde(borrow, default)]
     given: Text<'a>,
-    #[serde(borrow, default)]
     family: Text<'a>,
     /// Of a group.
-    #[serde(borrow, default)]
     name: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CrossrefDate<'a> {
-    #[serde(borrow, rename = "date-parts", default)]
+    #[serde(rename = "date-parts")]
     parts: List<List<Text<'a>>>,
 }
 
 /// A notice about the work. `update-to`, which is not read, marks the notice itself.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CrossrefUpdate<'a> {
-    #[serde(borrow, rename = "DOI", default)]
+    #[serde(rename = "DOI")]
     doi: Text<'a>,
-    #[serde(borrow, rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     source: Text<'a>,
-    #[serde(borrow, default)]
     updated: Option<CrossrefDate<'a>>,
 }
 
 impl CrossrefWork<'_> {
     fn into_record(self) -> WorkRecord {
         let mut record = WorkRecord::new(WorkSource::Crossref);
-        record.take_doi(&self.doi.0);
+        record.take_identifiers(&self.doi.0);
         record.id = self.doi.0.to_lowercase();
         record.set_title(&self.title.0);
         record.subtitle = self.subtitle.some();

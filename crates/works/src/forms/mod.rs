@@ -1,4 +1,8 @@
 //! The forms of files of works. A new one of records in JSON is a file with its [`DumpForm`] and a line in [`FORMS`].
+//!
+//! A form is a struct of the members that are read, each a [`lenient::Text`], a [`lenient::List`] or a struct of these, and
+//! a function that makes a record of them. All members are optional. Texts borrow from the record (`'de: 'a`): copies would
+//! cost more than the look-up.
 
 mod arxiv;
 mod crossref;
@@ -13,6 +17,8 @@ use serde_json::{Map, Value};
 pub(super) struct DumpForm {
     /// What a user calls it.
     pub(super) name: &'static str,
+    /// How its records are written, for a user with a file of another form.
+    pub(super) layout: &'static str,
     /// Who makes such records.
     pub(super) source: WorkSource,
     /// Whether this is a record of the form.
@@ -32,6 +38,11 @@ pub(super) static FORMS: [&DumpForm; 4] = [
 /// The form of a record.
 pub(super) fn form_of_record(record: &Map<String, Value>) -> Option<&'static DumpForm> {
     FORMS.into_iter().find(|form| (form.fits)(record))
+}
+
+/// The names of the forms of records in JSON, as docs/formats/works.md has them.
+pub fn dump_form_names() -> impl Iterator<Item = &'static str> {
+    FORMS.iter().map(|form| form.name)
 }
 
 fn has_members(record: &Map<String, Value>, names: &[&str]) -> bool {

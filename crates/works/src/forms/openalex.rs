@@ -8,7 +8,8 @@ use super::lenient::{List, Text};
 use super::{DumpForm, year_of};
 
 pub(super) static OPENALEX: DumpForm = DumpForm {
-    name: "OpenAlex (works as JSON lines)",
+    name: "OpenAlex",
+    layout: "works as JSON lines",
     source: WorkSource::Openalex,
     fits: |item| {
         let id = item.get("id").and_then(serde_json::Value::as_str);
@@ -17,55 +18,47 @@ pub(super) static OPENALEX: DumpForm = DumpForm {
     read: |json| serde_json::from_str::<OpenalexWork<'_>>(json).map(OpenalexWork::into_record),
 };
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexWork<'a> {
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     doi: Text<'a>,
-    #[serde(borrow, default)]
     display_name: Text<'a>,
-    #[serde(borrow, default)]
     title: Text<'a>,
-    #[serde(borrow, default)]
     publication_year: Text<'a>,
-    #[serde(borrow, rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     authorships: List<OpenalexAuthorship<'a>>,
-    #[serde(borrow, default)]
     ids: Option<OpenalexIds<'a>>,
-    #[serde(borrow, default)]
     is_retracted: Text<'a>,
-    #[serde(borrow, default)]
     primary_location: Option<OpenalexLocation<'a>>,
-    #[serde(borrow, default)]
     locations: List<OpenalexLocation<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexAuthorship<'a> {
-    #[serde(borrow, default)]
     author: Option<OpenalexName<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexName<'a> {
-    #[serde(borrow, default)]
     display_name: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexIds<'a> {
-    #[serde(borrow, default)]
     pmid: Text<'a>,
+    #[serde(borrow, default)]
+    pmcid: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OpenalexLocation<'a> {
-    #[serde(borrow, default)]
     landing_page_url: Text<'a>,
-    #[serde(borrow, default)]
     source: Option<OpenalexName<'a>>,
 }
 
@@ -77,14 +70,15 @@ impl OpenalexWork<'_> {
             .0
             .trim_start_matches("https://openalex.org/")
             .to_owned();
-        record.take_doi(&self.doi.0);
+        record.take_identifiers(&self.doi.0);
         if let Some(ids) = &self.ids {
-            record.take_identifier(&ids.pmid.0);
+            record.take_identifiers(&ids.pmid.0);
+            record.take_identifiers(&ids.pmcid.0);
         }
         // The preprint of an article is a location of it.
         for location in &self.locations.0 {
             if location.landing_page_url.0.contains("arxiv.org/") {
-                record.take_identifier(&location.landing_page_url.0);
+                record.take_identifiers(&location.landing_page_url.0);
             }
         }
         let title = if self.display_name.is_empty() {

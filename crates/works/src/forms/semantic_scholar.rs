@@ -9,62 +9,60 @@ use super::lenient::{List, Text};
 use super::{DumpForm, has_members, year_of};
 
 pub(super) static SEMANTIC_SCHOLAR: DumpForm = DumpForm {
-    name: "Semantic Scholar (papers or S2ORC as JSON lines)",
+    name: "Semantic Scholar",
+    layout: "papers or S2ORC as JSON lines",
     source: WorkSource::SemanticScholar,
     fits: |item| has_members(item, &["corpusid"]),
     read: |json| serde_json::from_str::<ScholarPaper<'_>>(json).map(ScholarPaper::into_record),
 };
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ScholarPaper<'a> {
-    #[serde(borrow, default)]
     corpusid: Text<'a>,
-    #[serde(borrow, default)]
     externalids: Option<ScholarIds<'a>>,
-    #[serde(borrow, default)]
     title: Text<'a>,
-    #[serde(borrow, default)]
     authors: List<ScholarAuthor<'a>>,
-    #[serde(borrow, default)]
     year: Text<'a>,
-    #[serde(borrow, default)]
     venue: Text<'a>,
-    /// Of S2ORC: the full text, with the places of title and authors.
     #[serde(borrow, default)]
+    url: Text<'a>,
+    /// Of S2ORC: the full text, with the places of title and authors.
     content: Option<ScholarContent<'a>>,
 }
 
 /// `papers` has `DOI`, S2ORC has `doi`.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ScholarIds<'a> {
-    #[serde(borrow, rename = "DOI", alias = "doi", default)]
+    #[serde(rename = "DOI", alias = "doi")]
     doi: Text<'a>,
-    #[serde(borrow, rename = "ArXiv", alias = "arxiv", default)]
+    #[serde(rename = "ArXiv", alias = "arxiv")]
     arxiv: Text<'a>,
-    #[serde(borrow, rename = "PubMed", alias = "pubmed", default)]
+    #[serde(rename = "PubMed", alias = "pubmed")]
     pubmed: Text<'a>,
+    #[serde(borrow, rename = "PubMedCentral", alias = "pmc", default)]
+    pubmed_central: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ScholarAuthor<'a> {
-    #[serde(borrow, default)]
     name: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ScholarContent<'a> {
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     annotations: Option<ScholarAnnotations<'a>>,
 }
 
 /// Lists of `{"start": .., "end": ..}` as JSON in a text.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ScholarAnnotations<'a> {
-    #[serde(borrow, default)]
     title: Text<'a>,
-    #[serde(borrow, default)]
     author: Text<'a>,
 }
 
@@ -73,12 +71,17 @@ impl ScholarPaper<'_> {
         let mut record = WorkRecord::new(WorkSource::SemanticScholar);
         record.id = self.corpusid.0.into_owned();
         if let Some(ids) = &self.externalids {
-            record.take_doi(&ids.doi.0);
+            record.take_identifiers(&ids.doi.0);
             if !ids.arxiv.is_empty() {
-                record.take_identifier(&format!("arXiv:{}", ids.arxiv.0));
+                record.take_identifiers(&format!("arXiv:{}", ids.arxiv.0));
             }
-            record.take_pmid(&ids.pubmed.0);
+            for (label, id) in [("PMID: ", &ids.pubmed), ("PMCID: ", &ids.pubmed_central)] {
+                if !id.is_empty() {
+                    record.take_identifiers(&format!("{label}{}", id.0));
+                }
+            }
         }
+        record.take_identifiers(&self.url.0);
         record.set_title(&self.title.0);
         for author in self.authors.0 {
             record.authors.push(parse_name(&author.name.0));

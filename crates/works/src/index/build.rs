@@ -8,14 +8,15 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::{FREQUENT, TABLES, with_large_cache};
+use super::{FREQUENT, MORE_AUTHORS, TABLES, with_large_cache};
 use crate::dumps::{WorksFile, files_of};
 use crate::keys::{RecordTitle, identifiers_of_record};
 use crate::normalize::words;
 use crate::scan::{WorksDump, scan};
 use scholareval_core::domain::{PersonName, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX};
+use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Bytes at the beginning and at the end of a file by which it is known again.
 const KNOWN_BYTES: u64 = 1 << 20;
@@ -52,8 +53,7 @@ pub fn index_works(
     let is_new = !out.exists();
     let indexed = index_into(sources, out, on_bytes);
     if is_new && indexed.is_err() {
-        // An empty index would say that no work is there.
-        let _ = std::fs::remove_file(out);
+        SqliteForm::remove_unwritten(out);
     }
     indexed
 }
@@ -108,9 +108,13 @@ struct NewWork {
 
 impl NewWork {
     fn of(mut record: WorkRecord) -> Self {
+        record.has_more_authors |= record.authors.len() > AUTHORS_KEPT;
         record.authors.truncate(AUTHORS_KEPT);
         let title = RecordTitle::of(&record);
-        let names: Vec<[&str; 2]> = record.authors.iter().map(name_pair).collect();
+        let mut names: Vec<[&str; 2]> = record.authors.iter().map(name_pair).collect();
+        if record.has_more_authors {
+            names.push([MORE_AUTHORS, ""]);
+        }
         let identifiers = identifiers_of_record(&record)
             .map(u64::cast_signed)
             .collect();
@@ -128,6 +132,12 @@ impl NewWork {
     }
 }
 
+/// The keys of ids of other systems; `None` without any.
+fn other_ids_text(ids: &[WorkIdentifier]) -> Option<String> {
+    let texts: Vec<String> = ids.iter().map(WorkIdentifier::key).collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
 fn name_pair(name: &PersonName) -> [&str; 2] {
     [&name.family, &name.given]
 }
@@ -142,21 +152,25 @@ struct IndexWriter {
 
 impl IndexWriter {
     fn begin(path: &Path) -> Result<Self> {
-        let (connection, is_new) = WORKS_INDEX.open_to_write(path)?;
+        let connection = WORKS_INDEX.begin_to_write(path, TABLES)?;
         let mut writer = Self {
             connection: with_large_cache(connection, path)?,
             path: path.to_path_buf(),
             last: 0,
             added: BTreeMap::new(),
         };
-        let tables = if is_new { TABLES } else { "" };
         // Keys are sorted before they are written: each of them would change another page of the tree.
-        writer.run(&format!(
-            "BEGIN IMMEDIATE; {} {tables}
-             CREATE TEMP TABLE new_identifiers (key INTEGER, work INTEGER);
+        writer.run(
+            "CREATE TEMP TABLE new_identifiers (key INTEGER, work INTEGER);
              CREATE TEMP TABLE new_titles (key INTEGER, work INTEGER);",
-            WORKS_INDEX.header()
-        ))?;
+        )?;
+        // An index of before has no such column.
+        if writer
+            .number("SELECT count(*) FROM pragma_table_info('works') WHERE name = 'other_ids'")?
+            == 0
+        {
+            writer.run("ALTER TABLE works ADD COLUMN other_ids TEXT")?;
+        }
         writer.last = writer.number("SELECT ifnull(max(id), 0) FROM works")?;
         Ok(writer)
     }
@@ -192,7 +206,7 @@ impl IndexWriter {
         self.connection
             .prepare_cached(
                 "INSERT INTO works (id, source, work, title, subtitle, authors, year, venue, doi, arxiv, pmid, is_preprint, \
-                 retraction) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 retraction, other_ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 id,
@@ -208,6 +222,7 @@ impl IndexWriter {
                 record.pmid,
                 record.is_preprint,
                 work.retraction,
+                other_ids_text(&record.other_ids),
             ])?;
         for (table, keys) in [
             ("new_identifiers", &work.identifiers),
@@ -242,14 +257,14 @@ impl IndexWriter {
              INSERT OR IGNORE INTO titles SELECT key, work FROM temp.new_titles ORDER BY key, work;
              CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'words', 'row');
              DELETE FROM frequent_words;
-             INSERT INTO frequent_words SELECT term, doc FROM temp.vocabulary WHERE doc >= {FREQUENT};
-             COMMIT;"
+             INSERT INTO frequent_words SELECT term, doc FROM temp.vocabulary WHERE doc >= {FREQUENT};"
         ))?;
         let total = self.number("SELECT ifnull(sum(works), 0) FROM sources")?;
         if total == 0 {
             let fault = InputFault::new(&self.path, "the sources hold no work");
             return Err(fault.hint("check that they are dumps of works").into());
         }
+        self.run("COMMIT")?;
         Ok(total.unsigned_abs())
     }
 

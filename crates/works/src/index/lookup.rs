@@ -1,48 +1,90 @@
-//! Looks references up in an index of works.
+//! Reads the records of an index of works that references may mean.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::{FREQUENT, with_large_cache};
-use crate::keys::{Key, RecordTitle, SoughtWork};
+use super::{FREQUENT, MORE_AUTHORS, with_large_cache};
+use crate::keys::Key;
 use crate::wanted::WantedWorks;
 use scholareval_core::domain::{PersonName, Retraction, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, Result};
 use scholareval_core::files::sqlite::WORKS_INDEX;
+use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Records with one key, or with the same rare words, that are compared: "Introduction" is the title of a million works.
 const COMPARED: usize = 1000;
 
-/// Looks the references up on all cores; gives the records that the index holds, by source.
+/// Offers the records that may be meant to the references; gives the records that the index holds, by source.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn look_up(path: &Path, wanted: &WantedWorks) -> Result<BTreeMap<WorkSource, u64>> {
-    let next = AtomicUsize::new(0);
-    let failure: Mutex<Option<Error>> = Mutex::new(None);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let index = WorksIndex::open(path)?;
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(wanted.len()) {
-            scope.spawn(|| {
-                let worked = WorksIndex::open(path).and_then(|index| index.work(wanted, &next));
-                if let (Err(error), Ok(mut failure)) = (worked, failure.lock()) {
-                    failure.get_or_insert(error);
-                }
-            });
-        }
-        if let (Err(error), Ok(mut failure)) = (index.work(wanted, &next), failure.lock()) {
-            failure.get_or_insert(error);
-        }
-    });
-    match failure.into_inner() {
-        Ok(Some(error)) => Err(error),
-        _ => index.sources(),
+pub(crate) fn offer_records(
+    path: &Path,
+    wanted: &WantedWorks,
+) -> Result<BTreeMap<WorkSource, u64>> {
+    // Each key once, however often its work is cited.
+    let mut keys: Vec<(&str, Key)> = Vec::new();
+    for cited in wanted.cited() {
+        keys.extend(cited.identifiers().map(|key| ("identifiers", key)));
+        keys.extend(cited.titles().into_iter().map(|key| ("titles", key)));
     }
+    keys.sort_unstable();
+    keys.dedup();
+    on_all_cores(path, &keys, |index, (table, key)| {
+        index.offer_by_key(table, *key, wanted)
+    })?;
+    let similar = Vec::from_iter(wanted.similar_titles());
+    on_all_cores(path, &similar, |index, words| {
+        index.offer_by_words(words, wanted)
+    })?;
+    WorksIndex::open(path)?.sources()
+}
+
+/// Replaces the counts of words by how many titles of these indexes have them.
+///
+/// # Errors
+/// When one cannot be read.
+pub(crate) fn count_in_indexes(paths: &[PathBuf], counts: &mut HashMap<String, u64>) -> Result<()> {
+    counts.values_mut().for_each(|count| *count = 0);
+    for path in paths {
+        let index = WorksIndex::open(path)?;
+        for (word, count) in &mut *counts {
+            let titles = index.titles_with(word);
+            *count += titles.map_err(|error| WORKS_INDEX.unusable(path, "read", &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Looks each of these up, with a connection for each core.
+fn on_all_cores<T: Sync>(
+    path: &Path,
+    sought: &[T],
+    look_up: impl Fn(&WorksIndex<'_>, &T) -> rusqlite::Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let index = WorksIndex::open(path)?;
+        while let Some(sought) = sought.get(next.fetch_add(1, Ordering::Relaxed)) {
+            look_up(&index, sought).map_err(|error| WORKS_INDEX.unusable(path, "read", &error))?;
+        }
+        Ok(())
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(sought.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let mut worked = work();
+        for other in others {
+            let lost = || Error::Internal("a thread of the look-up panicked".to_owned());
+            worked = worked.and(other.join().unwrap_or_else(|_| Err(lost())));
+        }
+        worked
+    })
 }
 
 /// An index, open for reading.
@@ -57,18 +99,6 @@ impl<'a> WorksIndex<'a> {
             connection: with_large_cache(WORKS_INDEX.open_to_read(path)?, path)?,
             path,
         })
-    }
-
-    /// Looks references up until there are none left.
-    fn work(&self, wanted: &WantedWorks, next: &AtomicUsize) -> Result<()> {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= wanted.len() {
-                return Ok(());
-            }
-            let offered = self.offer_matches(index, wanted);
-            offered.map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
-        }
     }
 
     /// The records per source.
@@ -94,85 +124,42 @@ impl<'a> WorksIndex<'a> {
         Ok(sources)
     }
 
-    /// Gives a reference the records that it may mean.
-    fn offer_matches(&self, index: usize, wanted: &WantedWorks) -> rusqlite::Result<()> {
-        let sought = wanted.sought(index);
-        for key in sought.identifiers() {
-            self.offer_by_key("identifiers", key, index, wanted)?;
-        }
-        for key in sought.titles() {
-            self.offer_by_key("titles", key, index, wanted)?;
-        }
-        if wanted.has_title(index) || sought.key.is_empty() {
-            return Ok(());
-        }
-        for words in self.rare_words(sought)? {
-            let query = words.join(" AND ");
-            self.offer(
-                "SELECT works.* FROM (SELECT rowid FROM words WHERE words MATCH ?1 LIMIT ?2) AS found \
-                 JOIN works ON works.id = found.rowid",
-                &query,
-                index,
-                wanted,
-            )?;
-        }
-        Ok(())
-    }
-
-    fn offer_by_key(
-        &self,
-        table: &str,
-        key: Key,
-        index: usize,
-        wanted: &WantedWorks,
-    ) -> rusqlite::Result<()> {
+    /// Offers the records with a key.
+    fn offer_by_key(&self, table: &str, key: Key, wanted: &WantedWorks) -> rusqlite::Result<()> {
         let sql = format!(
             "SELECT works.* FROM (SELECT work FROM {table} WHERE key = ?1 LIMIT ?2) AS found \
              JOIN works ON works.id = found.work"
         );
-        self.offer(&sql, &key.cast_signed(), index, wanted)
+        self.offer(&sql, &key.cast_signed(), wanted)
+    }
+
+    /// Offers the records whose titles have all of these words.
+    fn offer_by_words(&self, words: &[&str], wanted: &WantedWorks) -> rusqlite::Result<()> {
+        let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        self.offer(
+            "SELECT works.* FROM (SELECT rowid FROM words WHERE words MATCH ?1 LIMIT ?2) AS found \
+             JOIN works ON works.id = found.rowid",
+            &quoted.join(" AND "),
+            wanted,
+        )
     }
 
     fn offer(
         &self,
         sql: &str,
         sought: &dyn rusqlite::ToSql,
-        index: usize,
         wanted: &WantedWorks,
     ) -> rusqlite::Result<()> {
         let mut query = self.connection.prepare_cached(sql)?;
         let mut rows = query.query(rusqlite::params![sought, COMPARED as i64])?;
         while let Some(row) = rows.next()? {
-            let record = record_of(row)?;
-            let title = RecordTitle::of(&record);
-            wanted.offer_to(index, &record, &title);
+            wanted.offer(&record_of(row)?);
         }
         Ok(())
     }
 
-    /// The three rarest words of a title in quotes, and each two of them. Two words that are both frequent are left out:
-    /// their titles are too many to be compared.
-    fn rare_words(&self, sought: &SoughtWork) -> rusqlite::Result<Vec<Vec<String>>> {
-        let mut counts = BTreeMap::new();
-        for word in sought.words() {
-            counts.insert(word, self.occurrences(word)?);
-        }
-        let rare = sought.rare_words(|word| counts.get(word).copied().unwrap_or_default());
-        let quoted: Vec<String> = rare.iter().map(|word| format!("\"{word}\"")).collect();
-        let mut queries = Vec::new();
-        if quoted.len() > 2 {
-            queries.push(quoted.clone());
-        }
-        for (first, word) in quoted.iter().enumerate() {
-            for second in &quoted[first + 1..] {
-                queries.push(vec![word.clone(), second.clone()]);
-            }
-        }
-        Ok(queries)
-    }
-
-    /// How many titles have a word, if they are many.
-    fn occurrences(&self, word: &str) -> rusqlite::Result<u64> {
+    /// How many titles have a word. Only frequent words are counted.
+    fn titles_with(&self, word: &str) -> rusqlite::Result<u64> {
         let count: Option<i64> = self
             .connection
             .prepare_cached("SELECT works FROM frequent_words WHERE word = ?1")?
@@ -198,6 +185,17 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
     for (family, given) in authors {
         record.authors.push(PersonName { family, given });
     }
+    if record
+        .authors
+        .pop_if(|name| name.family == MORE_AUTHORS && name.given.is_empty())
+        .is_some()
+    {
+        record.has_more_authors = true;
+    }
+    // An index of before has no such column.
+    let other_ids: Option<String> = row.get("other_ids").unwrap_or_default();
+    let keys = other_ids.as_deref().unwrap_or_default().split(' ');
+    record.other_ids = keys.filter_map(WorkIdentifier::from_key).collect();
     record.year = row.get("year")?;
     record.venue = row.get("venue")?;
     record.doi = row.get("doi")?;
@@ -209,7 +207,7 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<WorkRecord> {
     if record.source == WorkSource::Crossref && record.doi.is_none() {
         // A DOI of arXiv is the id of the paper here, too.
         let doi = record.id.clone();
-        record.take_doi(&doi);
+        record.take_identifiers(&doi);
     }
     if record.source == WorkSource::Arxiv && record.arxiv.is_none() {
         record.arxiv = Some(record.id.clone());

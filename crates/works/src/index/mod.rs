@@ -15,10 +15,13 @@ use scholareval_core::error::Result;
 use scholareval_core::files::sqlite::WORKS_INDEX;
 
 pub use build::{WorksIndexReport, index_works};
-pub(super) use lookup::look_up;
+pub(super) use lookup::{count_in_indexes, offer_records};
 
 /// Records from which on a word is counted: rarer ones are tried first without knowing how rare they are.
 const FREQUENT: i64 = 100;
+
+/// The last author of a list that is cut, as in BibTeX.
+const MORE_AUTHORS: &str = "others";
 
 const TABLES: &str = "
 CREATE TABLE works (
@@ -34,7 +37,8 @@ CREATE TABLE works (
     arxiv TEXT,                            -- NULL also if it is the id in the source
     pmid TEXT,
     is_preprint INTEGER NOT NULL,
-    retraction TEXT                        -- JSON
+    retraction TEXT,                       -- JSON
+    other_ids TEXT                         -- their keys, separated by spaces
 );
 CREATE TABLE identifiers (
     key INTEGER NOT NULL,                  -- 64 bits of a hash

@@ -5,13 +5,14 @@
 
 use std::collections::HashSet;
 
-use super::{named, settle_preprint, take_identifiers, year_in};
+use super::{named, settle_preprint, year_in};
 use scholareval_core::domain::{
     Answer, IndexBase, Mode, Prediction, Reference, ReferenceKind, Source,
 };
-use scholareval_core::text::addresses::{addresses_in, work_key};
+use scholareval_core::text::addresses::addresses_in;
 use scholareval_core::text::citation_markers::is_title;
 use scholareval_core::text::claims::{bullet, leading_number, numbered};
+use scholareval_core::text::identifiers::identifiers_and_rest;
 
 /// Titles of lists of references, in lower case.
 const LIST_TITLES: [&str; 10] = [
@@ -73,10 +74,10 @@ fn source_reference(source: &Source, key: String, place: &str) -> Reference {
         }
         reference.year = work.year;
         address = work.url.as_deref().unwrap_or_default();
-        reference.take_identifier(address);
+        reference.take_identifiers(address);
     }
     let is_page = !address.is_empty()
-        && work_key(address).is_none()
+        && !reference.has_identifier()
         && reference.authors.is_empty()
         && reference.year.is_none();
     if is_page {
@@ -108,16 +109,11 @@ fn text_reference(entry: ListEntry, place: &str) -> Reference {
     let mut text = entry.text;
     text.truncate(text.floor_char_boundary(LONGEST_REFERENCE));
     let mut reference = Reference::new(entry.marker, place);
-    take_identifiers(&mut reference, &text);
-    let addresses = addresses_in(&text);
-    let mut words = text.clone();
-    for address in &addresses {
-        words = words.replace(address, " ");
-    }
-    let has_identifier =
-        reference.doi.is_some() || reference.arxiv.is_some() || reference.pmid.is_some();
+    let (identifiers, words) = identifiers_and_rest(&text);
+    let has_identifier = reference.take_read(identifiers);
+    let has_address = !addresses_in(&text).is_empty();
     // A page that is cited by address, without the year that each style of citing a paper has.
-    if !has_identifier && !addresses.is_empty() && year_in(&words).is_none() {
+    if !has_identifier && has_address && year_in(&words).is_none() {
         reference.kind = ReferenceKind::Web;
     } else if !has_identifier && is_book(&text) {
         reference.kind = ReferenceKind::Book;

@@ -8,11 +8,29 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{
-    ParsedEntry, named, place_of, plain_text, settle_preprint, take_arxiv_id, take_identifiers,
+    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
     year_in,
 };
 use scholareval_core::domain::{Reference, ReferenceKind};
 use scholareval_core::error::InputFault;
+
+/// Fields whose values decide: an abbreviation in them that is not defined is an error. The venue is only shown, and its
+/// abbreviations are often in a file of their own (IEEEabrv.bib).
+const READ_FIELDS: [&str; 8] = [
+    "author", "editor", "title", "subtitle", "year", "date", "doi", "eprint",
+];
+
+/// Abbreviations that every style of BibTeX defines.
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// The longest value that is joined from several, in bytes: thirty abbreviations, each twice the one before, stand for
+/// gigabytes.
+const JOINED_BYTES: usize = 64 << 10;
+
+/// Bytes for which all abbreviations of a library may stand.
+const EXPANDED_BYTES: usize = 64 << 20;
 
 /// Whether the text has the beginning of an entry.
 pub(super) fn has_entry(text: &str) -> bool {
@@ -28,6 +46,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Vec<ParsedEntry> {
         counted: 0,
         line: 1,
         abbreviations: HashMap::new(),
+        expanded: 0,
     };
     let mut entries: Vec<std::result::Result<BibtexEntry, InputFault>> = Vec::new();
     while let Some(start) = reader.next_entry() {
@@ -81,6 +100,8 @@ struct BibtexReader<'a> {
     counted: usize,
     line: usize,
     abbreviations: HashMap<String, String>,
+    /// Bytes that abbreviations stood for.
+    expanded: usize,
 }
 
 impl<'a> BibtexReader<'a> {
@@ -118,7 +139,7 @@ impl<'a> BibtexReader<'a> {
                 Ok(None)
             }
             "string" => {
-                let (name, value) = self.assignment()?;
+                let (name, value) = self.assignment(true)?;
                 self.abbreviations.insert(name, value);
                 Ok(None)
             }
@@ -159,7 +180,7 @@ impl<'a> BibtexReader<'a> {
                 Some('%') => self.skip_line(),
                 Some('@') => return Err("the entry is not closed: } is missing".to_owned()),
                 Some(_) => {
-                    let (name, value) = self.assignment()?;
+                    let (name, value) = self.assignment(false)?;
                     // Of a field that occurs twice BibTeX takes the first.
                     entry.fields.entry(name).or_insert(value);
                 }
@@ -167,8 +188,8 @@ impl<'a> BibtexReader<'a> {
         }
     }
 
-    /// Reads `name = value # value`.
-    fn assignment(&mut self) -> Result<(String, String), String> {
+    /// Reads `name = value # value`, of an abbreviation or a field.
+    fn assignment(&mut self, is_abbreviation: bool) -> Result<(String, String), String> {
         self.skip_space();
         let name = self.word();
         if name.is_empty() {
@@ -183,8 +204,15 @@ impl<'a> BibtexReader<'a> {
         let mut value = String::new();
         loop {
             self.skip_space();
-            let part = self.value(name)?;
+            let is_read =
+                is_abbreviation || READ_FIELDS.contains(&name.to_ascii_lowercase().as_str());
+            let part = self.value(name, is_read)?;
             value.push_str(&part);
+            if value.len() > part.len() && value.len() > JOINED_BYTES {
+                return Err(format!(
+                    "the joined value of {name} is longer than {JOINED_BYTES} bytes"
+                ));
+            }
             self.skip_space();
             if self.peek() != Some('#') {
                 return Ok((name.to_ascii_lowercase(), value));
@@ -193,8 +221,9 @@ impl<'a> BibtexReader<'a> {
         }
     }
 
-    /// Reads a value in braces or quotes, a number, or an abbreviation, which stands for itself where it is not defined.
-    fn value(&mut self, name: &str) -> Result<String, String> {
+    /// Reads a value in braces or quotes, a number, or an abbreviation. One that is not defined is an error in a field that
+    /// is read, and stands for itself in any other.
+    fn value(&mut self, name: &str, is_read: bool) -> Result<String, String> {
         match self.peek() {
             Some('{') => {
                 self.at += 1;
@@ -216,7 +245,23 @@ impl<'a> BibtexReader<'a> {
                     return Err(format!("{name} has no value"));
                 }
                 let known = self.abbreviations.get(&word.to_ascii_lowercase());
-                Ok(known.cloned().unwrap_or_else(|| word.to_owned()))
+                let Some(known) = known else {
+                    let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+                    let is_month = MONTHS.contains(&word.to_ascii_lowercase().as_str());
+                    if is_read && !is_number && !is_month {
+                        return Err(format!(
+                            "{name} is the abbreviation {word:?}, which no @string defines"
+                        ));
+                    }
+                    return Ok(word.to_owned());
+                };
+                self.expanded += known.len();
+                if self.expanded > EXPANDED_BYTES {
+                    return Err(format!(
+                        "abbreviations expand to over {EXPANDED_BYTES} bytes"
+                    ));
+                }
+                Ok(known.clone())
             }
         }
     }
@@ -335,8 +380,7 @@ fn reference(entry: &BibtexEntry, parents: &Parents<'_>, path: &Path) -> Referen
     settle_preprint(&mut reference);
     let is_page = reference.kind == ReferenceKind::Other
         && entry.field(&["url", "howpublished"]).is_some()
-        && reference.doi.is_none()
-        && reference.pmid.is_none();
+        && !reference.has_identifier();
     if is_page {
         reference.kind = ReferenceKind::Web;
     }
@@ -355,10 +399,7 @@ fn title_of(entry: &BibtexEntry) -> String {
 /// Takes the names of `A and B and others`.
 fn take_authors(reference: &mut Reference, authors: &str) {
     for name in names_of(authors) {
-        if matches!(
-            name.to_ascii_lowercase().as_str(),
-            "others" | "et al." | "et al"
-        ) {
+        if is_more_authors(name) {
             reference.has_more_authors = true;
         } else if !name.is_empty() {
             reference.authors.push(named(name));
@@ -397,21 +438,31 @@ fn names_of(authors: &str) -> Vec<&str> {
 /// The identifiers in the fields of an entry, those that are meant as identifiers first.
 fn take_identifiers_of(reference: &mut Reference, entry: &BibtexEntry) {
     if let Some(doi) = entry.field(&["doi"]) {
-        // `10.1000/a\_b` is written for LaTeX.
-        reference.take_identifier(&doi.replace("\\_", "_"));
+        reference.take_identifiers(doi);
     }
-    let eprint_type = entry.field(&["archiveprefix", "eprinttype"]);
-    if let Some(eprint) = entry.field(&["eprint", "arxivid", "arxiv"])
-        && eprint_type.is_none_or(|kind| kind.eq_ignore_ascii_case("arxiv"))
-    {
-        take_arxiv_id(reference, eprint);
+    if let Some(eprint) = entry.field(&["eprint", "arxivid", "arxiv"]) {
+        match entry
+            .field(&["archiveprefix", "eprinttype"])
+            .map(str::to_lowercase)
+            .as_deref()
+        {
+            None | Some("arxiv") => take_arxiv_id(reference, eprint),
+            Some("pubmed") => {
+                reference.take_identifiers(&format!("PMID: {eprint}"));
+            }
+            Some(_) => {
+                reference.take_identifiers(eprint);
+            }
+        }
     }
-    if let Some(pmid) = entry.field(&["pmid"]) {
-        reference.take_identifier(&format!("https://pubmed.ncbi.nlm.nih.gov/{pmid}"));
+    for name in ["pmid", "pmcid"] {
+        if let Some(id) = entry.field(&[name]) {
+            reference.take_identifiers(&format!("{}: {id}", name.to_uppercase()));
+        }
     }
-    for name in ["url", "howpublished", "journal", "note", "volume"] {
+    for name in ["url", "howpublished", "journal", "note", "volume", "hal_id"] {
         if let Some(text) = entry.field(&[name]) {
-            take_identifiers(reference, &text.replace("\\_", "_"));
+            reference.take_identifiers(text);
         }
     }
 }
@@ -515,15 +566,49 @@ mod tests {
         let text = "@article{a, title = {T}}\n@article{b, title = {Open,\n year = 2020}\n\n@article{c, title = {U}}\n\
             @article{d title {V}}\n@article{e, title = \"W}\n@comment{skipped @article{x, title={X}}}\n@article{f, title = nat}\n@article{g, title={Y}";
         let (read, faults) = faults(text);
-        assert_eq!(read, 3);
+        assert_eq!(read, 2);
         assert_eq!(
             faults,
             [
                 "refs.bib:2: the entry is not closed: } is missing",
                 "refs.bib:6: expected a comma behind the key",
                 "refs.bib:7: the value of title is not closed: \" is missing",
+                "refs.bib:9: title is the abbreviation \"nat\", which no @string defines",
                 "refs.bib:10: the entry is not closed: } is missing",
             ]
+        );
+    }
+
+    #[test]
+    fn abbreviations_are_bounded_and_must_be_defined() {
+        let mut text = "@string{a0 = {ha}}\n".to_owned();
+        for n in 1..40 {
+            text.push_str(&format!("@string{{a{n} = a{0} # a{0}}}\n", n - 1));
+        }
+        let (_, faults) = faults(&text);
+        let joined = "the joined value of a16 is longer than 65536 bytes";
+        assert_eq!(faults[0], format!("refs.bib:17: {joined}"));
+        let text = "@article{a, author = doe, title={T}}\n@article{b, title={U}, month = sept, journal = jacm}";
+        let (read, faults) = self::faults(text);
+        let undefined = "author is the abbreviation \"doe\", which no @string defines";
+        assert_eq!(
+            (read, faults),
+            (1, vec![format!("refs.bib:1: {undefined}")])
+        );
+    }
+
+    #[test]
+    fn identifiers_are_read_from_their_fields() {
+        let text = "@article{a, title={T}, doi={10.1000/a{\\_}b}, journal={CoRR}, volume={abs/1706.03762}, pmid={678.0}, pmcid={PMC7}}";
+        let reference = &read(text)[0];
+        assert_eq!(reference.doi.as_deref(), Some("10.1000/a_b"));
+        assert_eq!(reference.arxiv.as_deref(), Some("1706.03762"));
+        assert_eq!(
+            (
+                reference.pmid.as_deref(),
+                reference.other_ids[0].id.as_str()
+            ),
+            (Some("678"), "PMC7")
         );
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    ParsedEntry, named, place_of, plain_text, settle_preprint, take_arxiv_id, take_identifiers,
+    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
     year_in,
 };
 use crate::names::name_of_parts;
@@ -101,15 +101,17 @@ fn reference(entry: &Value, path: &Path, line: usize) -> Reference {
     reference.venue = venue.map(|venue| plain_text(&venue));
     reference.kind = kind_of(entry["type"].as_str().unwrap_or_default());
     if let Some(doi) = text_of(&entry["DOI"]) {
-        reference.take_identifier(&doi);
+        reference.take_identifiers(&doi);
     }
-    if let Some(pmid) = text_of(&entry["PMID"]) {
-        reference.take_identifier(&format!("https://pubmed.ncbi.nlm.nih.gov/{pmid}"));
+    for name in ["PMID", "PMCID"] {
+        if let Some(id) = text_of(&entry[name]) {
+            reference.take_identifiers(&format!("{name}: {id}"));
+        }
     }
     for name in ["URL", "note", "archive_location", "number"] {
         if let Some(text) = text_of(&entry[name]) {
-            take_identifiers(&mut reference, &text);
-            if name != "URL" && reference.arxiv.is_none() {
+            reference.take_identifiers(&text);
+            if name != "URL" {
                 take_arxiv_id(&mut reference, &text);
             }
         }
@@ -129,10 +131,7 @@ fn take_author(reference: &mut Reference, author: &Value) {
         } else {
             literal
         };
-        if matches!(
-            name.to_ascii_lowercase().as_str(),
-            "others" | "et al." | "et al"
-        ) {
+        if is_more_authors(&name) {
             reference.has_more_authors = true;
         } else if !name.is_empty() {
             reference.authors.push(named(&name));

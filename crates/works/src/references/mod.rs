@@ -1,4 +1,4 @@
-//! References: what answers cite, and libraries in BibTeX, CSL-JSON and RIS.
+//! References: what answers cite, and libraries in BibTeX, CSL-JSON, RIS and the format of PubMed.
 //!
 //! One file for each form. A form is recognized by what a file holds, not by its name. A broken entry is left out, counted and
 //! named with its line; a file of which more than a few entries are broken is refused, since a reference that nobody looked up
@@ -7,6 +7,7 @@
 mod answers;
 mod bibtex;
 mod csl;
+mod nbib;
 mod ris;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +19,6 @@ use crate::names::parse_name;
 use scholareval_core::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::{read_bytes, too_many_broken};
-use scholareval_core::text::addresses::{addresses_in, is_arxiv_id};
 use scholareval_core::text::tokens::composed;
 
 pub use answers::references_of;
@@ -37,7 +37,7 @@ pub struct ReferenceList {
     pub blake3: Fingerprint,
 }
 
-/// Reads a library in BibTeX, CSL-JSON or RIS.
+/// Reads a library in BibTeX, CSL-JSON, RIS or the format of PubMed.
 ///
 /// # Errors
 /// A file that cannot be read, has none of these forms, no entries or many broken ones.
@@ -47,7 +47,7 @@ pub fn load_library(path: &Path) -> Result<ReferenceList> {
     let Some(form) = LibraryForm::of(&text) else {
         let fault = InputFault::new(path, "not a library");
         return Err(fault
-            .hint("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]) or RIS (TY  - JOUR)")
+            .hint("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]), RIS (TY  - JOUR) or PubMed (PMID- 1)")
             .into());
     };
     let entries = form.parse(&text, path)?;
@@ -63,7 +63,7 @@ pub fn load_library(path: &Path) -> Result<ReferenceList> {
 pub fn is_library(path: &Path) -> Result<bool> {
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some("bib" | "bibtex" | "biblatex" | "ris") => Ok(true),
+        Some("bib" | "bibtex" | "biblatex" | "ris" | "nbib") => Ok(true),
         Some("json") if path.is_file() => {
             let (bytes, _) = read_bytes(path)?;
             Ok(csl::is_csl(&text_of(bytes)))
@@ -78,6 +78,7 @@ enum LibraryForm {
     Bibtex,
     Csl,
     Ris,
+    Nbib,
 }
 
 impl LibraryForm {
@@ -89,6 +90,9 @@ impl LibraryForm {
         if text.lines().take(100).any(ris::is_type_line) {
             return Some(Self::Ris);
         }
+        if text.lines().take(100).any(nbib::is_first_line) {
+            return Some(Self::Nbib);
+        }
         bibtex::has_entry(text).then_some(Self::Bibtex)
     }
 
@@ -97,6 +101,7 @@ impl LibraryForm {
             Self::Bibtex => Ok(bibtex::parse(text, path)),
             Self::Csl => csl::parse(text, path),
             Self::Ris => Ok(ris::parse(text, path)),
+            Self::Nbib => Ok(nbib::parse(text, path)),
         }
     }
 }
@@ -162,52 +167,18 @@ fn place_of(path: &Path, line: usize) -> String {
     format!("{}:{line}", name.display())
 }
 
-/// Takes the identifiers that stand in a text: addresses, bare DOIs, `PMID: 123`.
-fn take_identifiers(reference: &mut Reference, text: &str) {
-    for address in addresses_in(text) {
-        reference.take_identifier(address);
-    }
-    if reference.doi.is_none() && reference.arxiv.is_none() {
-        for (at, _) in text.match_indices("10.") {
-            let is_inside = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '.');
-            if is_inside {
-                continue;
-            }
-            let end = text[at..].find(char::is_whitespace);
-            let doi = &text[at..end.map_or(text.len(), |end| at + end)];
-            let doi = doi.trim_end_matches(['.', ',', ';', ')', ']', '}', '"', '\'', '*', '_']);
-            if reference.take_identifier(doi) {
-                break;
-            }
-        }
-    }
-    if reference.pmid.is_none() {
-        reference.pmid = pmid_in(text);
-    }
-}
-
-/// The number behind `PMID:`.
-fn pmid_in(text: &str) -> Option<String> {
-    let at = text.find("PMID")?;
-    let rest = text[at + "PMID".len()..].trim_start_matches([':', ' ']);
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    // PMID 0 stands for none.
-    let is_id = digits.len() <= 9 && digits.bytes().any(|digit| digit != b'0');
-    is_id.then_some(digits)
-}
-
 /// Takes an arXiv id from a field that holds only an id.
 fn take_arxiv_id(reference: &mut Reference, id: &str) {
-    let id = id.trim();
-    let id = id.strip_prefix("arXiv:").unwrap_or(id);
-    let id = id.split_whitespace().next().unwrap_or_default();
-    let without_version = match id.rsplit_once('v') {
-        Some((paper, version)) if version.bytes().all(|byte| byte.is_ascii_digit()) => paper,
-        _ => id,
-    };
-    if is_arxiv_id(without_version) {
-        reference.take_identifier(&format!("arXiv:{id}"));
+    if reference.arxiv.is_none() {
+        reference.take_identifiers(&format!("arXiv:{}", id.trim()));
     }
+}
+
+/// Whether a name stands for the authors that are left out.
+fn is_more_authors(name: &str) -> bool {
+    ["others", "et al.", "et al"]
+        .iter()
+        .any(|others| name.eq_ignore_ascii_case(others))
 }
 
 /// Servers of preprints, as venues name them.
@@ -302,7 +273,7 @@ mod tests {
     fn identifiers_stand_in_texts() {
         let of = |text: &str| {
             let mut reference = Reference::new("", "");
-            take_identifiers(&mut reference, text);
+            reference.take_identifiers(text);
             (reference.doi, reference.arxiv, reference.pmid)
         };
         let some = |id: &str| Some(id.to_owned());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    ParsedEntry, named, place_of, plain_text, settle_preprint, take_arxiv_id, take_identifiers,
+    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
     year_in,
 };
 use scholareval_core::domain::{Reference, ReferenceKind};
@@ -17,7 +17,7 @@ pub(super) fn is_type_line(line: &str) -> bool {
 /// The entries of a library.
 pub(super) fn parse(text: &str, path: &Path) -> Vec<ParsedEntry> {
     let mut entries = Vec::new();
-    let mut open: Option<RisEntry> = None;
+    let mut open: Option<TaggedEntry> = None;
     // Lines that stand outside of entries are one fault up to the next entry.
     let mut is_lost = false;
     for (index, line) in text.lines().enumerate() {
@@ -26,12 +26,12 @@ pub(super) fn parse(text: &str, path: &Path) -> Vec<ParsedEntry> {
             Some(("TY", kind)) => {
                 // An entry may also end without its ER.
                 entries.extend(open.take().map(|entry| Ok(entry.reference(path))));
-                open = Some(RisEntry::new(index + 1, kind));
+                open = Some(TaggedEntry::new(index + 1, kind));
                 is_lost = false;
             }
             Some(("ER", _)) => entries.extend(open.take().map(|entry| Ok(entry.reference(path)))),
             Some((tag, value)) => match &mut open {
-                Some(entry) => entry.fields.push((tag.to_owned(), value.to_owned())),
+                Some(entry) => entry.push(tag, value),
                 None if !is_lost => {
                     is_lost = true;
                     let what = "an entry does not begin with TY  - ";
@@ -63,14 +63,14 @@ fn tagged(line: &str) -> Option<(&str, &str)> {
 }
 
 /// An entry, its tags in their order.
-struct RisEntry {
-    line: usize,
+pub(super) struct TaggedEntry {
+    pub(super) line: usize,
     kind: String,
     fields: Vec<(String, String)>,
 }
 
-impl RisEntry {
-    fn new(line: usize, kind: &str) -> Self {
+impl TaggedEntry {
+    pub(super) fn new(line: usize, kind: &str) -> Self {
         Self {
             line,
             kind: kind.to_owned(),
@@ -78,8 +78,13 @@ impl RisEntry {
         }
     }
 
+    /// Adds a tag with its value.
+    pub(super) fn push(&mut self, tag: &str, value: &str) {
+        self.fields.push((tag.to_owned(), value.to_owned()));
+    }
+
     /// Adds a line without a tag to the value before it.
-    fn continue_with(&mut self, line: &str) {
+    pub(super) fn continue_with(&mut self, line: &str) {
         if let Some((_, value)) = self.fields.last_mut()
             && !line.is_empty()
         {
@@ -89,13 +94,21 @@ impl RisEntry {
     }
 
     /// The first of these tags that has a value, in the order of the tags.
-    fn field(&self, tags: &[&str]) -> Option<&str> {
+    pub(super) fn field(&self, tags: &[&str]) -> Option<&str> {
         let mut tags = tags.iter();
         tags.find_map(|tag| {
             let mut fields = self.fields.iter();
             let field = fields.find(|(name, value)| name == tag && !value.is_empty());
             field.map(|(_, value)| value.as_str())
         })
+    }
+
+    /// The values of these tags, in the order of the entry.
+    pub(super) fn values(&self, tags: &[&str]) -> impl Iterator<Item = &str> {
+        let fields = self.fields.iter();
+        let named =
+            fields.filter(move |(tag, value)| tags.contains(&tag.as_str()) && !value.is_empty());
+        named.map(|(_, value)| value.as_str())
     }
 
     /// The reference of the entry.
@@ -114,22 +127,20 @@ impl RisEntry {
         reference.venue = venue.map(plain_text);
         reference.kind = kind_of(&self.kind);
         if let Some(doi) = self.field(&["DO"]) {
-            reference.take_identifier(doi);
+            reference.take_identifiers(doi);
         }
         let is_pubmed = self
             .field(&["DB", "DP"])
             .is_some_and(|name| name.to_ascii_lowercase().contains("pubmed") || name == "NLM");
         if let Some(number) = self.field(&["AN"]).filter(|_| is_pubmed) {
-            reference.take_identifier(&format!("https://pubmed.ncbi.nlm.nih.gov/{number}"));
+            reference.take_identifiers(&format!("PMID: {number}"));
         }
-        for tag in ["UR", "L1", "L2", "LK", "M3", "N1", "JO", "T2", "C7"] {
-            for (_, value) in self.fields.iter().filter(|(name, _)| name == tag) {
-                take_identifiers(&mut reference, value);
+        for tag in ["UR", "L1", "L2", "LK", "M3", "N1", "JO", "T2", "C2", "C7"] {
+            for value in self.values(&[tag]) {
+                reference.take_identifiers(value);
             }
         }
-        if let Some(number) = self.field(&["M1", "AN"])
-            && reference.arxiv.is_none()
-        {
+        if let Some(number) = self.field(&["M1", "AN"]) {
             take_arxiv_id(&mut reference, number);
         }
         settle_preprint(&mut reference);
@@ -137,14 +148,8 @@ impl RisEntry {
     }
 
     fn take_authors(&self, reference: &mut Reference, tags: [&str; 2]) {
-        for (tag, name) in &self.fields {
-            if !tags.contains(&tag.as_str()) || name.is_empty() {
-                continue;
-            }
-            if matches!(
-                name.to_ascii_lowercase().as_str(),
-                "et al." | "et al" | "others"
-            ) {
+        for name in self.values(&tags) {
+            if is_more_authors(name) {
                 reference.has_more_authors = true;
             } else {
                 reference.authors.push(named(name));

@@ -7,11 +7,10 @@
 mod data;
 mod rows;
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::CommandContext;
-use super::score::run_preset;
+use super::score::{RunTable, evaluation, score};
+use super::{CommandContext, runtime};
 use crate::analysis::ASPECT_MEAN;
 use crate::cli::ExitCode;
 use crate::cli::args::BenchArgs;
@@ -20,53 +19,28 @@ use crate::cli::settings::Settings;
 use crate::domain::Role;
 use crate::error::{Error, Result};
 use crate::evaluation::Preset;
-use crate::evaluation::options::{EvaluationOptions, ScorerOptions};
+use crate::evaluation::options::EvaluationOptions;
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
-use crate::scorer::prometheus::PROMETHEUS;
+use crate::scorer::entailment::EntailmentOptions;
+use crate::scorer::prometheus::{AspectOptions, PROMETHEUS};
 use crate::scorer::rubric::RUBRIC;
 use rows::{ASPECTS, AT_MOST, BenchData, BenchRow, INSTRUCTION, TOP_N};
-
-/// The options of `score` that the row determines, by argument.
-const OF_THE_ROW: [&str; 12] = [
-    "tests",
-    "cases",
-    "limit",
-    "slice",
-    "scorers",
-    "references",
-    "aspects",
-    "no_reference",
-    "instruction",
-    "top_n",
-    "entail",
-    "at_most",
-];
 
 /// Runs the command.
 ///
 /// # Errors
 /// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
-    // A row with other settings has the benchmark's name and not its meaning; ignoring the flag
-    // would hide that it had no effect.
-    if let Some(id) = OF_THE_ROW.into_iter().find(|id| context.is_flag(id)) {
-        return Err(Error::Usage(format!(
-            "--{}: the row decides this; leave it out",
-            id.replace('_', "-")
-        )));
-    }
     let row = BenchRow::of(&args.name)
         .ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
-    let mut score = args.score.clone();
-    // Also before the settings are merged, since their checks ask which scorers run.
-    set(row, &path, &mut score.options);
-    let mut settings = Settings::load(&score, context.matches, context.environment)?;
-    let blank = settle(row, &path, &mut settings)?;
+    let decide = |options: &mut EvaluationOptions| set(row, &path, options);
+    let mut settings = Settings::load(args, decide, context.matches, context.environment)?;
+    let blank = settle(row, &mut settings);
     context.warn(&settings.warnings);
     let questions = data::load(row, &path, settings.options.scoring.mode())?;
-    let table = Bench {
+    let mut table = Bench {
         name: row.id,
         data: path.display().to_string(),
         asked: questions.count(),
@@ -79,44 +53,44 @@ pub(super) fn run(args: &BenchArgs, context: &CommandContext<'_>) -> Result<Exit
         allow_missing: args.allow_missing,
         name: row.id,
     };
-    run_preset(&settings, context, preset, table)
+    let evaluation = evaluation(&settings, context).preset(preset);
+    runtime()?.block_on(async {
+        let prepared = evaluation.prepare().await?;
+        table.coverage.clone_from(&prepared.inputs.coverage);
+        for (scorer, why) in &prepared.choice.left_out {
+            table.leave_out(scorer.name, why);
+        }
+        let shown = RunTable {
+            bench: Some(&table),
+            ..RunTable::default()
+        };
+        score(prepared, &settings, context, shown).await
+    })
 }
 
 /// Sets what the row determines. Of the scorers' options, the user keeps those that no row has.
 fn set(row: &BenchRow, data: &Path, options: &mut EvaluationOptions) {
     let is_reference = row.data == BenchData::ReferenceAnswers;
     let is_test = row.data == BenchData::TestCases;
-    // From nothing, so that an option that is added to scorers later does not leak into rows.
-    let given = std::mem::take(&mut options.scorers);
-    options.input.tests = is_test.then(|| data.to_path_buf());
-    options.scorers = ScorerOptions {
-        scorers: row.scorers(),
-        references: is_reference.then(|| data.to_path_buf()),
-        index_base: given.index_base,
-        truncate: given.truncate,
+    options.cases.tests = is_test.then(|| data.to_path_buf());
+    let scorers = &mut options.scorers;
+    scorers.scorers = row.scorers();
+    scorers.gold.references = is_reference.then(|| data.to_path_buf());
+    scorers.built_in.aspects = AspectOptions {
         aspects: ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect(),
-        aspect_rubrics: given.aspect_rubrics,
+        no_reference: *row.scorer == PROMETHEUS && !is_reference,
         instruction: INSTRUCTION.to_owned(),
         top_n: TOP_N,
-        no_reference: *row.scorer == PROMETHEUS && !is_reference,
+    };
+    scorers.built_in.entailment = EntailmentOptions {
         entail: row.form,
-        at_most: NonZeroUsize::new(AT_MOST).unwrap_or(given.at_most),
-        ..ScorerOptions::default()
+        at_most: AT_MOST,
     };
 }
 
-/// Sets what the row determines again, in place of the config file's values, and drops scorers without a judge; returns
-/// their columns with the reasons.
-///
-/// # Errors
-/// [`Error::Settings`] if the config file restricts the cases.
-fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
+/// Drops aspects and scorers without a judge; returns their columns with the reasons.
+fn settle(row: &BenchRow, settings: &mut Settings) -> Vec<BenchBlank> {
     let options = &mut settings.options;
-    if !options.input.cases.is_empty() || options.input.limit.is_some() {
-        let message = "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
-        return Err(Error::Settings(message.to_owned()));
-    }
-    set(row, data, options);
     let mut judged = Vec::new();
     let mut without = Vec::new();
     for aspect in ASPECTS {
@@ -137,7 +111,7 @@ fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<Be
         });
     }
     if !judged.is_empty() {
-        options.scorers.aspects = judged;
+        options.scorers.built_in.aspects.aspects = judged;
     }
     if *row.scorer == RUBRIC && baseline_by_default(settings) {
         settings
@@ -152,7 +126,7 @@ fn settle(row: &BenchRow, data: &Path, settings: &mut Settings) -> Result<Vec<Be
             reason: why.to_owned(),
         });
     }
-    Ok(blank)
+    blank
 }
 
 /// True if the built-in baseline would judge the rubric only because no other judge is configured: its numbers must not

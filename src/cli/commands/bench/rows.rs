@@ -1,5 +1,7 @@
 //! The seven rows, as in ScholarQABench's README and commands.
 
+use std::num::NonZeroUsize;
+
 use crate::scorer::ScorerInfo;
 use crate::scorer::citation::CITATION_AUDIT;
 use crate::scorer::entailment::ENTAILMENT;
@@ -19,7 +21,7 @@ pub(super) const INSTRUCTION: &str =
 pub(super) const TOP_N: usize = 10;
 
 /// How many citations of a claim count, as published.
-pub(super) const AT_MOST: usize = 3;
+pub(super) const AT_MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 
 /// The format of the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,37 +1,58 @@
-//! Retractions, as Retraction Watch lists them: a CSV file that the user has.
+//! Retractions, from a list that the user has. A new list is a file with its [`RetractionList`] and a line in [`LISTS`].
 //!
-//! A row is a notice about one or several works, named by DOI, PMID and title. [`Retractions::apply`] joins the notices to a
+//! A row of a list is a notice about one or several works, named by DOI, PMID and title. [`Retractions::apply`] joins the notices to a
 //! checked reference. The identifiers of the record that was found come first: they are of the work that is meant, also where
 //! the citation has none.
+
+mod retraction_watch;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use csv::ByteRecord;
 
-use super::normalize::{folded, title_key, without_notice, word_count};
+use crate::normalize::{folded, title_key, without_notice, word_count};
 use scholareval_core::domain::{
     CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
     WorkField, WorkRecord, WorkState,
 };
-use scholareval_core::error::{InputFault, Result};
+use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::{read_bytes, too_many_broken};
-use scholareval_core::text::addresses::work_key;
+use scholareval_core::text::identifiers::WorkIdentifier;
 use scholareval_core::text::names::nearest;
 
-/// The name of this source in records.
-const SOURCE: &str = "retraction_watch";
+/// A list of retractions as CSV with a header.
+struct RetractionList {
+    /// What a user calls it.
+    name: &'static str,
+    /// The columns that are read. The header of a file says which list it is.
+    columns: &'static [&'static str],
+    /// Reads the cells of these columns; the error says what is wrong with them.
+    read: fn(&[String]) -> Result<RetractionRow, String>,
+}
 
-/// The columns that are read, in the order of [`Columns`].
-const COLUMNS: [&str; 7] = [
-    "Title",
-    "RetractionDate",
-    "RetractionDOI",
-    "RetractionPubMedID",
-    "OriginalPaperDOI",
-    "OriginalPaperPubMedID",
-    "RetractionNature",
-];
+/// Every list that is read.
+static LISTS: [&RetractionList; 1] = [&retraction_watch::RETRACTION_WATCH];
+
+/// The names of the lists of retractions, as docs/formats/works.md has them.
+pub fn retraction_list_names() -> impl Iterator<Item = &'static str> {
+    LISTS.iter().map(|list| list.name)
+}
+
+/// What a row of a list says.
+struct RetractionRow {
+    title: String,
+    /// `doi:..`, `arxiv:..` and `pmid:..` of the works that the notice is about.
+    works: Vec<String>,
+    notice: Retraction,
+}
+
+/// Where the columns of a list are in a file.
+struct Columns {
+    list: &'static RetractionList,
+    places: Vec<usize>,
+    cells: usize,
+}
 
 /// Faults that are kept; the others are counted.
 const KEPT_FAULTS: usize = 10;
@@ -54,7 +75,7 @@ pub struct Retractions {
 }
 
 impl Retractions {
-    /// Reads a file in the form of Retraction Watch; also gives the hash of its bytes.
+    /// Reads a file in the form of one of the lists; also gives the hash of its bytes.
     ///
     /// # Errors
     /// A file that cannot be read or has not the columns; more than 1% broken rows.
@@ -145,7 +166,7 @@ impl Retractions {
     }
 
     /// Adds a notice under everything that names its works.
-    fn add(&mut self, row: Row) {
+    fn add(&mut self, row: RetractionRow) {
         let index = self.notices.len();
         for key in row.works {
             self.by_work.entry(key).or_default().push(index);
@@ -215,12 +236,14 @@ fn record_of_work(checked: &CheckedReference) -> Option<&WorkRecord> {
 
 /// What names the work of a reference: the identifiers of its record, and those that are cited unless they lead elsewhere.
 fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
-    let mut keys = Vec::new();
-    if let Some(WorkRecord {
-        doi, arxiv, pmid, ..
-    }) = record_of_work(checked)
-    {
-        push_keys(&mut keys, [doi, arxiv, pmid]);
+    let mut keys: Vec<String> = Vec::new();
+    let mut push = |identifier: WorkIdentifier| {
+        if !identifier.is_derived {
+            keys.push(identifier.key());
+        }
+    };
+    if let Some(record) = record_of_work(checked) {
+        record.identifiers().for_each(&mut push);
     }
     // A wrong DOI may be that of a retracted work, which is not the one that is cited.
     let leads_elsewhere = checked
@@ -228,20 +251,9 @@ fn keys_of(reference: &Reference, checked: &CheckedReference) -> Vec<String> {
         .iter()
         .any(|field| field.field == WorkField::Identifier);
     if !leads_elsewhere {
-        push_keys(
-            &mut keys,
-            [&reference.doi, &reference.arxiv, &reference.pmid],
-        );
+        reference.identifiers().for_each(&mut push);
     }
     keys
-}
-
-fn push_keys(keys: &mut Vec<String>, [doi, arxiv, pmid]: [&Option<String>; 3]) {
-    for (scheme, id) in [("doi", doi), ("arxiv", arxiv), ("pmid", pmid)] {
-        if let Some(id) = id {
-            keys.push(format!("{scheme}:{}", id.to_lowercase()));
-        }
-    }
 }
 
 /// The notice that decides, with the others behind it, the latest first; `None` without notices.
@@ -268,34 +280,30 @@ fn deciding(mut notices: Vec<Retraction>) -> Option<Retraction> {
     Some(notice)
 }
 
-/// Where the columns are in a row.
-struct Columns {
-    places: [usize; COLUMNS.len()],
-    cells: usize,
-}
-
-/// What a row says.
-struct Row {
-    title: String,
-    works: Vec<String>,
-    notice: Retraction,
-}
-
 impl Columns {
-    /// Finds the columns in the header.
+    /// Finds the columns of a list in the header: of the list that misses the fewest.
     fn of(header: &ByteRecord, path: &Path) -> Result<Self> {
         let names: Vec<String> = header.iter().map(text_of).collect();
-        let mut places = [0; COLUMNS.len()];
-        for (place, column) in places.iter_mut().zip(COLUMNS) {
-            let index = names
-                .iter()
-                .position(|name| name.eq_ignore_ascii_case(column));
-            let Some(index) = index else {
-                return Err(missing_column(column, &names, path).into());
-            };
-            *place = index;
+        let place = |column: &&str| {
+            let mut names = names.iter();
+            names.position(|name| name.eq_ignore_ascii_case(column))
+        };
+        let missing = |list: &&&RetractionList| {
+            let columns = list.columns.iter();
+            columns.filter(|column| place(column).is_none()).count()
+        };
+        let Some(list) = LISTS.iter().min_by_key(missing) else {
+            return Err(Error::Internal("no form of retraction lists".to_owned()));
+        };
+        let mut places = Vec::new();
+        for column in list.columns {
+            match place(column) {
+                Some(place) => places.push(place),
+                None => return Err(missing_column(list, column, &names, path).into()),
+            }
         }
         Ok(Self {
+            list,
             places,
             cells: names.len(),
         })
@@ -305,7 +313,7 @@ impl Columns {
     ///
     /// # Errors
     /// What is wrong with it.
-    fn row(&self, record: &ByteRecord) -> Result<Row, String> {
+    fn row(&self, record: &ByteRecord) -> Result<RetractionRow, String> {
         if record.len() != self.cells {
             return Err(format!(
                 "expected {} cells as in the header, found {}",
@@ -313,36 +321,26 @@ impl Columns {
                 record.len()
             ));
         }
-        let cell = |column: usize| {
-            let place = self.places[column];
-            text_of(record.get(place).unwrap_or_default())
-        };
-        let nature = cell(6);
-        let status = kind_of(&nature)
-            .ok_or_else(|| format!("RetractionNature is {:?}, not a kind of notice", nature))?;
-        let mut works = dois_of(&cell(4));
-        works.extend(pmids_of(&cell(5)));
-        let mut notice = Retraction::new(status, SOURCE);
-        notice.date = date_of(&cell(1));
-        let mut named = dois_of(&cell(2));
-        named.extend(pmids_of(&cell(3)));
-        notice.notice = named.into_iter().next();
-        Ok(Row {
-            title: cell(0),
-            works,
-            notice,
-        })
+        let cells = self.places.iter();
+        let cells: Vec<String> = cells.map(|place| text_of(&record[*place])).collect();
+        (self.list.read)(&cells)
     }
 }
 
 /// The error about a column that is missing or has another name.
-fn missing_column(column: &str, names: &[String], path: &Path) -> InputFault {
+fn missing_column(
+    list: &RetractionList,
+    column: &str,
+    names: &[String],
+    path: &Path,
+) -> InputFault {
     let fault = InputFault::new(path, format!("no column {column}")).at_line(1);
     match nearest(column, names.iter().map(String::as_str)) {
         Some(near) => fault.hint(format!("is it {near:?}? rename it to {column}")),
         None => fault.hint(format!(
-            "expected the CSV of Retraction Watch, with the columns {}",
-            COLUMNS.join(", ")
+            "expected the CSV of {}, with the columns {}",
+            list.name,
+            list.columns.join(", ")
         )),
     }
 }
@@ -350,65 +348,6 @@ fn missing_column(column: &str, names: &[String], path: &Path) -> InputFault {
 /// A cell as text. Names and titles in the file are broken UTF-8 at some places, which must not cost the row its DOI.
 fn text_of(cell: &[u8]) -> String {
     String::from_utf8_lossy(cell).trim().to_owned()
-}
-
-fn kind_of(nature: &str) -> Option<RetractionKind> {
-    match nature.to_ascii_lowercase().as_str() {
-        "retraction" => Some(RetractionKind::Retracted),
-        "expression of concern" => Some(RetractionKind::Concern),
-        "correction" => Some(RetractionKind::Corrected),
-        "reinstatement" => Some(RetractionKind::Reinstated),
-        _ => None,
-    }
-}
-
-/// The DOIs of a cell as `doi:..`; "unavailable" is none.
-fn dois_of(cell: &str) -> Vec<String> {
-    let mut dois: Vec<String> = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        if let Some(key) = work_key(part) {
-            dois.push(key);
-        } else if let Some(last) = dois.last_mut()
-            && last.contains('<')
-            && !part.is_empty()
-        {
-            // Old DOIs of Wiley hold a semicolon: 10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k
-            last.push(';');
-            last.push_str(&part.to_lowercase());
-        }
-    }
-    dois
-}
-
-/// The PMIDs of a cell as `pmid:..`; 0 is none.
-fn pmids_of(cell: &str) -> Vec<String> {
-    let mut ids = Vec::new();
-    for part in cell.split(';') {
-        let part = part.trim();
-        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && part.bytes().any(|byte| byte != b'0') {
-            ids.push(format!("pmid:{part}"));
-        }
-    }
-    ids
-}
-
-/// `5/14/2021 0:00` as `2021-05-14`; `None` for what is not such a date.
-fn date_of(cell: &str) -> Option<String> {
-    let date = cell.split_whitespace().next()?;
-    let parts: Vec<u32> = date
-        .split(['/', '-'])
-        .map(|part| part.parse().ok())
-        .collect::<Option<_>>()?;
-    let [year, month, day] = match (parts.as_slice(), date.contains('/')) {
-        ([month, day, year], true) => [*year, *month, *day],
-        ([year, month, day], false) => [*year, *month, *day],
-        _ => return None,
-    };
-    let is_date =
-        (1000..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    is_date.then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// The key of a title; `None` for a title of few words.
@@ -437,7 +376,7 @@ mod tests {
 
     fn cited(doi: &str) -> Reference {
         let mut reference = Reference::new("k", "f");
-        reference.take_identifier(doi);
+        reference.take_identifiers(doi);
         reference
     }
 
@@ -567,30 +506,6 @@ mod tests {
         checked.fields = vec![serde_json::from_str(field).unwrap()];
         retractions.apply(&cited("10.1234/x"), &mut checked);
         assert_eq!(checked.retraction, RetractionStatus::NoNotice);
-    }
-
-    #[test]
-    fn dois_with_semicolons_and_dates_in_every_form() {
-        assert_eq!(
-            dois_of("10.1002/(SICI)1097-0142(19990101)85:1<1::AID-CNCR1>3.0.CO;2-K"),
-            ["doi:10.1002/(sici)1097-0142(19990101)85:1<1::aid-cncr1>3.0.co;2-k"]
-        );
-        assert_eq!(dois_of("Unavailable"), Vec::<String>::new());
-        assert_eq!(
-            dois_of("10.1234/a; 10.48550/arXiv.2101.00001"),
-            ["doi:10.1234/a", "arxiv:2101.00001"]
-        );
-        for (cell, date) in [
-            ("5/14/2021", Some("2021-05-14")),
-            ("5/14/2021 0:00", Some("2021-05-14")),
-            ("2021-05-14", Some("2021-05-14")),
-            ("14/5/2021", None),
-            ("5/14/21", None),
-            ("", None),
-            ("unknown", None),
-        ] {
-            assert_eq!(date_of(cell).as_deref(), date, "{cell}");
-        }
     }
 
     #[test]

@@ -1,0 +1,161 @@
+//! Identifiers of works: one reader for every text that may hold some.
+//!
+//! Answers, libraries, dumps, lists of retractions and addresses of pages write one DOI in dozens of forms: percent-encoded,
+//! escaped for HTML, LaTeX or Markdown, with the dashes of a word processor, the marks of a sentence or the ending of a
+//! publisher's page. All of them are read here, so that what is cited and what is recorded meet.
+//!
+//! A text is cleaned ([`clean`]), its addresses and identifiers are found in it ([`scan`]) and end where they end
+//! ([`word`]); an address gives what it holds, and what its host is known to stand for ([`address`], [`hosts`]).
+
+mod address;
+mod arxiv;
+mod clean;
+mod doi;
+mod hosts;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use serde::{Deserialize, Serialize};
+
+pub use arxiv::is_arxiv_id;
+pub(super) use word::word_end;
+
+/// A system of identifiers, in the order in which they are preferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentifierScheme {
+    /// A DOI, in lower case and without an address before it.
+    Doi,
+    /// The number of a paper of arXiv, without version and subject class.
+    Arxiv,
+    /// A number of PubMed.
+    Pmid,
+    /// A number of PubMed Central, with its `PMC`.
+    Pmcid,
+    /// The hash by which Semantic Scholar addresses a paper.
+    S2,
+    /// The number of a paper in the corpus of Semantic Scholar.
+    Corpusid,
+    /// An id of the ACL Anthology.
+    Acl,
+    /// The id of a forum of OpenReview.
+    Openreview,
+    /// An id of HAL, without version.
+    Hal,
+}
+
+impl IdentifierScheme {
+    /// Every system.
+    pub const ALL: [Self; 9] = [
+        Self::Doi,
+        Self::Arxiv,
+        Self::Pmid,
+        Self::Pmcid,
+        Self::S2,
+        Self::Corpusid,
+        Self::Acl,
+        Self::Openreview,
+        Self::Hal,
+    ];
+
+    /// Its name in files and in [`WorkIdentifier::key`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Doi => "doi",
+            Self::Arxiv => "arxiv",
+            Self::Pmid => "pmid",
+            Self::Pmcid => "pmcid",
+            Self::S2 => "s2",
+            Self::Corpusid => "corpusid",
+            Self::Acl => "acl",
+            Self::Openreview => "openreview",
+            Self::Hal => "hal",
+        }
+    }
+}
+
+/// What identifies a work.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WorkIdentifier {
+    /// Derived from an address by a rule that its host does not promise: it may find a record, and contradicts none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_derived: bool,
+    /// The system.
+    pub scheme: IdentifierScheme,
+    /// The identifier in it.
+    pub id: String,
+}
+
+impl WorkIdentifier {
+    /// An identifier that a text states.
+    pub fn new(scheme: IdentifierScheme, id: impl Into<String>) -> Self {
+        Self {
+            is_derived: false,
+            scheme,
+            id: id.into(),
+        }
+    }
+
+    /// The identifier of a [`key`](Self::key).
+    pub fn from_key(key: &str) -> Option<Self> {
+        let (name, id) = key.split_once(':')?;
+        let mut schemes = IdentifierScheme::ALL.into_iter();
+        let scheme = schemes.find(|scheme| scheme.name() == name)?;
+        Some(Self::new(scheme, id))
+    }
+
+    /// As one text: `doi:10.1000/x`.
+    pub fn key(&self) -> String {
+        format!("{}:{}", self.scheme.name(), self.id)
+    }
+}
+
+/// The identifiers in a text, each once: what is stated before what is derived, DOIs first, then arXiv, PubMed and the
+/// others; those of one kind in the order of the text.
+///
+/// ```
+/// use scholareval_core::text::identifiers::identifiers_in;
+/// let keys = |text: &str| identifiers_in(text).iter().map(|id| id.key()).collect::<Vec<_>>();
+/// assert_eq!(keys("See [a](https://doi.org/10.1000/A%28b%29/full)."), ["doi:10.1000/a(b)"]);
+/// assert_eq!(keys("PMID: 7, arXiv:2101.00001v2"), ["arxiv:2101.00001", "pmid:7"]);
+/// ```
+pub fn identifiers_in(text: &str) -> Vec<WorkIdentifier> {
+    // Dumps have a DOI and nothing else in a field, a hundred million times.
+    if let Some(doi) = doi::of_plain_field(text) {
+        return vec![doi];
+    }
+    let clean = clean::CleanText::of(text);
+    let mentions = scan::mentions_in(clean.text());
+    ordered(mentions.into_iter().flat_map(|mention| mention.identifiers))
+}
+
+/// The identifiers in a text, and the text with ` | ` in the place of them and of all addresses.
+pub fn identifiers_and_rest(text: &str) -> (Vec<WorkIdentifier>, String) {
+    let clean = clean::CleanText::of(text);
+    let mentions = scan::mentions_in(clean.text());
+    let mut rest = String::with_capacity(text.len());
+    let mut end = 0;
+    for mention in &mentions {
+        let start = clean.raw_place(mention.range.start).max(end);
+        rest.push_str(&text[end..start]);
+        rest.push_str(" | ");
+        end = clean.raw_place(mention.range.end).max(start);
+    }
+    rest.push_str(&text[end..]);
+    let found = mentions.into_iter().flat_map(|mention| mention.identifiers);
+    (ordered(found), rest)
+}
+
+fn ordered(found: impl Iterator<Item = WorkIdentifier>) -> Vec<WorkIdentifier> {
+    let mut identifiers: Vec<WorkIdentifier> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for identifier in found {
+        if seen.insert(identifier.clone()) {
+            identifiers.push(identifier);
+        }
+    }
+    identifiers.sort_by_key(|identifier| (identifier.is_derived, identifier.scheme));
+    identifiers
+}
