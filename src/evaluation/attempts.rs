@@ -3,6 +3,8 @@
 //! An attempt goes to the judge in a run, and to the cached replies in planning. Each of its replies is recorded, readable
 //! or not, before the next attempt is made.
 
+use std::sync::Arc;
+
 use tokio::sync::MutexGuard;
 
 use super::answer::{Abort, AnswerRun, Pass, SampleResult};
@@ -12,9 +14,11 @@ use crate::domain::{JudgeReply, Judgment, Mode, Reading, UnscoredKind, UnscoredR
 use crate::error::{Error, Result};
 use crate::judge::parameter::Parameter;
 use crate::judge::planner::recall;
-use crate::judge::render::Beginning;
+use crate::judge::render::CallAttempt;
+use crate::judge::reply_forms::Beginning;
 use crate::judge::room::RUNGS;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::prompt::Prompt;
 use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
 
@@ -31,6 +35,25 @@ enum AttemptEnd {
     /// The server does not take a part of the request. It is left out of all requests from now on, and the attempt is
     /// made again.
     OtherForm,
+}
+
+/// A sample of a call, asked of one judge.
+struct Asked<'a> {
+    call: &'a JudgeCall,
+    member: &'a Member,
+    /// Rendered once for all requests; `None` for judges that answer the task itself.
+    prompt: Option<Arc<Prompt>>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(call: &'a JudgeCall, member: &'a Member) -> Self {
+        let renderer = member.renderer.as_ref();
+        Self {
+            call,
+            member,
+            prompt: renderer.map(|renderer| renderer.prompt(&*call.question)),
+        }
+    }
 }
 
 /// The attempts of a sample so far.
@@ -61,7 +84,9 @@ impl AnswerRun<'_> {
         // Before the first attempt: calls that are in flight when the first one proves unreadable
         // may still be readable, and the judge is not given up before they have ended.
         let begun = self.legibility.begin(call.question.info());
-        let beginning = self.beginning(call, member).map_err(Abort::Fatal)?;
+        let asked = Asked::new(call, member);
+        let (beginning, first) = self.beginning(&asked).map_err(Abort::Fatal)?;
+        let mut first = Some(first);
         let mut raw: Option<String> = None;
         let mut tries = Tries::from(beginning);
         // Held while this call alone is asked with more room than any whole reply had.
@@ -72,9 +97,9 @@ impl AnswerRun<'_> {
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
-            let request = self.request(call, member, tries);
+            let request = first.take().unwrap_or_else(|| self.request(&asked, tries));
             self.begin_climb(&request, member, &mut climb).await?;
-            let mut reply = match self.attempt(&request, member, gates, &mut tries).await? {
+            let mut reply = match self.attempt(&request, &asked, gates, &mut tries).await? {
                 AttemptEnd::Reply(reply) => reply,
                 AttemptEnd::OtherForm => continue,
                 AttemptEnd::Deferred => return Ok(None),
@@ -91,7 +116,7 @@ impl AnswerRun<'_> {
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
             tries.is_starved = reply.is_starved(&shown, read.is_ok());
-            let gives_room = self.gives_room(&request, member, &reply, &mut tries, &mut climb);
+            let gives_room = self.gives_room(&request, &asked, &reply, &mut tries, &mut climb);
             if gives_room.await? {
                 continue;
             }
@@ -99,7 +124,7 @@ impl AnswerRun<'_> {
             // them.
             raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
             note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
-            let again = self.repeats(&request, member, &reply, read.as_ref().err(), tries)?;
+            let again = self.repeats(&request, &asked, &reply, read.as_ref().err(), tries)?;
             let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
             let (sample, flags) = sample_of(call, member, &shown, read, note.clone());
             reply.note = note;
@@ -130,10 +155,11 @@ impl AnswerRun<'_> {
     async fn attempt(
         &self,
         request: &JudgeRequest,
-        member: &Member,
+        asked: &Asked<'_>,
         gates: usize,
         tries: &mut Tries,
     ) -> Result<AttemptEnd, Abort> {
+        let member = asked.member;
         let outcome = match self.pass {
             Pass::Run(_) => member.judge.ask(request).await,
             Pass::Plan(_) => recall(&*member.source, request)
@@ -165,7 +191,7 @@ impl AnswerRun<'_> {
                 message,
             }) => {
                 learn_most(request, member, &message).map_err(Abort::Fatal)?;
-                let next = self.request(&request.call, member, *tries);
+                let next = self.request(asked, *tries);
                 // What the refusal states may be less than the reply itself needs, or nothing.
                 if limit_of(&next) >= limit_of(request) {
                     tries.lower_room(request);
@@ -198,7 +224,8 @@ impl AnswerRun<'_> {
     ) -> Result<bool, Abort> {
         match (&member.renderer, &request.rendered) {
             (Some(renderer), Some(rendered)) if self.job.options.mode == Mode::Default => {
-                renderer.drops_form(rendered, reply).map_err(Abort::Fatal)
+                let forms = renderer.forms();
+                forms.drops_form(rendered, reply).map_err(Abort::Fatal)
             }
             _ => Ok(false),
         }
@@ -285,24 +312,25 @@ impl AnswerRun<'_> {
         let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) else {
             return Ok(false);
         };
-        Ok(renderer.repeats_cut(&request.call, rendered, reply))
+        Ok(renderer.forms().repeats_cut(&request.call, rendered, reply))
     }
 
     /// Whether another attempt is made after this reply, which was `unreadable` for some reason, or read.
     fn repeats(
         &self,
         request: &JudgeRequest,
-        member: &Member,
+        asked: &Asked<'_>,
         reply: &JudgeReply,
         unreadable: Option<&Unreadable>,
         tries: Tries,
     ) -> Result<bool, Abort> {
+        let member = asked.member;
         // With the same room the next reply would be starved as well.
         let Some(unreadable) = unreadable.filter(|_| !tries.is_starved) else {
             return Ok(false);
         };
         let attempt = tries.attempt + 1;
-        let next = self.request(&request.call, member, Tries { attempt, ..tries });
+        let next = self.request(asked, Tries { attempt, ..tries });
         let may_help =
             unreadable.ask_again || self.repeats_cut(request, &next, member, reply, unreadable)?;
         self.asks_again(may_help, tries, &next, member)
@@ -335,12 +363,13 @@ impl AnswerRun<'_> {
     async fn gives_room<'m>(
         &self,
         request: &JudgeRequest,
-        member: &'m Member,
+        asked: &Asked<'m>,
         reply: &JudgeReply,
         tries: &mut Tries,
         climb: &mut Option<MutexGuard<'m, ()>>,
     ) -> Result<bool, Abort> {
-        let more_room = self.more_room(request, member, *tries);
+        let member = asked.member;
+        let more_room = self.more_room(request, asked, *tries);
         let (Some(room), Some(renderer)) = (more_room, &member.renderer) else {
             return Ok(false);
         };
@@ -349,7 +378,7 @@ impl AnswerRun<'_> {
             .await;
         note_room(request, member, reply, true, false).map_err(Abort::Fatal)?;
         tries.room = Some(room);
-        let next = self.request(&request.call, member, *tries);
+        let next = self.request(asked, *tries);
         let is_run = matches!(self.pass, Pass::Run(_));
         if is_run && climb.is_none() && !is_stored(&next, member).map_err(Abort::Fatal)? {
             *climb = renderer.room().climb(room).await;
@@ -364,54 +393,51 @@ impl AnswerRun<'_> {
     }
 
     /// The room with which a starved call is asked again; `None` if it was not starved, or no more can be given.
-    fn more_room(&self, request: &JudgeRequest, member: &Member, tries: Tries) -> Option<u64> {
+    fn more_room(&self, request: &JudgeRequest, asked: &Asked<'_>, tries: Tries) -> Option<u64> {
         let tried = request.rendered.as_ref().filter(|_| tries.is_starved)?;
         let mut rungs = RUNGS.into_iter().filter(|room| *room > tried.room);
         rungs.find(|room| {
             let room = Some(*room);
-            let next = self.request(&request.call, member, Tries { room, ..tries });
+            let next = self.request(asked, Tries { room, ..tries });
             // The total limit, the context or a field that the user sets may leave it no higher limit.
             room < Some(tries.refused_room)
                 && next.rendered.and_then(|next| next.max_tokens) > tried.max_tokens
         })
     }
 
-    /// Whether the attempts of this call begin with our schema. What is stored decides first, so that a run finds its
-    /// replies whatever was learned of the judge after they were given.
-    fn beginning(&self, call: &JudgeCall, member: &Member) -> Result<Beginning> {
-        let Some(renderer) = &member.renderer else {
-            return Ok(Beginning::Plain);
-        };
-        if !renderer.may_carry_schema(call) {
-            return Ok(Beginning::Plain);
-        }
+    /// Whether the attempts of this call begin with our schema, and the first of them. What is stored decides first, so that
+    /// a run finds its replies whatever was learned of the judge after they were given.
+    fn beginning(&self, asked: &Asked<'_>) -> Result<(Beginning, JudgeRequest)> {
         // The plain form first: the key without a schema is the one that most runs have stored.
-        let plain = self.request(call, member, Tries::from(Beginning::Plain));
-        if is_stored(&plain, member)? {
-            return Ok(Beginning::Plain);
+        let plain = self.request(asked, Tries::from(Beginning::Plain));
+        let Some(renderer) = &asked.member.renderer else {
+            return Ok((Beginning::Plain, plain));
+        };
+        let forms = renderer.forms();
+        if !forms.may_carry_schema(asked.call) || is_stored(&plain, asked.member)? {
+            return Ok((Beginning::Plain, plain));
         }
-        let with_schema = self.request(call, member, Tries::from(Beginning::Schema));
-        if renderer.begins_with_schema() || is_stored(&with_schema, member)? {
-            return Ok(Beginning::Schema);
+        let with_schema = self.request(asked, Tries::from(Beginning::Schema));
+        if forms.begins_with_schema() || is_stored(&with_schema, asked.member)? {
+            return Ok((Beginning::Schema, with_schema));
         }
-        Ok(Beginning::Plain)
+        Ok((Beginning::Plain, plain))
     }
 
-    fn request(&self, call: &JudgeCall, member: &Member, tries: Tries) -> JudgeRequest {
-        let Tries {
-            beginning,
-            attempt,
-            room,
-            ..
-        } = tries;
-        let renderer = member.renderer.as_ref();
+    fn request(&self, asked: &Asked<'_>, tries: Tries) -> JudgeRequest {
+        let attempt = CallAttempt {
+            attempt: tries.attempt,
+            beginning: tries.beginning,
+            room: tries.room,
+        };
+        let renderer = asked.member.renderer.as_ref().zip(asked.prompt.as_ref());
         let rendered =
-            renderer.map(|renderer| renderer.render_from(call, attempt, beginning, room));
+            renderer.map(|(renderer, prompt)| renderer.render_prompt(asked.call, prompt, attempt));
         JudgeRequest {
-            call: call.clone(),
+            call: asked.call.clone(),
             system: self.item.system(),
             case_id: self.item.case.case_id.clone(),
-            attempt,
+            attempt: tries.attempt,
             rendered,
         }
     }
@@ -478,7 +504,9 @@ fn note_room(
 ) -> Result<()> {
     match (&member.renderer, &request.rendered) {
         (Some(renderer), Some(rendered)) if !reply.cached => {
-            renderer.room().note(rendered, reply, is_starved, is_last)
+            let kind = request.call.question.info().kind();
+            let room = renderer.room();
+            room.note(rendered, &kind, reply, is_starved, is_last)
         }
         _ => Ok(()),
     }
@@ -488,7 +516,8 @@ fn note_room(
 fn note_reading(request: &JudgeRequest, member: &Member, is_readable: bool) -> Result<()> {
     match (&member.renderer, &request.rendered) {
         (Some(renderer), Some(rendered)) => {
-            renderer.note_reading(&request.call, rendered, request.attempt, is_readable)
+            let forms = renderer.forms();
+            forms.note_reading(&request.call, rendered, request.attempt, is_readable)
         }
         _ => Ok(()),
     }
@@ -501,7 +530,7 @@ fn drops_refused_schema(
     reason: &UnscoredReason,
 ) -> Result<bool> {
     match (&member.renderer, &request.rendered) {
-        (Some(renderer), Some(rendered)) => renderer.drops_refused_schema(rendered, reason),
+        (Some(renderer), Some(rendered)) => renderer.forms().drops_refused_schema(rendered, reason),
         _ => Ok(false),
     }
 }

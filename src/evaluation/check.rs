@@ -205,7 +205,7 @@ fn no_verdict(url: String, call: &CallRecord, reason: &UnscoredReason, member: &
             renderer.room().advice()
         }
         (UnscoredKind::Unreadable, Some(renderer), Some(info)) if is_of_form => {
-            renderer.form_advice(info).to_owned()
+            renderer.forms().form_advice(info).to_owned()
         }
         (UnscoredKind::Unreadable, ..) => "start the server with another one".to_owned(),
         (kind, ..) => remedy(kind).unwrap_or_default().to_owned(),

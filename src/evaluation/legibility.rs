@@ -130,7 +130,7 @@ fn advice(failure: &UnscoredReason, kind: &KindInfo, member: &Member) -> String 
         (_, Some(renderer)) => format!(
             "{}, which is another run (add --out NEW_RUN); {CONTINUES}, and with \
              --retry-unscored asks these calls again",
-            renderer.form_advice(kind)
+            renderer.forms().form_advice(kind)
         ),
     }
 }

@@ -82,7 +82,7 @@ impl CallRecord {
             sample: call.sample,
             attempt: request.attempt,
             fingerprint: rendered.map(|rendered| rendered.fingerprint),
-            prompt: rendered.and_then(|rendered| rendered.prompt),
+            prompt: rendered.and_then(|call| Some(call.prompt.as_ref()?.hash())),
             room: rendered.map_or(0, |call| call.room),
             reply,
             verdict,

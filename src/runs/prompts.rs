@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::planner::ReplySource;
 use crate::judge::{JudgeRequest, locked};
-use crate::prompt::{InsertMode, Messages, PromptSet};
+use crate::prompt::{Prompt, PromptSet};
 use crate::record::{CallRecord, Inputs, JudgeEntry, Manifest, NoEvents, RecordedReplies, call_id};
 
 /// Lines of a text by the place of the first and their number.
@@ -153,22 +153,21 @@ struct RenderingReplies {
 }
 
 impl RenderingReplies {
-    /// The messages in the form in which the judge of this request gets them.
-    fn sent_messages(&self, request: &JudgeRequest) -> Messages {
+    /// The prompt as the judge of this request gets it.
+    fn prompt(&self, request: &JudgeRequest) -> Arc<Prompt> {
         let question = &*request.call.question;
         let messages = self.prompts.render(question);
         let role = self.manifest.roles.get(&*request.call.role.name());
         let Some(judge) = role.and_then(|role| role.judges.get(request.call.member as usize))
         else {
-            return messages;
+            return Arc::new(Prompt::new(messages, None));
         };
         let options = RequestOptions {
             endpoint: setting(judge, "kind"),
             conversation: setting(judge, "conversation"),
-            neutralize: self.prompts.insert_mode(question.info()) == InsertMode::Fenced,
             ..RequestOptions::new("")
         };
-        options.sent_messages(messages)
+        options.prompt(messages, self.prompts.is_fenced(question.info()))
     }
 }
 
@@ -182,12 +181,12 @@ impl ReplySource for RenderingReplies {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
         let call = &request.call;
         let id = call_id(&request.system, &request.case_id, call, request.attempt);
-        let messages = self.sent_messages(request);
+        let prompt = self.prompt(request);
         let mut cases = locked(&self.cases);
         let case = cases.entry(request.case_id.clone()).or_default();
         if !case.calls.contains_key(&id) {
-            let texts = messages.texts().map(|text| case.add(text)).collect();
-            case.calls.insert(id, (messages.hash(), texts));
+            let texts = prompt.sent().texts().map(|text| case.add(text)).collect();
+            case.calls.insert(id, (prompt.hash(), texts));
         }
         self.replies.find(request)
     }

@@ -47,7 +47,8 @@ fn request(text: &str) -> JudgeRequest {
     };
     let call = JudgeCall::new("expertise", Role::Rubric, task);
     let messages = Messages::new(Some("judge".into()), text);
-    let rendered = Some(RequestOptions::new("m").render(&PROPERTY, messages, 0, 0));
+    let options = RequestOptions::new("m");
+    let rendered = Some(options.render(&PROPERTY, &options.prompt(messages, true), 0, 0));
     JudgeRequest {
         call,
         system: "s".into(),

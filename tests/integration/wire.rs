@@ -46,7 +46,12 @@ async fn ask(kind: JudgeKind, effort: Option<Effort>, act: Act) -> Result<Outcom
         reasoning_effort: effort,
         ..RequestOptions::new("m")
     };
-    let rendered = options.render(&PROPERTY, Messages::new(None, "u"), 0, 0);
+    let rendered = options.render(
+        &PROPERTY,
+        &options.prompt(Messages::new(None, "u"), true),
+        0,
+        0,
+    );
     let request = JudgeRequest {
         call: JudgeCall::new("c", Role::Rubric, property()),
         system: "s".into(),

@@ -16,7 +16,7 @@ use super::kind::JudgeKind;
 use super::parameter::Parameter;
 use super::protocol::{Protocol, WhenRefused, WireRequest};
 use super::{Body, Rendered};
-use crate::prompt::Messages;
+use crate::prompt::{Messages, Prompt};
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::question::{KINDS, Kind, KindInfo, ReplyKind};
 
@@ -36,9 +36,6 @@ pub struct RequestOptions {
     pub endpoint: JudgeKind,
     /// How raw prompts mark their turns; other protocols have no use for it.
     pub conversation: Conversation,
-    /// Whether control tokens inside raw prompts are made harmless; not for published wordings, which are sent byte for
-    /// byte. See [`Conversation::render`].
-    pub neutralize: bool,
     /// The model's name as the server lists it.
     pub model: String,
     /// Sampling temperature; `None` sends none.
@@ -82,7 +79,6 @@ impl RequestOptions {
         Self {
             endpoint: JudgeKind::Chat,
             conversation: Conversation::None,
-            neutralize: true,
             judge_id: model.clone(),
             earlier_judge_id: None,
             model,
@@ -140,31 +136,12 @@ impl RequestOptions {
         options
     }
 
-    /// The cache key of one call under this reply limit.
-    pub fn fingerprint(
-        &self,
-        kind: &KindInfo,
-        messages: &Messages,
-        sample: (u32, u32),
-        limit: Option<u64>,
-    ) -> Fingerprint {
-        match self.raw_prompt(messages) {
-            Some(prompt) => self.key(kind, &[&prompt], sample, limit),
-            None => self.key(kind, &messages.texts().collect::<Vec<_>>(), sample, limit),
-        }
-    }
-
-    fn raw_prompt(&self, messages: &Messages) -> Option<String> {
+    /// The prompt of these messages. Control tokens inside raw prompts are made harmless with `neutralize`; not for published
+    /// wordings, which are sent byte for byte. See [`Conversation::render`].
+    pub fn prompt(&self, messages: Messages, neutralize: bool) -> Arc<Prompt> {
         let protocol = self.protocol();
-        protocol.raw_prompt(messages, self.conversation, self.neutralize)
-    }
-
-    /// The messages in the form in which they are sent: a raw prompt is one text.
-    pub fn sent_messages(&self, messages: Messages) -> Messages {
-        match self.raw_prompt(&messages) {
-            Some(prompt) => Messages::new(None, prompt),
-            None => messages,
-        }
+        let raw = protocol.raw_prompt(&messages, self.conversation, neutralize);
+        Arc::new(Prompt::new(messages, raw))
     }
 
     /// The limit that is sent where this one is wanted. Where the protocol requires one, the reasoning has its room there.
@@ -184,11 +161,12 @@ impl RequestOptions {
         self.schema.as_ref().filter(|_| is_json(kind))
     }
 
-    /// The hash of everything that decides a reply, with the number of the sample and of the attempt.
-    fn key(
+    /// The cache key of one call under this reply limit: the hash of everything that decides a reply, with the number of the
+    /// sample and of the attempt.
+    pub fn fingerprint(
         &self,
         kind: &KindInfo,
-        texts: &[&str],
+        prompt: &Prompt,
         (sample, attempt): (u32, u32),
         limit: Option<u64>,
     ) -> Fingerprint {
@@ -210,7 +188,8 @@ impl RequestOptions {
         sampling.extend(self.reasoning_effort.map(|effort| json!(effort)));
         // The lengths stand in the head: without them the end of the system text could be moved
         // into the user's without another hash.
-        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+        let texts = || prompt.sent().texts();
+        let lengths: Vec<usize> = texts().map(str::len).collect();
         let head = json!([
             ENCODING,
             kind.name,
@@ -225,9 +204,8 @@ impl RequestOptions {
         // In one piece: blake3 hashes many kilobytes at once faster than the same bytes piece by piece, of which the first
         // ends inside a block.
         let mut hashed = head.to_string();
-        for text in texts {
-            hashed.push_str(text);
-        }
+        hashed.reserve_exact(lengths.iter().sum());
+        hashed.extend(texts());
         Fingerprint::from(blake3::hash(hashed.as_bytes()))
     }
 
@@ -248,18 +226,12 @@ impl RequestOptions {
     pub fn render(
         &self,
         kind: &KindInfo,
-        messages: Messages,
+        prompt: &Arc<Prompt>,
         sample: u32,
         attempt: u32,
     ) -> Rendered {
-        let messages = self.sent_messages(messages);
         let given = self.max_tokens.get(&kind.kind()).copied();
-        let fingerprint = self.key(
-            kind,
-            &messages.texts().collect::<Vec<_>>(),
-            (sample, attempt),
-            given,
-        );
+        let fingerprint = self.fingerprint(kind, prompt, (sample, attempt), given);
         let protocol = self.protocol();
         let request = WireRequest {
             model: &self.model,
@@ -278,14 +250,15 @@ impl RequestOptions {
             tier: self.service_tier,
         };
         let written = Written::new(protocol, &request, &self.extra_body);
+        let texts = Arc::clone(prompt);
         Rendered {
             model: self.model.clone(),
             max_tokens: written.max_tokens,
             parameters: written.parameters,
-            prompt: Some(messages.hash()),
+            prompt: Some(Arc::clone(prompt)),
             is_deterministic: written.is_deterministic,
             ..Rendered::new(fingerprint, move || {
-                with_texts(protocol, written.members, messages)
+                with_texts(protocol, written.members, texts)
             })
         }
     }
@@ -395,10 +368,10 @@ fn replace_all(members: &mut Map<String, Value>, users: &Map<String, Value>) {
 fn with_texts(
     protocol: &'static dyn Protocol,
     members: Map<String, Value>,
-    messages: Messages,
+    prompt: Arc<Prompt>,
 ) -> Body {
-    Body::new(protocol.prompt_tokens(&messages), move || {
-        serialized(protocol, members, &messages)
+    Body::new(prompt.sent_tokens(), move || {
+        serialized(protocol, members, prompt.sent())
     })
 }
 

@@ -21,6 +21,7 @@ pub mod capacity;
 pub mod chat;
 #[doc(hidden)]
 pub mod conversation;
+mod cut;
 #[doc(hidden)]
 pub mod endpoint;
 #[doc(hidden)]
@@ -49,6 +50,10 @@ pub mod refusals;
 #[doc(hidden)]
 pub mod render;
 #[doc(hidden)]
+pub mod reply_forms;
+#[doc(hidden)]
+pub mod reply_limits;
+#[doc(hidden)]
 pub mod room;
 #[doc(hidden)]
 pub mod servers;
@@ -68,6 +73,7 @@ use bytes::Bytes;
 pub use builder::JudgeBuilder;
 use forms::Effort;
 use parameter::Parameter;
+use prompt::Prompt;
 
 use scholareval_core::domain::{
     CaseId, EndingModel, Fingerprint, JudgeReply, Severity, SystemName, UnscoredKind,
@@ -98,8 +104,8 @@ pub struct Rendered {
     pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, sample, attempt.
     pub fingerprint: Fingerprint,
-    /// The hash of the prompt's texts, without anything else that the key holds.
-    pub prompt: Option<Fingerprint>,
+    /// Its prompt; `None` only in tests of other parts.
+    pub prompt: Option<Arc<Prompt>>,
     /// The key that earlier versions gave the same call, if it was another one.
     pub earlier_key: Option<Fingerprint>,
     /// The same call under other reply limits that this judge was asked with. Their replies count if they were not cut: a
@@ -192,6 +198,18 @@ pub struct OtherLimit {
     pub is_other_form: bool,
     /// Whether only the room for reasoning differs.
     pub is_same_limit: bool,
+}
+
+impl OtherLimit {
+    /// The key of the call in a form that is not sent any more.
+    fn of_other_form(key: Fingerprint) -> Self {
+        Self {
+            key,
+            is_chosen: false,
+            is_other_form: true,
+            is_same_limit: false,
+        }
+    }
 }
 
 /// What a reader of the scores must know of a reply that is found under another reply limit.

@@ -5,7 +5,6 @@
 //! A call without a parameter has another cache key than one with it. So that a later run finds the replies without asking
 //! the server again, this is stored in the cache of the judge.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -231,36 +230,32 @@ impl Refusals {
     }
 
     /// The options without the refused parameters, and what a reader of the scores must know of it.
-    pub fn apply<'a>(
-        &self,
-        options: &'a RequestOptions,
-    ) -> (Cow<'a, RequestOptions>, Option<String>) {
-        let mut changed = Cow::Borrowed(options);
+    pub fn apply(&self, mut options: RequestOptions) -> (RequestOptions, Option<String>) {
         if let Some(capabilities) = self.capabilities.get() {
-            changed.to_mut().capabilities = Arc::clone(capabilities);
+            options.capabilities = Arc::clone(capabilities);
         }
         let mut missing = Vec::new();
         for parameter in &locked(&self.known).refused {
-            let without = changed.without(*parameter);
+            let without = options.without(*parameter);
             // A parameter that is not sent anyway is not missed, and its note would mislead.
-            if without == *changed {
+            if without == options {
                 continue;
             }
             // What is sent under another name is not missing.
-            if without.max_tokens_field == changed.max_tokens_field
-                && without.thinks_by_budget == changed.thinks_by_budget
+            if without.max_tokens_field == options.max_tokens_field
+                && without.thinks_by_budget == options.thinks_by_budget
             {
                 missing.push(parameter.label());
             }
-            changed = Cow::Owned(without);
+            options = without;
         }
         if missing.is_empty() {
-            return (changed, None);
+            return (options, None);
         }
         let missing = missing.join(", ");
         let note =
             format!("the judge was asked without {missing}, which its server does not support");
-        (changed, Some(note))
+        (options, Some(note))
     }
 }
 
@@ -289,23 +284,28 @@ mod tests {
 
     fn key(options: &RequestOptions) -> scholareval_core::domain::Fingerprint {
         options
-            .render(&PROPERTY, Messages::new(None, "u"), 0, 0)
+            .render(
+                &PROPERTY,
+                &options.prompt(Messages::new(None, "u"), true),
+                0,
+                0,
+            )
             .fingerprint
     }
 
     #[test]
     fn a_refused_parameter_changes_the_key_and_a_renamed_one_does_not() {
         let (refusals, options) = (Refusals::default(), RequestOptions::new("m"));
-        assert_eq!(refusals.apply(&options), (Cow::Borrowed(&options), None));
+        assert_eq!(refusals.apply(options.clone()), (options.clone(), None));
         refusals.add(Parameter::MaxTokens).unwrap();
-        let (renamed, note) = refusals.apply(&options);
+        let (renamed, note) = refusals.apply(options.clone());
         assert_eq!(
             (renamed.max_tokens_field.as_str(), note),
             ("max_completion_tokens", None)
         );
         assert_eq!(key(&renamed), key(&options));
         refusals.add(Parameter::Temperature).unwrap();
-        let (changed, note) = refusals.apply(&options);
+        let (changed, note) = refusals.apply(options.clone());
         assert_eq!(
             note.as_deref(),
             Some("the judge was asked without temperature, which its server does not support")
@@ -322,7 +322,7 @@ mod tests {
             ..options
         };
         assert!(
-            refusals.apply(&raw).0.max_tokens.is_empty(),
+            refusals.apply(raw).0.max_tokens.is_empty(),
             "raw completions have no other name for the limit"
         );
     }
@@ -331,7 +331,7 @@ mod tests {
     fn what_was_not_asked_for_is_not_noted() {
         let refusals = Refusals::default();
         refusals.add(Parameter::Seed).unwrap();
-        assert_eq!(refusals.apply(&RequestOptions::new("m")).1, None);
+        assert_eq!(refusals.apply(RequestOptions::new("m")).1, None);
     }
 
     #[test]

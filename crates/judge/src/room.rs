@@ -5,6 +5,7 @@
 //! all calls of the judge the first rung; the other rungs are for the call alone, until more than one in twenty is starved.
 //! Each rung is climbed by one call at a time until a reply to one is whole, so that a judge that never ends costs little.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Mutex as FifoMutex, MutexGuard};
@@ -14,6 +15,7 @@ use super::refusals::Refusals;
 use super::{Rendered, locked};
 use scholareval_core::domain::JudgeReply;
 use scholareval_core::error::{Error, Result};
+use scholareval_core::question::Kind;
 
 /// Tokens of room, from the second try of a call on.
 pub const RUNGS: [u64; 3] = [4_000, 16_000, 32_000];
@@ -28,7 +30,7 @@ const FEWEST_STARVED: u64 = 3;
 const SOON_SHARE: u64 = 3;
 /// Stated limits below this are other numbers of a message.
 const LEAST_STATED: u64 = 1_000;
-/// So many calls in a row that fill the highest rung end the run.
+/// So many calls in a row that fill the highest rung end the run: of all calls, or of a kind that never had a whole reply.
 const MOST_FILLED: u32 = 3;
 
 /// The room of one judge, and how its calls did with it.
@@ -53,6 +55,8 @@ struct RoomCounts {
     proven: u64,
     /// Calls in a row without a whole reply that filled the highest limit.
     filled: u32,
+    /// The same of each kind of question; `None` for one with a whole reply, of which single calls may be endless.
+    filled_of_kind: BTreeMap<Kind, Option<u32>>,
     /// Tokens of starved replies.
     lost: u64,
 }
@@ -65,6 +69,25 @@ impl RoomCounts {
             && self.starved * SOON_SHARE > self.asked
             && self.proven > judges;
         often || soon
+    }
+
+    /// A whole reply to this kind of question came.
+    fn add_whole(&mut self, kind: &Kind) {
+        self.filled = 0;
+        self.filled_of_kind.insert(kind.clone(), None);
+    }
+
+    /// A call of this kind filled the most that can be given.
+    fn add_filled(&mut self, kind: &Kind) {
+        self.filled += 1;
+        let of_kind = self.filled_of_kind.entry(kind.clone()).or_insert(Some(0));
+        *of_kind = of_kind.map(|filled| filled + 1);
+    }
+
+    /// Whether the judge is given up, for all calls or for one kind: each further call would cost as much in vain.
+    fn is_endless(&self) -> bool {
+        let mut of_kinds = self.filled_of_kind.values().flatten();
+        self.filled >= MOST_FILLED || of_kinds.any(|filled| *filled >= MOST_FILLED)
     }
 }
 
@@ -121,6 +144,7 @@ impl ReasoningRoom {
     pub fn note(
         &self,
         call: &Rendered,
+        kind: &Kind,
         reply: &JudgeReply,
         is_starved: bool,
         is_last: bool,
@@ -137,12 +161,14 @@ impl ReasoningRoom {
             counts.proven = counts.proven.max(call.room);
             // A reply that was cut shows nothing of the others.
             if !reply.is_cut() {
-                counts.filled = 0;
+                counts.add_whole(kind);
             }
         } else {
             counts.starved += u64::from(is_at_rung);
             counts.lost += reply.usage.completion_tokens;
-            counts.filled += u32::from(is_last);
+            if is_last {
+                counts.add_filled(kind);
+            }
             if !is_bound {
                 self.raise(RUNGS[0])?;
             }
@@ -153,17 +179,22 @@ impl ReasoningRoom {
                 self.raise(next)?;
             }
         }
-        if is_starved && is_last && counts.filled >= MOST_FILLED {
-            return Err(Error::Unreadable(self.endless(call, counts.lost)));
+        if is_starved && is_last && counts.is_endless() {
+            return Err(Error::Unreadable(self.endless(call, kind, &counts)));
         }
         Ok(())
     }
 
     /// Why the run ends, and what can be done.
-    fn endless(&self, call: &Rendered, lost: u64) -> String {
-        let limit = call.longest_reply();
+    fn endless(&self, call: &Rendered, kind: &Kind, counts: &RoomCounts) -> String {
+        let (limit, lost) = (call.longest_reply(), counts.lost);
+        let calls = if counts.filled >= MOST_FILLED {
+            format!("{MOST_FILLED} calls in a row")
+        } else {
+            format!("{MOST_FILLED} {kind} calls")
+        };
         format!(
-            "{MOST_FILLED} calls in a row filled their limit of {limit} tokens with reasoning and gave no verdict; such replies \
+            "{calls} filled their limit of {limit} tokens with reasoning and gave no verdict; such replies \
              took {lost} tokens so far; {}",
             self.advice()
         )
@@ -214,7 +245,7 @@ impl ReasoningRoom {
 
     /// Whether the judge was given up: calls that waited must not be sent.
     pub fn is_given_up(&self) -> bool {
-        locked(&self.counts).filled >= MOST_FILLED
+        locked(&self.counts).is_endless()
     }
 }
 
@@ -238,6 +269,7 @@ mod tests {
     use super::*;
     use crate::Body;
     use scholareval_core::domain::Fingerprint;
+    use scholareval_core::question::{CITATIONS, KindInfo, PROPERTY};
 
     fn call(room: u64) -> Rendered {
         Rendered {
@@ -248,12 +280,23 @@ mod tests {
     }
 
     fn note(room: &ReasoningRoom, of_call: u64, is_starved: bool, is_last: bool) -> Result<()> {
+        note_kind(room, &PROPERTY, of_call, is_starved, is_last)
+    }
+
+    fn note_kind(
+        room: &ReasoningRoom,
+        kind: &KindInfo,
+        of_call: u64,
+        is_starved: bool,
+        is_last: bool,
+    ) -> Result<()> {
         let reply = if is_starved {
             JudgeReply::of_used_up_limit(100 + of_call)
         } else {
             JudgeReply::of_text("{}")
         };
-        room.note(&call(of_call), &reply, is_starved, is_last)
+        let kind = kind.kind();
+        room.note(&call(of_call), &kind, &reply, is_starved, is_last)
     }
 
     #[test]
@@ -328,6 +371,28 @@ mod tests {
         // five replies of 32,100 tokens
         assert!(error.contains("took 160500 tokens so far"), "{error}");
         assert!(room.is_given_up());
+    }
+
+    #[test]
+    fn a_kind_that_never_ends_is_given_up_among_whole_replies_of_others() {
+        let room = ReasoningRoom::new(Arc::default(), None);
+        let note = |kind, is_starved| note_kind(&room, kind, 32_000, is_starved, true);
+        for _ in 0..2 {
+            note(&CITATIONS, true).unwrap();
+            note(&PROPERTY, false).unwrap();
+        }
+        let error = note(&CITATIONS, true).unwrap_err().to_string();
+        assert!(error.contains("3 citations calls"), "{error}");
+        assert!(room.is_given_up());
+        // One whole reply shows that the kind can be answered.
+        let room = ReasoningRoom::new(Arc::default(), None);
+        let note = |kind, is_starved| note_kind(&room, kind, 32_000, is_starved, true);
+        note(&CITATIONS, false).unwrap();
+        for _ in 0..9 {
+            note(&CITATIONS, true).unwrap();
+            note(&PROPERTY, false).unwrap();
+        }
+        assert!(!room.is_given_up());
     }
 
     #[tokio::test]

@@ -234,7 +234,7 @@ fn reply_bodies() {
             endpoint: kind,
             ..RequestOptions::new("m")
         };
-        let rendered = Some(rendered.render(&PROPERTY, messages, 0, 0));
+        let rendered = Some(rendered.render(&PROPERTY, &rendered.prompt(messages, true), 0, 0));
         let call = JudgeCall {
             item: "expertise".into(),
             role: Role::Rubric,

@@ -50,7 +50,7 @@ fn attrscore(model: &str) -> RequestOptions {
 fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
     let messages = Messages::new(Some("judge".into()), text);
     JudgeRequest {
-        rendered: Some(options.render(&ASPECT, messages, 0, 0)),
+        rendered: Some(options.render(&ASPECT, &options.prompt(messages, true), 0, 0)),
         ..request(text)
     }
 }

@@ -245,7 +245,7 @@ async fn retried(temperature: f64) -> (Result<Outcome, AskError>, usize, TimeOut
     };
     let mut request = request("x");
     let messages = Messages::new(None, "x");
-    request.rendered = Some(options.render(&PROPERTY, messages, 0, 0));
+    request.rendered = Some(options.render(&PROPERTY, &options.prompt(messages, true), 0, 0));
     let outcome = judge.ask(&request).await;
     (outcome, attempts.load(Ordering::SeqCst), meters.time_outs())
 }
@@ -300,7 +300,7 @@ async fn without_a_stream_a_call_at_temperature_0_may_time_out_twice() {
         };
         let mut request = request("x");
         let messages = Messages::new(None, "never");
-        request.rendered = Some(options.render(&PROPERTY, messages, 0, 0));
+        request.rendered = Some(options.render(&PROPERTY, &options.prompt(messages, true), 0, 0));
         let outcome = judge.ask(&request).await.unwrap();
         let Outcome::Unscored(reason) = outcome else {
             panic!("{outcome:?}")

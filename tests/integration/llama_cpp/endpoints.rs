@@ -38,7 +38,7 @@ fn options(kind: JudgeKind) -> RequestOptions {
 
 fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply {
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
-    let rendered = options.render(&ASPECT, messages, 0, 0);
+    let rendered = options.render(&ASPECT, &options.prompt(messages, true), 0, 0);
     let judge = Chat::new(endpoint(server).through(options.endpoint), Arc::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

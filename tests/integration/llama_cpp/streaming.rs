@@ -56,7 +56,7 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
             Some("You grade answers from 1 to 5.".into()),
             "Grade: the sky is blue.",
         );
-        let call = options.render(&ASPECT, messages, 0, 0);
+        let call = options.render(&ASPECT, &options.prompt(messages, true), 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
             let judge = Chat::new(endpoint(&server, stream).through(kind), Arc::default()).unwrap();
             runtime().block_on(judge.send(&call)).unwrap()
@@ -96,7 +96,12 @@ fn a_dropped_stream_ends_the_servers_work() {
     let Some(server) = shared() else { return };
     const MOST: u64 = 1500;
     let options = options(JudgeKind::Completions, r#"root ::= "la " root"#, MOST);
-    let call = options.render(&ASPECT, Messages::new(None, "Sing."), 0, 0);
+    let call = options.render(
+        &ASPECT,
+        &options.prompt(Messages::new(None, "Sing."), true),
+        0,
+        0,
+    );
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
     let judge = Chat::new(endpoint.through(JudgeKind::Completions), Arc::default()).unwrap();

@@ -265,6 +265,12 @@ impl Chat {
             };
         }
         let is_missing_model = error.is_missing_model();
+        let sends_effort = call.parameters.iter().any(|sent| sent.is_effort());
+        let error = if sends_effort {
+            error.noting_effort()
+        } else {
+            error
+        };
         let error = error.classify(&self.endpoint);
         let AskError::Fatal(Error::JudgeUnavailable(message)) = error else {
             return error;

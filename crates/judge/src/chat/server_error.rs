@@ -145,6 +145,8 @@ const WRONG_VALUE: Sign = (
         "cannot be disabled",
     ],
 );
+/// A refusal that does not say what it is about (Google).
+const UNNAMED_ARGUMENT: Sign = (&[], &["contains an invalid argument"]);
 /// A server that speaks HTTPS got plain HTTP.
 const WANTS_HTTPS: Sign = (
     &[],
@@ -464,6 +466,14 @@ impl ServerError {
     /// Whether it stands for a reply that was cut in its reasoning.
     pub(super) fn is_used_up_limit(&self) -> bool {
         matches!(self.status, 400 | 422) && self.is(USED_UP_LIMIT)
+    }
+
+    /// The error of a call that asks for an effort, which a refusal may be about without naming it (Gemini).
+    pub(super) fn noting_effort(mut self) -> Self {
+        if self.is(UNNAMED_ARGUMENT) {
+            self.message += " (the call asks for --reasoning-effort)";
+        }
+        self
     }
 
     /// Status and message, for the user.
@@ -1111,6 +1121,16 @@ mod tests {
         ] {
             assert_eq!(complaint(&error), None, "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_refusal_that_names_nothing_may_be_about_the_effort() {
+        let body = r#"{"error":{"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}"#;
+        let message = read(body).noting_effort().message();
+        assert!(message.ends_with("(the call asks for --reasoning-effort)"));
+        assert!(helping_option(&message).starts_with("--reasoning-effort"));
+        let named = read(r#"{"error":{"message":"Invalid value at 'seed'"}}"#);
+        assert_eq!(named.clone().noting_effort(), named);
     }
 
     #[test]

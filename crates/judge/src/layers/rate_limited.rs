@@ -291,7 +291,9 @@ impl GateState {
 impl<J: Judge> Judge for RateLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let tokens = request.rendered.as_ref().map_or(0, most_tokens);
+            // Estimated only where a quota counts them.
+            let counted = self.tokens.as_ref().and(request.rendered.as_ref());
+            let tokens = counted.map_or(0, most_tokens);
             let flight = self.turn(request, tokens).await;
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)

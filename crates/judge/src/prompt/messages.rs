@@ -1,6 +1,10 @@
 //! The messages of a prompt.
 
+use std::sync::OnceLock;
+
+use crate::tokens::estimate_messages;
 use scholareval_core::domain::Fingerprint;
+use scholareval_core::text::model_tokens::estimate_tokens;
 
 /// Messages of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,15 +31,59 @@ impl Messages {
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.system.as_deref().into_iter().chain([&*self.user])
     }
+}
 
-    /// The hash of the texts, by which a prompt that is rendered again is checked.
-    pub fn hash(&self) -> Fingerprint {
-        let mut hasher = blake3::Hasher::new();
-        for text in self.texts() {
-            // Lengths first: the end of one text could otherwise be moved into the next.
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
+/// The prompt of one call as a judge is asked. What is computed of its texts is computed once, for all requests of the call.
+#[derive(Debug)]
+pub struct Prompt {
+    messages: Messages,
+    /// The one text that is sent in their place, where the protocol writes them out.
+    raw: Option<Messages>,
+    tokens: OnceLock<u64>,
+    hash: OnceLock<Fingerprint>,
+}
+
+impl Prompt {
+    /// These messages, sent as they are or as the `raw` text.
+    pub fn new(messages: Messages, raw: Option<String>) -> Self {
+        Self {
+            messages,
+            raw: raw.map(|text| Messages::new(None, text)),
+            tokens: OnceLock::new(),
+            hash: OnceLock::new(),
         }
-        hasher.finalize().into()
+    }
+
+    /// The messages in the form in which they are sent: a raw prompt is one text.
+    pub fn sent(&self) -> &Messages {
+        self.raw.as_ref().unwrap_or(&self.messages)
+    }
+
+    /// About how many tokens the messages have, their framing included.
+    pub fn tokens(&self) -> u64 {
+        *self
+            .tokens
+            .get_or_init(|| estimate_messages(&self.messages))
+    }
+
+    /// About how many tokens are sent. A raw prompt holds its framing.
+    pub fn sent_tokens(&self) -> u64 {
+        match &self.raw {
+            Some(raw) => estimate_tokens(&raw.user),
+            None => self.tokens(),
+        }
+    }
+
+    /// The hash of the texts that are sent, by which a prompt that is rendered again is checked.
+    pub fn hash(&self) -> Fingerprint {
+        *self.hash.get_or_init(|| {
+            let mut hasher = blake3::Hasher::new();
+            for text in self.sent().texts() {
+                // Lengths first: the end of one text could otherwise be moved into the next.
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+            hasher.finalize().into()
+        })
     }
 }

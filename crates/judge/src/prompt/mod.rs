@@ -38,5 +38,5 @@ mod template;
 
 pub use family::PromptFamily;
 pub use manifest::{InsertMode, MANIFEST};
-pub use messages::Messages;
+pub use messages::{Messages, Prompt};
 pub use set::{Family, PromptSet};

@@ -119,18 +119,18 @@ impl PromptSet {
     /// The reply limit in tokens of this kind of question: that of its table, else that of the kind; `None`: unlimited.
     pub fn max_tokens(&self, info: &KindInfo) -> Option<u64> {
         let given = self.table(info).and_then(|table| table.max_tokens);
-        given.or_else(|| info.reply_limit.filter(|_| self.takes_defaults_of(info)))
+        given.or_else(|| info.reply_limit.filter(|_| self.is_fenced(info)))
     }
 
     /// Whether this kind of question requests JSON mode: as its table says, else if its replies are JSON.
     pub fn json_mode(&self, info: &KindInfo) -> bool {
         let given = self.table(info).and_then(|table| table.json_mode);
-        given.unwrap_or(info.reply == ReplyKind::Json && self.takes_defaults_of(info))
+        given.unwrap_or(info.reply == ReplyKind::Json && self.is_fenced(info))
     }
 
-    /// Whether what a table leaves out is as the kind of question says. Published wordings are sent with what their
-    /// table says and nothing else, as their authors sent them.
-    fn takes_defaults_of(&self, info: &KindInfo) -> bool {
+    /// Whether texts are fenced in the prompts of this kind of question. What their table leaves out is then as the kind says.
+    /// Published wordings are sent with what their table says and nothing else, as their authors sent them.
+    pub fn is_fenced(&self, info: &KindInfo) -> bool {
         self.insert_mode(info) == InsertMode::Fenced
     }
 

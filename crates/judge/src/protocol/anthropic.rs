@@ -360,7 +360,12 @@ mod tests {
             max_tokens: [(PROPERTY.kind(), 4_100)].into(),
             ..RequestOptions::new("m")
         };
-        let rendered = options.render(&PROPERTY, Messages::new(None, "u"), 0, 0);
+        let rendered = options.render(
+            &PROPERTY,
+            &options.prompt(Messages::new(None, "u"), true),
+            0,
+            0,
+        );
         serde_json::from_slice(&rendered.body.bytes).unwrap()
     }
 

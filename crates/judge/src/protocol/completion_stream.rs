@@ -402,7 +402,7 @@ mod tests {
         let hostile = Messages::new(None, "say \",\"stream\":false,\" and ,\"stream\":false");
         let render = |options: &RequestOptions| {
             options
-                .render(&PROPERTY, hostile.clone(), 0, 0)
+                .render(&PROPERTY, &options.prompt(hostile.clone(), true), 0, 0)
                 .body
                 .bytes
                 .clone()

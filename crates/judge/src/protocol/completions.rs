@@ -12,7 +12,6 @@ use super::{
 use crate::conversation::Conversation;
 use crate::parameter::Parameter;
 use crate::prompt::Messages;
-use scholareval_core::text::model_tokens::estimate_tokens;
 
 /// Raw completions.
 pub(crate) static COMPLETIONS: CompletionsProtocol = CompletionsProtocol;
@@ -60,10 +59,6 @@ impl Protocol for CompletionsProtocol {
     }
 
     /// There are no messages whose framing would count.
-    fn prompt_tokens(&self, messages: &Messages) -> u64 {
-        estimate_tokens(&messages.user)
-    }
-
     fn fields<'a>(&self, request: &WireRequest<'a>) -> Members<'a> {
         vec![
             ("model", json!(request.model)),

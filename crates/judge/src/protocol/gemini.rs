@@ -551,7 +551,7 @@ mod tests {
 
     fn body(options: &RequestOptions) -> Value {
         let messages = Messages::new(Some("be fair".to_owned()), "rate this");
-        let rendered = options.render(&PROPERTY, messages, 0, 0);
+        let rendered = options.render(&PROPERTY, &options.prompt(messages, true), 0, 0);
         serde_json::from_slice(&rendered.body.bytes).unwrap()
     }
 
@@ -648,7 +648,12 @@ mod tests {
             (&sent["generationConfig"], &sent["safetySettings"]),
             (&settings, &json!([]))
         );
-        let rendered = options.render(&PROPERTY, Messages::new(None, "u"), 0, 0);
+        let rendered = options.render(
+            &PROPERTY,
+            &options.prompt(Messages::new(None, "u"), true),
+            0,
+            0,
+        );
         assert_eq!(rendered.max_tokens, Some(9));
         let left = [Parameter::Temperature, Parameter::ResponseFormat];
         assert_eq!(

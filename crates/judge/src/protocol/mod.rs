@@ -42,7 +42,6 @@ use super::capacity::Capacity;
 use super::conversation::Conversation;
 use super::forms::{Effort, ServiceTier};
 use super::parameter::Parameter;
-use super::tokens::estimate_messages;
 use crate::prompt::Messages;
 use completion_stream::CompletionStream;
 use events::StreamReader;
@@ -246,11 +245,6 @@ pub trait Protocol: Send + Sync {
         _neutralize: bool,
     ) -> Option<String> {
         None
-    }
-
-    /// About how many tokens the prompt has.
-    fn prompt_tokens(&self, messages: &Messages) -> u64 {
-        estimate_messages(messages)
     }
 
     /// The members of a request. The texts are added by [`Protocol::texts`] when the body is used; a placeholder here
