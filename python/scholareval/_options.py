@@ -206,22 +206,12 @@ class PlanOptions(ScoreOptions, total=False):
     difference: The difference to find, in the unit of files (0.02 is two points) [default: several]
     anchors: Plan anchors: how exact means on an old judge's scale are, from a run by the new judge and one by the old judge
     metric: Metric of the study [default: the headline metric]
-    width: Width of the figure, in in, cm, mm or pt
-    font_size: Size of its texts, in points
-    colors: Its colors: okabe-ito, tol or gray, or up to three of your own (first series, second series, faults) as 0072B2,E69F00,D55E00
-    title: A title within the figure [default: none; papers have captions]
-    no_notes: Leave out the notes below it, which a caption can have
     """
 
     power: Text
     difference: float | str
     anchors: Text | Sequence[Text]
     metric: str
-    width: float | str
-    font_size: float | str
-    colors: str
-    title: str
-    no_notes: bool
 
 
 class CompareOptions(TypedDict, total=False):

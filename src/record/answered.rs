@@ -105,25 +105,6 @@ impl AnsweredJudge {
             "Judge {requested} was requested, and {answered} answered"
         ))
     }
-
-    /// The system fingerprints of each model, if there are any.
-    pub fn fingerprints(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for model in &self.models {
-            let mut counts = Vec::new();
-            for (fingerprint, count) in &model.fingerprints {
-                counts.push(format!("{fingerprint} ({})", calls(*count)));
-            }
-            if !counts.is_empty() {
-                let name = model.model.as_deref().unwrap_or(&self.judge);
-                lines.push(format!(
-                    "System fingerprints of {name}: {}",
-                    counts.join(", ")
-                ));
-            }
-        }
-        lines
-    }
 }
 
 /// The names among these models.

@@ -29,8 +29,7 @@ pub struct MetricsTableOptions {
     /// Metrics under a common heading, such as "Rubric=score,ann_score"; can be repeated
     #[arg(long, value_name = "HEADING=METRICS", value_parser = parse_group)]
     pub group: Vec<(String, Vec<String>)>,
-    /// A name in print of a system or metric, such as gpt="GPT-4o"; can be repeated, or with commas between. Systems of one name
-    /// share a row
+    /// A name in print of a system or metric, such as gpt="GPT-4o"; can be repeated. Systems of one name share a row
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_name)]
     pub names: Vec<(String, String)>,
     /// Order of the systems: by a metric (best first), name, or given (as in --names, then as in the runs) [default: by
@@ -77,25 +76,6 @@ impl MetricsTableOptions {
             .chain(self.group.iter().flat_map(|(_, metrics)| metrics))
             .cloned()
             .collect()
-    }
-
-    /// The names in print, several names of one option apart: a comma begins another one where a known name and `=` follow.
-    fn names_apart(&self, known: &[&str]) -> Vec<(String, String)> {
-        let mut names = Vec::new();
-        for (name, text) in &self.names {
-            let (mut name, mut start) = (name.as_str(), 0);
-            for (at, _) in text.match_indices(',') {
-                if at >= start
-                    && let Some((next, after)) = text[at + 1..].split_once('=')
-                    && known.contains(&next.trim())
-                {
-                    names.push((name.to_owned(), text[start..at].trim().to_owned()));
-                    (name, start) = (next.trim(), text.len() - after.len());
-                }
-            }
-            names.push((name.to_owned(), text[start..].trim().to_owned()));
-        }
-        names
     }
 
     /// The name in print of what has one of these names; the first of them goes before the others.
@@ -148,10 +128,6 @@ pub(super) fn metrics_table(
 ) -> Result<Table> {
     let known = known_names(comparison, metrics);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let options = &MetricsTableOptions {
-        names: options.names_apart(&known),
-        ..options.clone()
-    };
     check_names(&known, options)?;
     let names = names_in_print(comparison, metrics, options)?;
     let shown = by_group(metrics, options);
@@ -457,30 +433,4 @@ fn notes(
         )));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comma_begins_another_name_where_a_known_one_and_an_equals_sign_follow() {
-        let apart = |text: &str| {
-            let options = MetricsTableOptions {
-                names: vec![parse_name(text).unwrap()],
-                ..MetricsTableOptions::default()
-            };
-            options.names_apart(&["gpt", "nora", "score"])
-        };
-        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        assert_eq!(
-            apart("gpt=A, nora = B,score=C"),
-            [pair("gpt", "A"), pair("nora", "B"), pair("score", "C")]
-        );
-        assert_eq!(apart("gpt=GPT, T=0, nora"), [pair("gpt", "GPT, T=0, nora")]);
-        assert_eq!(
-            apart("gpt=A,x=1,nora=B"),
-            [pair("gpt", "A,x=1"), pair("nora", "B")]
-        );
-    }
 }

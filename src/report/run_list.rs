@@ -1,7 +1,5 @@
 //! A list of runs as a table.
 
-use chrono::NaiveDate;
-
 use super::Table;
 use super::table::{Cell, Column, Format};
 use crate::analysis::OnUnscored;
@@ -10,7 +8,7 @@ use crate::runs::ListedRun;
 
 /// One row per run. For people, names and times are short, and scores have the format of their unit.
 pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
-    let mut columns = vec![
+    let columns = vec![
         Column::text("run"),
         Column::text("judge"),
         Column::text("status"),
@@ -22,20 +20,10 @@ pub fn run_list(runs: &[ListedRun], for_people: bool) -> Table {
         // Last, so that a narrow terminal shows the means rather than the time, by which the rows are ordered.
         Column::headed("started_at", "started", Format::Text),
     ];
-    // Most services state no end.
-    let shows_ends = !for_people || runs.iter().any(|run| run.judge_ends.is_some());
-    if shows_ends {
-        let column = Column::headed("judge_ends", "judge ends", Format::Text);
-        columns.insert(columns.len() - 1, column);
-    }
     let title = "Runs, newest first, with the lowest and highest mean of a system";
     let mut table = Table::new(title, columns);
     for run in runs {
-        let mut cells = row(run, for_people);
-        if shows_ends {
-            cells.insert(cells.len() - 1, date_or_missing(run.judge_ends));
-        }
-        table.rows.push(cells);
+        table.rows.push(row(run, for_people));
         if run.on_unscored == OnUnscored::Zero {
             table.notes.push(Note::warning(format!(
                 "{}: unscored answers count as the lowest value (--on-unscored zero).",
@@ -95,10 +83,6 @@ fn mean(mean: Option<f64>, unit: Option<Unit>) -> Cell {
         (Some(mean), Some(Unit::Share | Unit::Net)) => Cell::text(Format::Percent.show(mean) + "%"),
         (mean, _) => Cell::maybe(mean),
     }
-}
-
-fn date_or_missing(date: Option<NaiveDate>) -> Cell {
-    date.map_or(Cell::Missing, |date| Cell::text(date.to_string()))
 }
 
 fn text_or_missing(text: &str) -> Cell {

@@ -1,6 +1,5 @@
 //! The report of one run in every format: output of `score`, `bench`, `probe`, `rescore` and `import`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::comparison::{comparison_page, comparison_table, judge_lines, unpublished, verdicts};
@@ -13,11 +12,11 @@ use super::{
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
 use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED, are_pairs};
 use crate::analysis::{self, Probe, Summary, agreement, distinct};
-use crate::domain::{Note, ScoredAnswer, grouped};
+use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::summary;
 use crate::files::write_whole;
-use crate::record::{AnsweredJudge, IMPORTED, JudgeEntry, Manifest, RoomUse, RunDir, RunStatus};
+use crate::record::{AnsweredJudge, IMPORTED, JudgeEntry, Manifest, RunDir, RunStatus};
 use crate::runs::{RunSet, judged_by};
 
 /// Pairs of systems times cases, over all headline metrics, up to which a report compares the systems: about a second.
@@ -304,7 +303,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     let judges = manifest.roles.values().flat_map(|entry| &entry.judges);
     let judges = distinct(judges.map(JudgeEntry::name));
     let answered = manifest.answered_judges();
-    let notes = judge_notes(manifest, run, &answered);
+    let notes = judge_notes(manifest, run);
     let is_answered = answered.iter().any(AnsweredJudge::is_named);
     ReportContext {
         run: run.to_owned(),
@@ -343,38 +342,12 @@ fn prompts(manifest: &Manifest) -> &str {
     }
 }
 
-/// How much room the replies of judges that reason had.
-fn room_notes(manifest: &Manifest) -> Vec<String> {
-    let mut by_judge: BTreeMap<&str, RoomUse> = BTreeMap::new();
-    for judge in manifest.roles.values().flat_map(|role| &role.judges) {
-        if let Some(room) = &judge.room {
-            let sum = by_judge.entry(judge.name()).or_default();
-            sum.tokens = sum.tokens.max(room.tokens);
-            sum.calls += room.calls;
-            sum.asked_again += room.asked_again;
-        }
-    }
-    let mut notes = Vec::new();
-    for (judge, room) in by_judge {
-        let (tokens, calls) = (grouped(room.tokens), grouped(room.calls));
-        let again = grouped(room.asked_again);
-        notes.push(format!(
-            "The judge {judge} reasons: replies had room for {tokens} tokens of reasoning; {again} of {calls} calls were \
-             asked again with more room."
-        ));
-    }
-    notes
-}
-
-/// What differs from the published judges, each judge with its roles, and the system fingerprints of those that answered.
-fn judge_notes(manifest: &Manifest, run: &str, answered: &[AnsweredJudge]) -> Vec<Note> {
+/// What differs from the published judges, and each judge with its roles.
+fn judge_notes(manifest: &Manifest, run: &str) -> Vec<Note> {
     let judged = judged_by(&[(run, manifest)]);
     let judged: Vec<_> = judged.iter().collect();
     let mut notes = Vec::new();
     notes.extend(unpublished(&judged).map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
-    notes.extend(room_notes(manifest).into_iter().map(Note::info));
-    let fingerprints = answered.iter().flat_map(AnsweredJudge::fingerprints);
-    notes.extend(fingerprints.map(|line| Note::info(format!("{line}."))));
     notes
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use chrono::NaiveDate;
 use serde::Serialize;
 
 use super::directories::runs_in;
@@ -25,8 +24,6 @@ pub struct ListedRun {
     pub systems: Vec<String>,
     /// The cases in use.
     pub cases: usize,
-    /// The first day on which one of its judges ends, as its service stated; null if none did.
-    pub judge_ends: Option<NaiveDate>,
     /// How unscored answers count in its scores.
     pub on_unscored: OnUnscored,
     /// The score of a complete run.
@@ -78,9 +75,7 @@ fn listed(run: PathBuf) -> ListedRun {
         }
     });
     let names = distinct(labels);
-    let ends = manifest.ending_models().into_iter();
     ListedRun {
-        judge_ends: ends.filter_map(|ending| ending.end.date).min(),
         status: match manifest.status {
             RunStatus::Complete if manifest.ending_looks().is_some() => "decided",
             RunStatus::Complete => "complete",

@@ -217,11 +217,6 @@ fn another_name_throughout_is_shown_and_noted_unless_it_is_a_dated_one() {
         says(&scored, &format!("judge: fake-judge (answered by {model})"));
         let note = format!("Judge fake-judge was requested, and {model} answered.");
         assert_eq!(is_said(&scored, &note), is_noted, "{scored:?}");
-        let all = work.score(&server, &["--notes"]);
-        says(
-            &all,
-            &format!("System fingerprints of {model}: fp_{model} ("),
-        );
     }
 }
 

@@ -107,7 +107,7 @@ const WITHIN_LINES: [&str; 5] = ["svg", "annotation", "annotation-xml", "span", 
 
 /// How the next word is set.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Raised {
+enum Script {
     #[default]
     No,
     /// At the end of a word: an exponent, an ordinal (`1st`), a footnote.
@@ -132,7 +132,7 @@ struct TextReader {
     /// The start tag that is being read.
     tag: StartTag,
     attribute: TagAttribute,
-    raised: Raised,
+    raised: Script,
     /// Where the sign of the last exponent is in the text: the exponent may turn out to be a numerator.
     exponent: Option<usize>,
     /// Whether the number of a footnote is open in brackets.
@@ -281,11 +281,11 @@ impl TextReader {
             b"title" if self.page.title.is_empty() => self.place = Place::Title,
             b"noscript" => self.place = Place::Noscript,
             b"sup" => self.raise(),
-            b"sub" => self.raised = Raised::Down,
+            b"sub" => self.raised = Script::Down,
             b"a" => {
                 self.link = Some(self.page.text.len());
-                if matches!(self.raised, Raised::Up | Raised::UpFirst) {
-                    self.raised = Raised::Note;
+                if matches!(self.raised, Script::Up | Script::UpFirst) {
+                    self.raised = Script::Note;
                 }
             }
             _ => {}
@@ -342,11 +342,11 @@ impl TextReader {
     fn raise(&mut self) {
         let is_in_word = self.gap < Gap::Space && !self.page.text.is_empty();
         self.raised = if self.link == Some(self.page.text.len()) {
-            Raised::Note
+            Script::Note
         } else if is_in_word {
-            Raised::Up
+            Script::Up
         } else {
-            Raised::UpFirst
+            Script::UpFirst
         };
     }
 
@@ -380,7 +380,7 @@ impl TextReader {
         match name {
             b"pre" => self.preformatted = self.preformatted.saturating_sub(1),
             b"sup" | b"sub" => {
-                self.raised = Raised::No;
+                self.raised = Script::No;
                 self.end_note();
                 self.gap = self.gap.max(Gap::Digits);
             }
@@ -407,7 +407,7 @@ impl TextReader {
     fn push_words(&mut self, text: &str) {
         // White space around what is raised, or between the elements of a formula, is not shown.
         let is_layout = self.formula.is_open() && text.trim_matches(is_blank).is_empty();
-        let is_spaced = self.raised == Raised::No && !is_layout;
+        let is_spaced = self.raised == Script::No && !is_layout;
         if text.starts_with(is_blank) && is_spaced {
             self.gap = self.gap.max(Gap::Space);
         }
@@ -452,7 +452,7 @@ impl TextReader {
         }
         let raised = std::mem::take(&mut self.raised);
         let raised_mark = self.mark_of(raised, gap, &text);
-        if is_over || raised == Raised::Down && self.page.text.ends_with('/') {
+        if is_over || raised == Script::Down && self.page.text.ends_with('/') {
             self.divide();
         }
         let out = &mut self.page.text;
@@ -483,19 +483,19 @@ impl TextReader {
     }
 
     /// What is written before a word that is raised or lowered.
-    fn mark_of(&self, raised: Raised, gap: Gap, text: &str) -> &'static str {
+    fn mark_of(&self, raised: Script, gap: Gap, text: &str) -> &'static str {
         let out = &self.page.text;
         let is_power = |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '}');
         let is_in_word = gap < Gap::Space && !out.is_empty();
         match raised {
-            Raised::Down if is_in_word && digits_meet(out, text) => "_",
-            Raised::Up if !is_number(text) => "",
-            Raised::Up if is_in_word && out.ends_with(is_power) => "^",
+            Script::Down if is_in_word && digits_meet(out, text) => "_",
+            Script::Up if !is_number(text) => "",
+            Script::Up if is_in_word && out.ends_with(is_power) => "^",
             // Behind a stop or a quotation mark, a number is a footnote, too.
-            Raised::Up | Raised::Note if text.starts_with(['[', '(']) => "",
-            Raised::Up | Raised::Note if is_in_word => " [",
-            Raised::Up | Raised::Note => "[",
-            Raised::No | Raised::UpFirst | Raised::Down => "",
+            Script::Up | Script::Note if text.starts_with(['[', '(']) => "",
+            Script::Up | Script::Note if is_in_word => " [",
+            Script::Up | Script::Note => "[",
+            Script::No | Script::UpFirst | Script::Down => "",
         }
     }
 

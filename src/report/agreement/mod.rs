@@ -46,10 +46,6 @@ pub fn render_agreement_table(
     for note in note_lines(&agreement.notes, style.all_notes) {
         out += &line(&format!("- {note}"), style);
     }
-    if !style.all_notes {
-        let hint = "- Tables of raters, items or systems: --by rater, --by item, --by system";
-        out += &line(hint, style);
-    }
     out
 }
 

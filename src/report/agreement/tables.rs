@@ -6,7 +6,7 @@ use super::{PEOPLE, powered_name};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{
     AgreementLevel, Confusion, LabelPlan, Measures, PartMeasures, PlannedLabels, PoweredMean,
-    RankedSystem, RaterAgreement, RaterPair, ThresholdAgreement,
+    RankedSystem, RaterAgreement, RaterPair,
 };
 use crate::domain::{Note, RaterKind};
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
@@ -138,7 +138,7 @@ fn kind_of(agreement: &RaterAgreement, name: &str) -> Option<RaterKind> {
     rater.map(|rater| rater.kind)
 }
 
-/// Every pair, every judge and person at several tie thresholds, and the groups.
+/// Every pair, and the groups.
 fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<Table> {
     let mut rows = Vec::new();
     for pair in &agreement.pairs {
@@ -147,7 +147,6 @@ fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<T
     }
     let title = format!("Agreement on {}", level_name(agreement));
     let mut tables = tables_of_measures(&title, &["raters", ""], &rows);
-    tables.push(by_tie_threshold(agreement, names));
     tables.push(groups(agreement));
     tables
 }
@@ -219,39 +218,6 @@ fn estimate_columns(shown: &Headings) -> impl Iterator<Item = Column> {
     shown
         .iter()
         .map(|(key, heading, format)| Column::headed(key, heading, *format))
-}
-
-/// Agreement of judges with people on which of two is better, at several tie thresholds.
-fn by_tie_threshold(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
-    let title = "Which of two is better, by the largest difference of the judge that is a tie: 0, 1% of its scale, as used";
-    let mut columns = vec![
-        Column::text("judge"),
-        Column::text("person"),
-        Column::new("tie up to", Format::Number(3)),
-        Column::count("ties"),
-    ];
-    columns.extend(estimate_columns(COMPARISONS));
-    let mut table = Table::new(title, columns);
-    for pair in &agreement.pairs {
-        for at in &pair.by_tie_threshold {
-            table.rows.push(threshold_row(pair, at, names));
-        }
-    }
-    table
-}
-
-fn threshold_row(pair: &RaterPair, at: &ThresholdAgreement, names: &ShortNames<'_>) -> Vec<Cell> {
-    let comparisons = &at.comparisons;
-    vec![
-        Cell::text(names.get(&pair.first)),
-        Cell::text(names.get(&pair.second)),
-        Cell::number(at.tie_threshold),
-        Cell::count(comparisons.first_ties),
-        estimate_cell(&comparisons.half_credit),
-        estimate_cell(&comparisons.strict),
-        estimate_cell(&comparisons.decided_agreement),
-        estimate_cell(&comparisons.kappa),
-    ]
 }
 
 /// All raters, all people and all judges together.

@@ -1,33 +1,14 @@
 //! What the address of a page says about the work on it.
 
-use std::borrow::Cow;
-
 use super::hosts::rules_of;
+use super::web_address::WebAddress;
 use super::{IdentifierScheme, WorkIdentifier, doi};
 
 /// Parameters that hold a DOI.
 const DOI_PARAMETERS: [&str; 4] = ["id", "doi", "doid", "uri"];
 
-/// Parameters that hold the address of the page to which a link leads.
-const ADDRESS_PARAMETERS: [&str; 5] = ["url", "qurl", "q", "u", "uri"];
-
 /// Addresses within addresses that are followed.
 const DEPTH: usize = 3;
-
-/// Names of the archives of HAL in running text.
-const HAL_NAMES: [&str; 2] = ["hal", "halshs"];
-
-/// Digits of an id of HAL.
-const HAL_DIGITS: usize = 8;
-
-/// The address of a page in its parts.
-pub(super) struct WebAddress<'a> {
-    /// In lower case, without `www.`, port and proxy.
-    pub(super) host: String,
-    /// Decoded, without parameters and fragment.
-    pub(super) path: Cow<'a, str>,
-    query: &'a str,
-}
 
 /// The identifiers that an address holds or stands for. It may lack its scheme.
 pub(super) fn identifiers_of(address: &str) -> Vec<WorkIdentifier> {
@@ -41,7 +22,7 @@ fn within(address: &str, depth: usize) -> Vec<WorkIdentifier> {
     {
         return within(&inner, depth - 1);
     }
-    let mut identifiers: Vec<WorkIdentifier> = address.doi().into_iter().collect();
+    let mut identifiers: Vec<WorkIdentifier> = doi_of(&address).into_iter().collect();
     let holds_doi = !identifiers.is_empty() || doi_place(&address.path).is_some();
     for rule in rules_of(&address.host) {
         if rule.scheme == IdentifierScheme::Doi && holds_doi {
@@ -63,148 +44,12 @@ fn doi_place(path: &str) -> Option<usize> {
     places.find(|at| doi::begins_at(path, *at))
 }
 
-impl<'a> WebAddress<'a> {
-    fn of(address: &'a str) -> Self {
-        // A browser's fragment holds words of the page, and those may hold a DOI.
-        let address = address.split('#').next().unwrap_or_default();
-        let rest = without_scheme(address).unwrap_or(address);
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, rest) = rest.split_at(end);
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        let host = host
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let host = without_proxy(&host);
-        let host = host.strip_prefix("www.").unwrap_or(&host);
-        Self {
-            host: host.strip_prefix("m.").unwrap_or(host).to_owned(),
-            path: percent_decoded(path),
-            query,
-        }
-    }
-
-    fn doi(&self) -> Option<WorkIdentifier> {
-        let in_query = || {
-            let mut values = DOI_PARAMETERS
-                .iter()
-                .filter_map(|name| self.parameter(name));
-            values.find_map(|value| doi::in_address(&value, &self.host))
-        };
-        doi::in_address(&self.path, &self.host).or_else(in_query)
-    }
-
-    /// The address of the page that an archive saved, or to which a link leads.
-    fn inner(&self) -> Option<String> {
-        if self.host.ends_with("archive.org") {
-            let at = self
-                .path
-                .find("http:/")
-                .or_else(|| self.path.find("https:/"))?;
-            return Some(format!("{}?{}", &self.path[at..], self.query));
-        }
-        let mut values = ADDRESS_PARAMETERS
+/// The DOI in the path, or in a parameter.
+fn doi_of(address: &WebAddress<'_>) -> Option<WorkIdentifier> {
+    doi::in_address(&address.path, &address.host).or_else(|| {
+        let mut values = DOI_PARAMETERS
             .iter()
-            .filter_map(|name| self.parameter(name));
-        values
-            .find(|value| without_scheme(value).is_some())
-            .map(Cow::into_owned)
-    }
-
-    /// The value of a parameter, decoded.
-    pub(super) fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
-        self.query.split('&').find_map(|parameter| {
-            let (key, value) = parameter.split_once('=')?;
-            key.eq_ignore_ascii_case(name)
-                .then(|| percent_decoded(value))
-        })
-    }
-
-    /// The parts of the path.
-    pub(super) fn segments(&self) -> impl Iterator<Item = &str> {
-        self.path.split('/').filter(|segment| !segment.is_empty())
-    }
-
-    /// The part behind one of this name.
-    pub(super) fn behind(&self, name: &str) -> Option<&str> {
-        self.parts_behind(name).next()
-    }
-
-    /// The parts behind one of this name.
-    pub(super) fn parts_behind(&self, name: &str) -> impl Iterator<Item = &str> {
-        let mut segments = self.segments();
-        segments.find(|segment| segment.eq_ignore_ascii_case(name));
-        segments
-    }
-}
-
-/// What follows `https://`. Archives write one slash.
-fn without_scheme(address: &str) -> Option<&str> {
-    ["https:/", "http:/"].iter().find_map(|scheme| {
-        let head = address.get(..scheme.len())?;
-        head.eq_ignore_ascii_case(scheme)
-            .then(|| address[scheme.len()..].trim_start_matches('/'))
+            .filter_map(|name| address.parameter(name));
+        values.find_map(|value| doi::in_address(&value, &address.host))
     })
-}
-
-/// The host behind the proxy of a library: `www-nature-com.ezproxy.example.edu`, `www.nature.com.ezproxy.example.edu`.
-fn without_proxy(host: &str) -> Cow<'_, str> {
-    if !host.contains("proxy") && !host.ends_with(".idm.oclc.org") {
-        return Cow::Borrowed(host);
-    }
-    let first = host.split('.').next().unwrap_or_default();
-    if first.contains('-') {
-        // A hyphen of the host itself is doubled.
-        let host = first.replace("--", "\0").replace('-', ".");
-        return Cow::Owned(host.replace('\0', "-"));
-    }
-    let labels: Vec<&str> = host
-        .split('.')
-        .take_while(|label| !label.contains("proxy"))
-        .collect();
-    Cow::Owned(labels.join("."))
-}
-
-/// A text with the characters that `%2F` and its like stand for. What is encoded twice is decoded twice.
-pub(super) fn percent_decoded(text: &str) -> Cow<'_, str> {
-    let Some(once) = decoded(text) else {
-        return Cow::Borrowed(text);
-    };
-    Cow::Owned(decoded(&once).unwrap_or(once))
-}
-
-/// `None` if nothing is encoded, or not as UTF-8.
-fn decoded(text: &str) -> Option<String> {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let code = match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
-        out.push(code.unwrap_or(*byte));
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    if out.len() == bytes.len() {
-        return None;
-    }
-    String::from_utf8(out).ok()
-}
-
-/// The id of HAL with which a text begins, without version.
-pub(super) fn hal_id(text: &str) -> Option<&str> {
-    let id = hal_id_of_any_archive(text)?;
-    HAL_NAMES.contains(&id.split('-').next()?).then_some(id)
-}
-
-/// The same for the names of all archives (`tel-00000001`, `inria-00000001`), which only an address at HAL makes sure.
-pub(super) fn hal_id_of_any_archive(text: &str) -> Option<&str> {
-    let name = text.bytes().take_while(u8::is_ascii_lowercase).count();
-    let number = text[name..].strip_prefix(['-', '_'])?;
-    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
-    (name > 1 && digits == HAL_DIGITS).then(|| &text[..name + 1 + HAL_DIGITS])
 }

@@ -1,9 +1,10 @@
 //! Hosts whose addresses stand for works, and by which rule.
 
 use super::IdentifierScheme::{self, Acl, Arxiv, Corpusid, Doi, Hal, Openreview, Pmcid, Pmid, S2};
-use super::address::{WebAddress, hal_id_of_any_archive};
 use super::arxiv::{id_at_start, leading_digits};
 use super::doi::without_version;
+use super::hal::hal_id_of_any_archive;
+use super::web_address::WebAddress;
 
 /// How the addresses of some hosts give an identifier.
 pub(super) struct HostRule {

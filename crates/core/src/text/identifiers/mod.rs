@@ -11,10 +11,12 @@ mod address;
 mod arxiv;
 mod clean;
 mod doi;
+mod hal;
 mod hosts;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod web_address;
 mod word;
 
 use serde::{Deserialize, Serialize};

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::address::{self, percent_decoded};
+use super::address::identifiers_of;
 use super::arxiv::{id_at_start, id_behind_label, leading_digits};
 use super::doi;
+use super::hal::hal_id;
 use super::hosts::is_known_host;
+use super::web_address::percent_decoded;
 use super::word::word_end;
 use super::{IdentifierScheme, WorkIdentifier};
 
@@ -66,7 +68,7 @@ fn mention_at(text: &str, at: usize) -> Option<Mention> {
         let end = word_end(text, at);
         return Some(Mention {
             range: at..end,
-            identifiers: address::identifiers_of(&text[at..end]),
+            identifiers: identifiers_of(&text[at..end]),
         });
     }
     let (length, identifier) = labeled(rest)?;
@@ -141,7 +143,7 @@ fn labeled(text: &str) -> Option<(usize, WorkIdentifier)> {
             ))
         }
         b'h' => {
-            let id = address::hal_id(text)?;
+            let id = hal_id(text)?;
             Some((id.len(), WorkIdentifier::new(IdentifierScheme::Hal, id)))
         }
         _ => None,
