@@ -175,8 +175,8 @@ fn normalized(doi: &str) -> Option<WorkIdentifier> {
         .to_lowercase();
     let (prefix, suffix) = doi.split_once('/')?;
     match prefix {
-        // The publisher of the ACM has it for what is not registered.
-        "10.5555" => return None,
+        // The ACM numbers under it what it does not register; others use the prefix for examples.
+        "10.5555" if is_number_of_acm(suffix) => return None,
         "10.48550" => {
             let (_, id) = id_at_start(suffix.strip_prefix("arxiv.")?)?;
             return Some(WorkIdentifier::new(IdentifierScheme::Arxiv, id));
@@ -190,6 +190,13 @@ fn normalized(doi: &str) -> Option<WorkIdentifier> {
     };
     let is_doi = prefix_length(&doi[3..]).is_some() && suffix.contains(char::is_alphanumeric);
     is_doi.then(|| WorkIdentifier::new(IdentifierScheme::Doi, format!("{prefix}/{suffix}")))
+}
+
+/// `3600270`, `3600270.3601234`.
+fn is_number_of_acm(suffix: &str) -> bool {
+    suffix
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// The number of a preprint without `v2` and what the server puts behind it.

@@ -161,7 +161,8 @@ fn an_address_holds_the_doi_before_the_form_of_the_page() {
         keys("https://oxfordre.com/view/10.1093/acrefore/9780190228613.001.0001/acrefore-e-1")
             .is_empty()
     );
-    assert!(keys("10.5555/12345 and https://dl.acm.org/doi/10.5555/12345").is_empty());
+    assert!(keys("10.5555/12345 and https://dl.acm.org/doi/10.5555/12345.67").is_empty());
+    assert_eq!(keys("10.5555/ice.2017.5"), ["doi:10.5555/ice.2017.5"]);
 }
 
 #[test]
