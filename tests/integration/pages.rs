@@ -404,12 +404,22 @@ fn a_run_over_a_store_of_version_1_keeps_its_numbers() {
         "run/manifest.json",
         &manifest.replace("/tmp/v1/sources.sqlite", &store),
     );
-    let before =
-        ["run/scores.jsonl", "run/summary.csv", "run/items.csv"].map(|name| work.read(name));
+    let read = || {
+        let scores = work.read("run/scores.jsonl");
+        // The key of an address with a route is another one since then; the page behind it is the same.
+        let scores = scores.replace(
+            r#""key":"https://example.org/app#/one""#,
+            r#""key":"https://example.org/app""#,
+        );
+        [
+            scores,
+            work.read("run/summary.csv"),
+            work.read("run/items.csv"),
+        ]
+    };
+    let before = read();
     work.run(&["rescore", "run"]).exits_with(0);
-    let after =
-        ["run/scores.jsonl", "run/summary.csv", "run/items.csv"].map(|name| work.read(name));
-    assert_eq!(after, before);
+    assert_eq!(read(), before);
     // It is read, but not written.
     work.write("pages.jsonl", &lines(&[page(ICE, "Ice shrinks.")]));
     let bytes = std::fs::read(work.path("sources.sqlite")).unwrap();

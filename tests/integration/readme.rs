@@ -8,6 +8,7 @@ use assert_cmd::Command;
 use tempfile::TempDir;
 
 use crate::import_logs::sample_log;
+use crate::sources::sample_archive;
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
@@ -141,7 +142,7 @@ fn options(text: &str) -> BTreeSet<String> {
 
 /// A line without the options of other programs: of `cargo run .. -- score ..` what follows the dashes.
 fn ours(line: &str) -> &str {
-    let other = ["cargo ", "vllm ", "llama-server "]
+    let other = ["cargo ", "vllm ", "llama-server ", "wget "]
         .iter()
         .any(|name| line.trim_start().starts_with(name));
     match (other, line.split_once(" -- ")) {
@@ -254,6 +255,8 @@ fn clone_for_documents() -> TempDir {
     for name in ["my-system.eval", "other-system.eval"] {
         fs::write(dir.path().join(name), sample_log()).unwrap();
     }
+    // What a crawler left.
+    fs::write(dir.path().join("crawl.warc.gz"), sample_archive()).unwrap();
     dir
 }
 

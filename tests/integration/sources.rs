@@ -62,6 +62,16 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// What a crawler writes of a page.
+pub(crate) fn sample_archive() -> Vec<u8> {
+    let head = "200 OK\r\nContent-Type: text/html";
+    gzip(&response(
+        "https://ice.example.org/report",
+        head,
+        b"<p>Ice shrinks where the sea is warm.</p>",
+    ))
+}
+
 fn work() -> Workspace {
     Workspace::with_cases(&[])
 }

@@ -441,9 +441,10 @@ impl TextReader {
 
     fn push(&mut self, text: &str) {
         let is_over = text.starts_with(FRACTION_SLASH);
-        let text: Cow<'_, str> = match text.contains(FRACTION_SLASH) {
-            true => text.replace(FRACTION_SLASH, "/").into(),
-            false => text.into(),
+        let text: Cow<'_, str> = if text.contains(FRACTION_SLASH) {
+            text.replace(FRACTION_SLASH, "/").into()
+        } else {
+            text.into()
         };
         let sign = std::mem::take(&mut self.sign);
         let mut gap = std::mem::take(&mut self.gap);
@@ -562,8 +563,8 @@ fn gap_of_role(role: &[u8]) -> Gap {
 /// The white space of an element that its style sets as a box.
 fn gap_of_style(style: &[u8]) -> Gap {
     let style = String::from_utf8_lossy(style).to_ascii_lowercase();
-    let display = style.split(';').filter_map(|rule| rule.split_once(':'));
-    let display = display.filter(|(name, _)| name.trim() == "display").last();
+    let mut rules = style.rsplit(';').filter_map(|rule| rule.split_once(':'));
+    let display = rules.find(|(name, _)| name.trim() == "display");
     match display.map_or("", |(_, value)| value.trim()) {
         "" | "inline" | "none" | "contents" => Gap::None,
         "table-cell" => Gap::Cell,

@@ -33,9 +33,10 @@ pub(super) fn run(command: &SourcesCommand, context: &CommandContext<'_>) -> Res
 
 /// Prints the cited addresses that a fetcher should get. Before the first fetch there is no store.
 fn missing(answers: &[PathBuf], path: &Path, context: &CommandContext<'_>) -> Result<()> {
-    let store = match path.exists() {
-        true => Some(StoredPages::open(path, None)?),
-        false => None,
+    let store = if path.exists() {
+        Some(StoredPages::open(path, None)?)
+    } else {
+        None
     };
     let mut cited = CitedPages::default();
     for system in load_answers(answers, Mode::Default)? {

@@ -133,18 +133,16 @@ fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
     let mut length = 0;
     for (index, segment) in doi.split('/').enumerate() {
         let is_host = |known: &&str| {
-            host == *known
-                || host
-                    .strip_suffix(*known)
-                    .is_some_and(|sub| sub.ends_with('.'))
+            let sub = host.strip_suffix(*known);
+            sub.is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
         };
         let is_number =
             segment.len() >= ARTICLE_DIGITS && segment.bytes().all(|byte| byte.is_ascii_digit());
         let is_behind = segment.is_empty()
             || PAGES.contains(&segment.to_ascii_lowercase().as_str())
             || segment.starts_with("tab-")
-            || TWO_PART_HOSTS.iter().any(|known| is_host(&known))
-            || is_number && NUMBERED_HOSTS.iter().any(|known| is_host(&known));
+            || TWO_PART_HOSTS.iter().any(is_host)
+            || is_number && NUMBERED_HOSTS.iter().any(is_host);
         // A prefix and one part of a suffix are always of the DOI.
         if index > 1 && is_behind {
             break;
