@@ -4,8 +4,8 @@
 //! escaped for HTML, LaTeX or Markdown, with the dashes of a word processor, the marks of a sentence or the ending of a
 //! publisher's page. All of them are read here, so that what is cited and what is recorded meet.
 //!
-//! A text is cleaned ([`clean`]), its addresses and identifiers are found in it ([`scan`]) and end where they end
-//! ([`word`]); an address gives what it holds, and what its host is known to stand for ([`address`], [`hosts`]).
+//! A text is cleaned (`clean`), its addresses and identifiers are found in it (`scan`) and end where they end (`word`); an
+//! address gives what it holds, and what its host is known to stand for (`address`, `hosts`).
 
 mod address;
 mod arxiv;
