@@ -29,7 +29,7 @@ pub(super) enum TitleAgreement {
     Similar(f64),
     /// Different titles.
     Other,
-    /// The reference gives no title.
+    /// The reference or the record gives no title.
     NotGiven,
 }
 
@@ -209,7 +209,7 @@ fn title_agreement(
     title: &RecordTitle,
     authors: Option<bool>,
 ) -> TitleAgreement {
-    if cited.key.is_empty() {
+    if cited.key.is_empty() || title.key.is_empty() {
         return TitleAgreement::NotGiven;
     }
     let whole = title.whole.as_deref().unwrap_or(&title.key);

@@ -336,3 +336,17 @@ fn whoever_is_not_in_a_list_that_is_cut_does_not_differ() {
     recorded.has_more_authors = true;
     assert_eq!(check(&cited, &[recorded]).state, WorkState::Exists);
 }
+
+#[test]
+fn a_record_without_a_title_is_the_work_of_its_identifier() {
+    let mut recorded = record(WorkSource::Crossref, "x", &reference("", "A. Lee", 1970));
+    recorded.doi = Some("10.4321/water".to_owned());
+    let mut cited = reference(TITLE, "A. Lee", 1970);
+    cited.take_identifiers("10.4321/water");
+    assert_eq!(
+        check(&cited, std::slice::from_ref(&recorded)).state,
+        WorkState::Exists
+    );
+    cited.year = Some(1990);
+    assert_eq!(fields(&check(&cited, &[recorded])), ["year"]);
+}

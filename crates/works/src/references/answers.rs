@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{named, settle_preprint, year_in};
+use super::{add_author, settle_preprint, year_in};
 use scholareval_core::domain::{
     Answer, IndexBase, Mode, Prediction, Reference, ReferenceKind, Source,
 };
@@ -70,7 +70,7 @@ fn source_reference(source: &Source, key: String, place: &str) -> Reference {
     let mut address = "";
     if let Some(work) = &source.work {
         for name in &work.authors {
-            reference.authors.push(named(name));
+            add_author(&mut reference, name);
         }
         reference.year = work.year;
         address = work.url.as_deref().unwrap_or_default();

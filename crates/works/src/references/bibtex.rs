@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{
-    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
-    year_in,
+    ParsedEntry, add_author, place_of, plain_text, settle_preprint, take_arxiv_id, year_in,
 };
 use scholareval_core::domain::{Reference, ReferenceKind};
 use scholareval_core::error::InputFault;
@@ -399,11 +398,7 @@ fn title_of(entry: &BibtexEntry) -> String {
 /// Takes the names of `A and B and others`.
 fn take_authors(reference: &mut Reference, authors: &str) {
     for name in names_of(authors) {
-        if is_more_authors(name) {
-            reference.has_more_authors = true;
-        } else if !name.is_empty() {
-            reference.authors.push(named(name));
-        }
+        add_author(reference, name);
     }
 }
 

@@ -6,8 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
-    year_in,
+    ParsedEntry, add_author, place_of, plain_text, settle_preprint, take_arxiv_id, year_in,
 };
 use crate::names::name_of_parts;
 use scholareval_core::domain::{Reference, ReferenceKind};
@@ -131,11 +130,7 @@ fn take_author(reference: &mut Reference, author: &Value) {
         } else {
             literal
         };
-        if is_more_authors(&name) {
-            reference.has_more_authors = true;
-        } else if !name.is_empty() {
-            reference.authors.push(named(&name));
-        }
+        add_author(reference, &name);
         return;
     }
     let particle = part("non-dropping-particle");

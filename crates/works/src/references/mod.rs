@@ -174,11 +174,37 @@ fn take_arxiv_id(reference: &mut Reference, id: &str) {
     }
 }
 
-/// Whether a name stands for the authors that are left out.
-fn is_more_authors(name: &str) -> bool {
-    ["others", "et al.", "et al"]
-        .iter()
-        .any(|others| name.eq_ignore_ascii_case(others))
+/// Adds an author as a list names one. `et al.`, alone or behind a name, says that the list is cut.
+fn add_author(reference: &mut Reference, name: &str) {
+    let (name, is_cut) = without_others(name.trim());
+    reference.has_more_authors |= is_cut;
+    if !name.is_empty() {
+        reference.authors.push(named(name));
+    }
+}
+
+/// The words for authors that are left out.
+const OTHERS: [&str; 5] = ["others", "et al", "et. al", "et alii", "et alia"];
+
+/// A name without the words for those that are left out, and whether it had them.
+fn without_others(name: &str) -> (&str, bool) {
+    let bare = name.trim_end_matches(['.', ',', ';']);
+    for others in OTHERS {
+        let Some(at) = bare.len().checked_sub(others.len()) else {
+            continue;
+        };
+        let has_others = bare.is_char_boundary(at) && bare[at..].eq_ignore_ascii_case(others);
+        if !has_others {
+            continue;
+        }
+        let before = &bare[..at];
+        // A family may be called Others; a list that is cut has another name before it, or nothing.
+        let is_word = before.is_empty() || before.ends_with([' ', ',', '\u{a0}']);
+        if is_word && (others != "others" || before.is_empty()) {
+            return (before.trim_end_matches([' ', ',', '\u{a0}']), true);
+        }
+    }
+    (name, false)
 }
 
 /// Servers of preprints, as venues name them.
@@ -230,6 +256,22 @@ mod tests {
         let path = dir.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         load_library(&path)
+    }
+
+    #[test]
+    fn words_for_further_authors_are_no_author() {
+        for (name, before) in [
+            ("Chao et al.", "Chao"),
+            ("Chao, P. et al", "Chao, P."),
+            ("Chao et. al.", "Chao"),
+            ("et al.", ""),
+            ("others", ""),
+        ] {
+            assert_eq!(without_others(name), (before, true), "{name}");
+        }
+        for name in ["Ana Others", "Bethel", "Ibn al", "Jörg Müller"] {
+            assert_eq!(without_others(name), (name, false));
+        }
     }
 
     #[test]

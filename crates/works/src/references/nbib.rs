@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ris::TaggedEntry;
-use super::{ParsedEntry, named, place_of, plain_text, settle_preprint, year_in};
+use super::{ParsedEntry, add_author, place_of, plain_text, settle_preprint, year_in};
 use scholareval_core::domain::{Reference, ReferenceKind};
 
 /// Whether a line begins an entry.
@@ -62,7 +62,7 @@ fn reference(entry: &TaggedEntry, path: &Path) -> Reference {
         "AU"
     };
     for name in entry.values(&[names, "CN"]) {
-        reference.authors.push(named(name));
+        add_author(&mut reference, name);
     }
     reference.year = entry.field(&["DP", "DEP"]).and_then(year_in);
     reference.venue = entry.field(&["JT", "TA"]).map(plain_text);

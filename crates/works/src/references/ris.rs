@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::{
-    ParsedEntry, is_more_authors, named, place_of, plain_text, settle_preprint, take_arxiv_id,
-    year_in,
+    ParsedEntry, add_author, place_of, plain_text, settle_preprint, take_arxiv_id, year_in,
 };
 use scholareval_core::domain::{Reference, ReferenceKind};
 use scholareval_core::error::InputFault;
@@ -149,11 +148,7 @@ impl TaggedEntry {
 
     fn take_authors(&self, reference: &mut Reference, tags: [&str; 2]) {
         for name in self.values(&tags) {
-            if is_more_authors(name) {
-                reference.has_more_authors = true;
-            } else {
-                reference.authors.push(named(name));
-            }
+            add_author(reference, name);
         }
     }
 }
