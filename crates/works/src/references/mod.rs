@@ -183,25 +183,26 @@ fn add_author(reference: &mut Reference, name: &str) {
     }
 }
 
-/// The words for authors that are left out.
-const OTHERS: [&str; 5] = ["others", "et al", "et. al", "et alii", "et alia"];
+/// The words for authors that are left out, without the marks behind them.
+const OTHERS: [&str; 4] = ["et al", "et. al", "et alii", "et alia"];
 
-/// A name without the words for those that are left out, and whether it had them.
+/// What separates a name from these words.
+const SPACES: [char; 3] = [' ', ',', '\u{a0}'];
+
+/// A name without the words for authors that are left out, and whether it had them.
 fn without_others(name: &str) -> (&str, bool) {
     let bare = name.trim_end_matches(['.', ',', ';']);
+    // Alone only: a family may be called Others.
+    if bare.eq_ignore_ascii_case("others") {
+        return ("", true);
+    }
     for others in OTHERS {
-        let Some(at) = bare.len().checked_sub(others.len()) else {
-            continue;
-        };
-        let has_others = bare.is_char_boundary(at) && bare[at..].eq_ignore_ascii_case(others);
-        if !has_others {
-            continue;
-        }
-        let before = &bare[..at];
-        // A family may be called Others; a list that is cut has another name before it, or nothing.
-        let is_word = before.is_empty() || before.ends_with([' ', ',', '\u{a0}']);
-        if is_word && (others != "others" || before.is_empty()) {
-            return (before.trim_end_matches([' ', ',', '\u{a0}']), true);
+        let (before, end) =
+            bare.split_at(bare.floor_char_boundary(bare.len().saturating_sub(others.len())));
+        // `Bret Al` is a person.
+        let is_word = before.is_empty() || before.ends_with(SPACES);
+        if is_word && end.eq_ignore_ascii_case(others) {
+            return (before.trim_end_matches(SPACES), true);
         }
     }
     (name, false)
@@ -269,7 +270,7 @@ mod tests {
         ] {
             assert_eq!(without_others(name), (before, true), "{name}");
         }
-        for name in ["Ana Others", "Bethel", "Ibn al", "Jörg Müller"] {
+        for name in ["Ana Others", "Bret Al", "Ibn al", "Jörg Müller"] {
             assert_eq!(without_others(name), (name, false));
         }
     }

@@ -130,19 +130,17 @@ fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
     if doi.contains(".001.0001/") {
         return None;
     }
+    let has_two_parts = is_one_of(host, &TWO_PART_HOSTS);
+    let has_article_number = is_one_of(host, &NUMBERED_HOSTS);
     let mut length = 0;
     for (index, segment) in doi.split('/').enumerate() {
-        let is_host = |known: &&str| {
-            let sub = host.strip_suffix(*known);
-            sub.is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
-        };
         let is_number =
             segment.len() >= ARTICLE_DIGITS && segment.bytes().all(|byte| byte.is_ascii_digit());
         let is_behind = segment.is_empty()
             || PAGES.contains(&segment.to_ascii_lowercase().as_str())
             || segment.starts_with("tab-")
-            || TWO_PART_HOSTS.iter().any(is_host)
-            || is_number && NUMBERED_HOSTS.iter().any(is_host);
+            || has_two_parts
+            || is_number && has_article_number;
         // A prefix and one part of a suffix are always of the DOI.
         if index > 1 && is_behind {
             break;
@@ -150,6 +148,14 @@ fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
         length += segment.len() + usize::from(index > 0);
     }
     normalized(without_endings(&doi[..length], &ADDRESS_ENDINGS))
+}
+
+/// Whether a host is one of these, or lies below one of them.
+fn is_one_of(host: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| {
+        let sub = host.strip_suffix(known);
+        sub.is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    })
 }
 
 fn without_endings<'a>(mut doi: &'a str, endings: &[&str]) -> &'a str {
