@@ -23,6 +23,7 @@ use crate::report::table::short_names;
 use crate::report::works::{WorkPart, cited_parts, notice_text, record_parts};
 use crate::scorer::pairs::PREFERENCE;
 use crate::stats::mean;
+use crate::text::claims::entry_labels;
 use crate::text::words::word_count;
 
 /// Six decimals, finer than anything shown. Null if not finite.
@@ -391,7 +392,7 @@ fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
-/// without a source.
+/// without a source; `entries` is how many of them are labels of a list of sources.
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
@@ -405,6 +406,7 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     json!({
         "text": text,
         "cites": cites,
+        "entries": entry_labels(answer.own_text()).len(),
         "own": references_start.map(|start| utf16(text, start)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
@@ -446,7 +448,7 @@ fn work_entry(work: &CitedWork) -> Value {
 }
 
 /// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
-/// are numbers in an object. Cited pages are sources, which stand on pages with answers only.
+/// are numbers in an object. Cited pages and addresses are sources, which stand on pages with answers only.
 fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> Value {
     let score = &scored.score;
     let components = places.iter().zip(&score.components);
@@ -467,6 +469,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> V
         "injection": scored.injection,
         "claims": score.claims,
         "pages": if with_answers { &score.pages[..] } else { &[] },
+        "addresses": if with_answers { &score.addresses[..] } else { &[] },
     })
 }
 

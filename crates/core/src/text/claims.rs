@@ -54,6 +54,32 @@ pub fn text_claims(text: &str) -> Vec<TextClaim> {
     claims
 }
 
+/// The markers that are the labels of a list of sources, not citations: below a title such as `References`, or in a list at the
+/// end of the text, behind which one paragraph may stand.
+///
+/// ```
+/// use scholareval_core::text::claims::entry_labels;
+///
+/// let text = "Snow melts [1]. Ice stays [2].\n\n[1] Doe, Snow\n[2] Roe, Ice";
+/// let labels: Vec<&str> = entry_labels(text).into_iter().map(|label| &text[label]).collect();
+/// assert_eq!((labels, entry_labels(text)[0].start), (vec!["[1]", "[2]"], 33));
+/// ```
+pub fn entry_labels(text: &str) -> Vec<Range<usize>> {
+    let mut blocks = blocks(text);
+    blocks.pop_if(|last| last.kind == ClaimLineKind::Prose);
+    let mut others = blocks.iter();
+    let last_other = others.rposition(|block| block.kind != ClaimLineKind::Entry);
+    let mut labels = Vec::new();
+    for (place, block) in blocks.iter().enumerate() {
+        let is_at_end = last_other.is_some_and(|other| place > other);
+        if block.kind == ClaimLineKind::Entry && (block.is_source || is_at_end) {
+            let label = marker_at(text, block.range.start);
+            labels.extend(label.map(|marker| marker.range));
+        }
+    }
+    labels
+}
+
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClaimLineKind {
@@ -100,6 +126,8 @@ struct ClaimBlock {
     kind: ClaimLineKind,
     /// Whether a line may be added.
     is_open: bool,
+    /// Whether it stands in a list of sources with a title.
+    is_source: bool,
 }
 
 impl ClaimBlock {
@@ -162,6 +190,7 @@ fn blocks(text: &str) -> Vec<ClaimBlock> {
                 },
                 kind,
                 is_open: !matches!(kind, ClaimLineKind::Row | ClaimLineKind::Heading),
+                is_source,
             }),
         }
         (start_before, start) = (start, end);

@@ -50,7 +50,7 @@ const COMMANDS: [(&str, &str); 9] = [
 ];
 
 /// A text that is cleaned, and where its characters come from.
-pub(super) struct CleanText<'a> {
+pub(in crate::text) struct CleanText<'a> {
     text: Cow<'a, str>,
     /// The place of each byte in the raw text, and behind them its length; empty for a text that did not change.
     places: Vec<usize>,
@@ -60,7 +60,7 @@ pub(super) struct CleanText<'a> {
 type Escape = Option<(usize, Cow<'static, str>)>;
 
 impl<'a> CleanText<'a> {
-    pub(super) fn of(raw: &'a str) -> Self {
+    pub(in crate::text) fn of(raw: &'a str) -> Self {
         let mut clean = Self {
             text: Cow::Borrowed(raw),
             places: Vec::new(),
@@ -75,7 +75,7 @@ impl<'a> CleanText<'a> {
         clean
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(in crate::text) fn text(&self) -> &str {
         &self.text
     }
 
