@@ -223,6 +223,9 @@ impl FreeText {
     /// Whether the text names people who are not sought. A site, a journal or a format before or behind the title of a page
     /// is none.
     fn names_somebody(&self, title: TitleSpan) -> bool {
+        if self.has_et_al(title) {
+            return true;
+        }
         if self.has_address && title.first == self.words.len() {
             return self.names_people;
         }
@@ -242,6 +245,12 @@ impl FreeText {
         // Styles that put the title first and in quotes name the authors behind it; text with nothing before the title
         // may as well have the venue there. One field behind it may be the venue; of more, one is that of the authors.
         self.fields_behind(title) > 1 && (self.names_people || !self.has_address)
+    }
+
+    /// Whether `et al.` stands outside of the title.
+    fn has_et_al(&self, title: TitleSpan) -> bool {
+        let mut outside = (1..title.first).chain(title.end + 1..self.words.len());
+        outside.any(|index| self.word(index) == "al" && self.word(index - 1) == "et")
     }
 
     fn part_of(&self, index: usize) -> usize {

@@ -55,7 +55,13 @@ pub fn is_list_title(line: &str) -> bool {
     if line.is_empty() || line.len() > LONGEST_TITLE || is_item {
         return false;
     }
-    let title = title_words(line);
+    // `References (in order of appearance)`
+    let title = title_words(line.split(['(', '（']).next().unwrap_or_default());
+    let title = if title.trim().is_empty() {
+        title_words(line)
+    } else {
+        title
+    };
     let mut rest = without_number(title.trim_start());
     let mut is_named = false;
     while !rest.is_empty() {
@@ -146,6 +152,9 @@ mod tests {
             "Selected References and Notes",
             "References (12)",
             "References (APA)",
+            "References (in order of appearance)",
+            "(1) References",
+            "\\section*{References}",
             "## Data Sources",
             "Further Reading",
             "<h2>References</h2>",

@@ -336,6 +336,11 @@ mod tests {
                 ("2.", "Snow and ice: https://a.org/y")
             ]
         );
+        // Text below a heading that has the name of a list.
+        let prose = "## Data Sources\nWe took the census of 2019 as it is.\n\nIt has many rows.";
+        assert_eq!(texts(prose), []);
+        let html = "<h3>Sources</h3><ol><li>Doe (2020). Ice and snow.</li><li>Roe (2021). Snow and ice.</li></ol>";
+        assert_eq!(texts(html).len(), 2);
         // A bracket that is no label.
         assert_eq!(
             keys("References\n- [GPT4](https://a.org/gpt4)\n- [S2] Snow of 2020"),

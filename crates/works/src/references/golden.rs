@@ -258,7 +258,11 @@ fn what_contradicts_still_differs() {
         ),
         (
             format!("{MOSS} - K. Roe et al.: https://doi.org/10.4321/moss.2018.3"),
-            "",
+            "authors",
+        ),
+        (
+            format!("[(1, Roe et al., 2018) | n_citations: 5 | {MOSS} ]:"),
+            "authors",
         ),
     ] {
         let checked = checked_by(&Reference::of_text("1", "c", entry.as_str()), &two_works());

@@ -1,6 +1,7 @@
 //! Lists of references in the texts of answers: where they are, and their entries.
 
 use super::year_in;
+use crate::entry_text::names_people;
 use scholareval_core::text::addresses::addresses_in;
 use scholareval_core::text::claims::{bullet, leading_number, numbered};
 use scholareval_core::text::identifiers::identifiers_in;
@@ -50,15 +51,23 @@ impl ListEntry {
         !addresses_in(&self.text).is_empty()
     }
 
-    /// Whether it may be a reference: lines without a number may be remarks.
+    /// Whether it may be a reference: lines without a number may be remarks, and paragraphs the text of a section.
     fn is_reference(&self) -> bool {
         let letters = self.text.chars().filter(|c| c.is_alphanumeric()).count();
-        let is_cited = || {
-            self.has_address()
-                || year_in(&self.text).is_some()
-                || !identifiers_in(&self.text).is_empty()
-        };
-        letters >= FEWEST_LETTERS && (!self.marker.is_empty() || is_cited())
+        if letters < FEWEST_LETTERS {
+            return false;
+        }
+        let has_address = || self.has_address() || !identifiers_in(&self.text).is_empty();
+        if !self.marker.is_empty() || has_address() {
+            return true;
+        }
+        let has_year = year_in(&self.text).is_some();
+        let has_form = names_people(&self.text) || self.text.contains(['"', '“', '*', '《']);
+        if self.indent.is_some() {
+            return has_year || has_form;
+        }
+        // `World Health Organization (2024). Ice.`
+        has_year && (has_form || self.text.contains(")."))
     }
 
     /// Adds a line to the entry.
@@ -88,7 +97,7 @@ struct OpenList {
     first: usize,
     /// The level of the heading of its title; 0 for a line of text.
     level: usize,
-    /// Whether text follows that is not part of it. Only the next number continues the list.
+    /// Whether text follows that is not part of it. Only the next number with a bracket continues the list.
     is_paused: bool,
 }
 
@@ -97,6 +106,8 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
     let mut entries: Vec<ListEntry> = Vec::new();
     let mut list: Option<OpenList> = None;
     let mut is_after_blank = false;
+    // Lists in HTML may have several items on a line.
+    let text = text.replace("<li>", "\n<li>");
     for line in text.lines() {
         let line = line.trim_start().strip_prefix('>').unwrap_or(line);
         let level = heading_level(line);
@@ -149,7 +160,16 @@ impl OpenList {
                 .as_ref()
                 .and_then(|last| last.number())
                 .map(|number| number + 1);
-            if self.is_paused && (next.is_none() || entry.number() != next) {
+            let is_bracketed = entry.marker.starts_with('[') || entry.text.starts_with('[');
+            let is_next = is_bracketed && next.is_some() && entry.number() == next;
+            // `2. Next section` behind the entry `[1]` of a section.
+            let was_bracketed = last
+                .as_ref()
+                .is_some_and(|last| last.marker.starts_with('['));
+            let is_other =
+                was_bracketed && is_after_blank && entry.number().is_some() && !is_bracketed;
+            if (self.is_paused || is_other) && !is_next {
+                self.is_paused = true;
                 return;
             }
             self.is_paused = false;
@@ -168,12 +188,15 @@ impl OpenList {
             }
             return;
         }
-        if self.is_paused || is_group_title(line) {
+        if self.is_paused {
             return;
         }
         let indent = line.len() - line.trim_start().len();
         match last {
             Some(last) if last.indent.is_some() => {
+                if is_after_blank && is_group_title(line) {
+                    return;
+                }
                 // A paragraph behind the list is not a reference.
                 self.is_paused = is_after_blank && Some(indent) <= last.indent;
                 if !self.is_paused {
