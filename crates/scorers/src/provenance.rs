@@ -11,6 +11,7 @@ use scholareval_core::domain::{
 use scholareval_core::text::addresses::target_key;
 use scholareval_core::text::claims::entry_labels;
 use scholareval_core::text::identifiers::mentions_of;
+use scholareval_core::text::list_titles::is_list_title;
 
 /// The addresses that an answer cites, each once, with where they come from: first those in its text, then those that its
 /// numbers mean, then those that the service lists.
@@ -25,8 +26,7 @@ pub fn cited_addresses(
     let known = KnownAddresses::of(trace, question);
     let text = prediction.output();
     let mut cited: Vec<&str> = mentions_of(text);
-    // With a list in the text, its numbers mean the entries of that list.
-    if entry_labels(text).is_empty() {
+    if !has_list(text) {
         cited.extend(numbered_sources(prediction, base));
         cited.extend(trace.into_iter().flat_map(|trace| numbered(text, trace)));
     }
@@ -45,6 +45,11 @@ pub fn cited_addresses(
         }
     }
     addresses
+}
+
+/// Whether a text has a list of references: its numbers mean the entries of that list.
+fn has_list(text: &str) -> bool {
+    text.lines().any(is_list_title) || !entry_labels(text).is_empty()
 }
 
 /// The addresses of the sources that the numbers in the text mean.

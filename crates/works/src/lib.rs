@@ -24,6 +24,7 @@
 mod agreement;
 mod check;
 mod dumps;
+mod entry_text;
 mod forms;
 mod free_text;
 #[cfg(test)]
