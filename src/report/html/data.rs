@@ -22,6 +22,7 @@ use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
 use crate::report::works::{WorkPart, cited_parts, notice_text, record_parts};
 use crate::scorer::pairs::PREFERENCE;
+use crate::scorer::scorer_named;
 use crate::stats::mean;
 use crate::text::claims::entry_labels;
 use crate::text::words::word_count;
@@ -447,11 +448,13 @@ fn work_entry(work: &CitedWork) -> Value {
     })
 }
 
-/// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
-/// are numbers in an object. Cited pages and addresses are sources, which stand on pages with answers only.
+/// A score: its sums under the names of the metrics, and its components, those that a reader wants first before the others. A
+/// script would reorder names that are numbers in an object. Cited pages and addresses are sources, which stand on pages with answers only.
 fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> Value {
     let score = &scored.score;
-    let components = places.iter().zip(&score.components);
+    let mut components: Vec<_> = places.iter().zip(&score.components).collect();
+    let headline = scorer_named(score.scorer.name()).map_or(&[][..], |info| info.headline);
+    components.sort_by_key(|(_, component)| !headline.contains(&component.name.as_str()));
     let (name, ann_name) = score.sum_names();
     let sums = match score.unit() {
         Unit::Grade => json!([[ASPECT_MEAN, score.value]]),
@@ -463,7 +466,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> V
         "scorer": score.scorer,
         "unit": score.unit(),
         "sums": sums,
-        "parts": components.map(|(place, component)| part_entry(*place, component)).collect::<Value>(),
+        "parts": components.into_iter().map(|(place, component)| part_entry(*place, component)).collect::<Value>(),
         "members": scored.members,
         "notes": score.notes,
         "injection": scored.injection,

@@ -149,7 +149,7 @@ fn push_head(page: &mut String, report: &HtmlReport<'_>) {
     );
 }
 
-/// Title, size and the choice of the metric, whose option `first` is chosen.
+/// Title, size and the choice of the metric, whose option `first` comes first and is chosen.
 fn push_header(page: &mut String, report: &HtmlReport<'_>, first: usize) {
     let comparison = report.comparison;
     let title = title(report);
@@ -169,7 +169,9 @@ fn push_header(page: &mut String, report: &HtmlReport<'_>, first: usize) {
         counted(comparison.systems.len(), "system"),
         counted(report.observations.cases.len(), "case")
     );
-    for (at, metric) in comparison.metrics.iter().enumerate() {
+    let mut metrics: Vec<_> = comparison.metrics.iter().enumerate().collect();
+    metrics.sort_by_key(|(at, _)| *at != first);
+    for (at, metric) in metrics {
         let key = metric_name(comparison, metric);
         let selected = if at == first { " selected" } else { "" };
         // The value is the name in the page's address, and exact.

@@ -747,6 +747,22 @@ mod tests {
     }
 
     #[test]
+    fn bounds_of_earlier_runs_have_the_names_of_today() {
+        let names = |scorer: &str| {
+            let line = format!(
+                r#"{{"scorer": "{scorer}", "score": 1.0, "notes": [], "details": {{
+                    "found": {{"kind": "share", "value": 1.0}}, "found_low": {{"kind": "share", "value": 0.5}}}}}}"#
+            );
+            let score: Score = serde_json::from_str(&line).unwrap();
+            let components = score.components.iter();
+            let names = components.map(|component| component.name.clone());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names("works"), ["found", "found_at_least"]);
+        assert_eq!(names("mine"), ["found", "found_low"]);
+    }
+
+    #[test]
     fn missing_values_are_filled_in_score_and_ann_score() {
         let score = score(
             vec![
