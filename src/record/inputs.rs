@@ -370,6 +370,7 @@ mod tests {
                 authors: vec![name],
                 year: Some(2020),
                 url: key.clone(),
+                id: key.clone(),
             });
             Source {
                 title,

@@ -397,8 +397,8 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let prediction = answer.prediction.as_deref();
     let mut cites = Vec::new();
     for cite in citations(answer.own_text(), prediction, index_base) {
-        let start = utf16(text, cite.range.start);
-        let end = utf16(text, cite.range.end);
+        let start = utf16(text, cite.place.range.start);
+        let end = utf16(text, cite.place.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
     let references_start = answer.own_bytes.filter(|start| *start < text.len());

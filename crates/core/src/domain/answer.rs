@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::citations::markers;
 use super::{
-    CaseId, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, CitedName, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind,
+    UnscoredReason, citations,
 };
+use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,6 +243,9 @@ pub struct SourceWork {
     /// Its address: a page, a DOI, an arXiv number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The id by which a marker may name it, such as that of Semantic Scholar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// Whether markers count sources from 0 or 1.
@@ -346,12 +350,25 @@ impl Prediction {
         self.output.as_deref().unwrap_or_default()
     }
 
+    /// The cited numbers in order, with repeats; in compat mode those of the markers that the reference knows.
+    pub fn cited_numbers(&self, base: IndexBase, mode: Mode) -> Vec<u64> {
+        match mode {
+            Mode::Default => {
+                let found = citations(self.output(), Some(self), u8::from(base).into());
+                let names = found.iter().flat_map(|citation| &citation.names);
+                names.filter_map(CitedName::number).collect()
+            }
+            Mode::Compat => {
+                let markers = number_markers(self.output()).into_iter();
+                markers.flat_map(|marker| marker.numbers).collect()
+            }
+        }
+    }
+
     /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored. In compat mode only
     /// the markers that the reference knows count.
     pub fn cited_sources(&self, base: IndexBase, mode: Mode) -> Vec<usize> {
-        let numbers = markers(self.output(), mode)
-            .into_iter()
-            .flat_map(|marker| marker.numbers);
+        let numbers = self.cited_numbers(base, mode).into_iter();
         // A set: a source that is cited ten times is listed once, in the order of the sources.
         let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
         places

@@ -47,7 +47,9 @@ pub use checked_reference::{
     CheckedReference, CitedWork, DifferingField, RetractionStatus, UncheckedReason, WorkField,
     WorkState,
 };
-pub use citations::{citations, markers, without_markers};
+pub use citations::{
+    Citation, CitedName, CitedSentence, citations, cited_claims, without_citations_of,
+};
 pub use cited_page::{
     CitedPage, JudgedStatement, OpenReason, PageKind, PageState, ReadPage, SavedPages,
     SupportCounts, SupportState,
