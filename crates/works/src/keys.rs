@@ -5,7 +5,9 @@
 
 use super::free_text::{FreeText, is_long_title, title_start};
 use super::markup::plain;
-use super::normalize::{folded, main_title, title_key, without_notice, word_count, words};
+use super::normalize::{
+    ends_in_quotation, folded, main_title, title_key, without_notice, word_count, words,
+};
 use scholareval_core::domain::{Reference, WorkRecord};
 use scholareval_core::text::identifiers::WorkIdentifier;
 
@@ -52,6 +54,8 @@ pub(super) struct RecordTitle {
     pub(super) whole: Option<String>,
     /// The key without the subtitle that is part of the title.
     pub(super) main: Option<String>,
+    /// Whether the title without the subtitle ends in a quotation mark or a bracket.
+    pub(super) is_main_quoted: bool,
 }
 
 impl RecordTitle {
@@ -64,8 +68,11 @@ impl RecordTitle {
             .subtitle
             .as_deref()
             .map(|subtitle| format!("{key}{}", title_key(subtitle)));
+        let main = main_title(title);
+        let before_subtitle = main.as_deref().unwrap_or(title);
         Self {
-            main: main_title(title).map(|main| title_key(&main)),
+            is_main_quoted: ends_in_quotation(before_subtitle),
+            main: main.map(|main| title_key(&main)),
             whole: whole.filter(|whole| *whole != key),
             folded,
             key,
@@ -80,6 +87,11 @@ impl RecordTitle {
             .flatten()
             .map(String::as_str)
             .filter(|form| !form.is_empty())
+    }
+
+    /// Whether a form is the title without a subtitle that is recorded.
+    pub(super) fn has_subtitle_behind(&self, form: &str) -> bool {
+        self.main.as_deref() == Some(form) || self.whole.is_some() && self.key == form
     }
 
     /// The keys of all forms, and of the beginning if the title is long enough to be sought within a text.
@@ -151,6 +163,12 @@ impl SoughtWork {
     pub(super) fn has_identifier(&self) -> bool {
         let cited = &self.reference;
         cited.doi.is_some() || cited.arxiv.is_some() || cited.pmid.is_some()
+    }
+
+    /// Whether an identifier of any system stands in it, and not only an address from which one is derived.
+    pub(super) fn states_identifier(&self) -> bool {
+        let mut identifiers = self.reference.identifiers();
+        identifiers.any(|identifier| !identifier.is_derived)
     }
 
     pub(super) fn word_count(&self) -> usize {
