@@ -23,11 +23,12 @@
 
 mod agreement;
 mod check;
+mod content;
 mod dumps;
 mod forms;
 mod free_text;
 #[cfg(test)]
-mod hallmark;
+mod hallmark_tests;
 mod index;
 mod items;
 mod keys;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::markup::{GREEK, plain};
+use scholareval_core::text::tables::pairs;
 
 /// Between words.
 const GAP: char = ' ';
@@ -316,7 +317,7 @@ fn push_folded(c: char, out: &mut String) {
             'ς' => out.push_str("sigma"),
             'ϵ' => out.push_str("epsilon"),
             'α'..='ω' => {
-                let entry = GREEK.iter().find(|(_, letter)| *letter == lower);
+                let entry = pairs(GREEK).find(|(_, letter)| letter.starts_with(lower));
                 out.push_str(entry.map_or("", |(name, _)| name));
             }
             // A combining mark that lower case split off.

@@ -20,6 +20,7 @@ pub mod python_chars;
 pub mod sentences;
 pub mod spreadsheets;
 pub mod stems;
+pub mod tables;
 pub mod thinking;
 pub mod tokens;
 pub mod words;

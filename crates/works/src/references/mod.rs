@@ -209,17 +209,8 @@ fn without_others(name: &str) -> (&str, bool) {
 }
 
 /// Servers of preprints, as venues name them.
-const PREPRINT_SERVERS: [&str; 9] = [
-    "arxiv",
-    "biorxiv",
-    "medrxiv",
-    "chemrxiv",
-    "psyarxiv",
-    "osf preprints",
-    "ssrn",
-    "research square",
-    "preprint",
-];
+const PREPRINT_SERVERS: &str =
+    "arxiv,biorxiv,medrxiv,chemrxiv,psyarxiv,osf preprints,ssrn,research square,preprint";
 
 /// Makes an article a preprint where the reference says that it is one: its venue is a server of preprints, or it has an
 /// arXiv id and neither a venue nor a DOI.
@@ -233,7 +224,9 @@ fn settle_preprint(reference: &mut Reference) {
     }
     let venue = reference.venue.as_deref().unwrap_or_default();
     let venue = venue.to_lowercase();
-    let is_server = PREPRINT_SERVERS.iter().any(|server| venue.contains(server));
+    let is_server = PREPRINT_SERVERS
+        .split(',')
+        .any(|server| venue.contains(server));
     let has_only_arxiv = reference.arxiv.is_some() && reference.doi.is_none() && venue.is_empty();
     if is_server || has_only_arxiv {
         reference.kind = ReferenceKind::Preprint;

@@ -79,11 +79,8 @@ fn is_marker(text: &str) -> bool {
 }
 
 /// Marks of a sentence or of Markdown at the end, and brackets that are opened there.
-fn is_trailing(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '*' | '~' | '_' | '\'' | '(' | '[' | '{'
-    )
+pub(super) fn is_trailing(c: char) -> bool {
+    ".,;:!?*~_'([{".contains(c)
 }
 
 /// The length of `<0001:ABC>2.3.CO;2` at the beginning of a text; 0 if it begins otherwise.
