@@ -183,24 +183,21 @@ impl SoughtWork {
 
     /// The keys of the titles that it has or, in free text, may have.
     pub(super) fn titles(&self) -> Vec<Key> {
-        let mut keys = Vec::new();
-        match &self.text {
-            Some(text) => {
-                for field in text.fields() {
-                    keys.push(key(KeyKind::Title, [field, ""]));
-                }
-                for start in text.title_starts() {
-                    keys.push(key(KeyKind::Start, [start, ""]));
-                }
-            }
+        let (titles, starts) = match &self.text {
+            Some(text) => (text.fields(), text.title_starts()),
             None => {
-                for form in [Some(&self.key), self.main.as_ref()].into_iter().flatten() {
-                    if !form.is_empty() {
-                        keys.push(key(KeyKind::Title, [form, ""]));
-                    }
-                }
+                let forms = [Some(&self.key), self.main.as_ref()];
+                let forms = forms.into_iter().flatten().map(String::as_str);
+                (forms.filter(|form| !form.is_empty()).collect(), Vec::new())
             }
-        }
+        };
+        let titles = titles
+            .into_iter()
+            .map(|title| key(KeyKind::Title, [title, ""]));
+        let starts = starts
+            .into_iter()
+            .map(|start| key(KeyKind::Start, [start, ""]));
+        let mut keys: Vec<Key> = titles.chain(starts).collect();
         keys.sort_unstable();
         keys.dedup();
         keys

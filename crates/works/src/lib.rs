@@ -32,7 +32,6 @@ mod hallmark_tests;
 mod index;
 mod items;
 mod keys;
-mod library;
 mod markup;
 mod matching;
 mod names;

@@ -63,25 +63,35 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The text with the characters that its entities stand for.
 fn without_entities(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
+    replaced(text, '&', |rest| {
+        let head = &rest[1..rest.floor_char_boundary(NAME_BYTES)];
+        let (name, _) = head.split_once(';')?;
+        Some((name.len() + 2, entity(name)?))
+    })
+}
+
+/// The text without HTML and MathML tags.
+fn without_tags(text: &str) -> Cow<'_, str> {
+    replaced(text, '<', |rest| Some((tag_length(rest)?, String::new())))
+}
+
+/// The text with what begins with a mark replaced: `meaning` gives its length and what it stands for, or `None` for a mark that
+/// is itself.
+fn replaced(
+    text: &str,
+    mark: char,
+    meaning: impl Fn(&str) -> Option<(usize, String)>,
+) -> Cow<'_, str> {
+    if !text.contains(mark) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('&') {
+    while let Some(at) = rest.find(mark) {
         out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let head = &rest[1..rest.floor_char_boundary(NAME_BYTES)];
-        let name = head.split(';').next().unwrap_or_default();
-        if name.len() < head.len()
-            && let Some(meant) = entity(name)
-        {
-            out.push_str(&meant);
-            rest = &rest[name.len() + 2..];
-        } else {
-            out.push('&');
-            rest = &rest[1..];
-        }
+        let (length, meant) = meaning(&rest[at..]).unwrap_or((mark.len_utf8(), mark.to_string()));
+        out.push_str(&meant);
+        rest = &rest[at + length..];
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -122,28 +132,6 @@ fn sign(name: &str) -> Option<&'static str> {
 fn greek(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix("var").unwrap_or(name);
     second_of(GREEK, &name.to_lowercase())
-}
-
-/// The text without HTML and MathML tags.
-fn without_tags(text: &str) -> Cow<'_, str> {
-    if !text.contains('<') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = tag_length(rest).unwrap_or_default();
-        if length == 0 {
-            out.push('<');
-            rest = &rest[1..];
-        } else {
-            rest = &rest[length..];
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
 }
 
 /// The length of the tag with which a text begins; `None` if it begins with none.

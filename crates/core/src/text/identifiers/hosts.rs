@@ -46,11 +46,8 @@ const fn derived(
     id: fn(&WebAddress<'_>) -> Option<String>,
 ) -> HostRule {
     HostRule {
-        hosts,
-        scheme: Doi,
-        prefix,
         is_derived: true,
-        id,
+        ..proved(hosts, Doi, prefix, id)
     }
 }
 
