@@ -1,7 +1,7 @@
 //! In what a record agrees with a reference.
 
 use super::free_text::{FreeText, LONG_TITLE};
-use super::keys::{RecordTitle, SoughtWork};
+use super::keys::{RecordTitle, SoughtWork, is_of_notice};
 use super::names::shares_authors;
 use super::normalize::{ratio, title_key, word_count, words};
 use scholareval_core::domain::WorkRecord;
@@ -57,7 +57,11 @@ impl RecordAgreement {
             None => Self::of_fields(cited, record, title),
         };
         // Works share titles: by other authors in another year it is another work, unless an identifier says that it is meant.
-        if agreement.title.is_equal() && agreement.is_contradicted() && !cited.states_identifier() {
+        let is_of_another =
+            agreement.title.is_equal() && agreement.is_contradicted() && !cited.states_identifier();
+        let is_similar = matches!(agreement.title, TitleAgreement::Similar(_));
+        let is_of_notice = is_of_notice(&title.key) && !is_of_notice(&cited.key);
+        if is_of_another || is_similar && is_of_notice {
             agreement.title = TitleAgreement::Other;
         }
         // A derived identifier counts where nothing contradicts it.

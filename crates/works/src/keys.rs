@@ -17,6 +17,14 @@ pub(super) type Key = u64;
 /// Words of a reference by which similar titles are sought.
 pub(super) const RARE_WORDS: usize = 3;
 
+/// With what the keys of the titles of notices begin.
+const NOTICES: [&str; 4] = [
+    "retraction",
+    "noticeofretraction",
+    "statementofretraction",
+    "withdrawal",
+];
+
 /// What a key is made of. The byte is in the files of indexes.
 #[derive(Debug, Clone, Copy)]
 enum KeyKind {
@@ -41,6 +49,11 @@ fn key(kind: KeyKind, parts: [&str; 2]) -> Key {
 
 fn identifier_key(identifier: &WorkIdentifier) -> Key {
     key(KeyKind::Identifier, [&identifier.key(), ""])
+}
+
+/// Whether this is the key of the title of a notice about a work: "Retraction: .." has the words of the work's title, too.
+pub(super) fn is_of_notice(key: &str) -> bool {
+    NOTICES.iter().any(|notice| key.starts_with(notice))
 }
 
 /// The title of a record, in the forms in which a reference may have it.

@@ -125,37 +125,49 @@ pub(super) fn is_marked_as_retracted(title: &str) -> bool {
 /// A title, and what the journal put before or behind it.
 fn title_and_notice(title: &str) -> (&str, Option<&str>) {
     let title = title.trim();
-    let is_notice =
-        |words: &str| is_retraction(words) || words.eq_ignore_ascii_case(TEMPORARY_NOTICE);
+    let marked = notice_before(title).or_else(|| notice_behind(title));
     let has_words = |text: &str| text.chars().any(char::is_alphanumeric);
+    match marked {
+        Some((rest, notice)) if has_words(rest) => (rest, Some(notice)),
+        _ => (title, None),
+    }
+}
+
+/// A title behind a notice, and the notice. "Retracted articles in cancer research" is a title.
+fn notice_before(title: &str) -> Option<(&str, &str)> {
     let inside = title.trim_start_matches(|c| c == '*' || OPENING.contains(c));
-    // "Retracted articles in cancer research" is a title.
-    let end = inside
+    let begins_with = |notice: &&str| {
+        let head = inside.get(..notice.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(notice))
+    };
+    // Nearly all titles begin otherwise, which is seen at once.
+    if !NOTICES.iter().chain(&[TEMPORARY_NOTICE]).any(begins_with) {
+        return None;
+    }
+    let ends = inside
         .find(NOTICE_ENDS)
         .into_iter()
-        .chain(inside.find(" - "))
-        .min();
-    if let Some((notice, rest)) = end.map(|end| inside.split_at(end))
-        && is_notice(notice.trim())
-        && has_words(rest)
-    {
-        let is_mark = |c: char| c == ' ' || c == '-' || NOTICE_ENDS.contains(&c);
-        return (rest.trim_start_matches(is_mark), Some(notice.trim()));
+        .chain(inside.find(" - "));
+    let (notice, rest) = inside.split_at(ends.min()?);
+    let is_mark = |c: char| c == ' ' || c == '-' || NOTICE_ENDS.contains(&c);
+    is_notice(notice).then(|| (rest.trim_start_matches(is_mark), notice.trim()))
+}
+
+/// A title before a notice, and the notice: "(Retracted article. See vol. 375, 2010)".
+fn notice_behind(title: &str) -> Option<(&str, &str)> {
+    let last = title.rsplit(' ').next().unwrap_or_default();
+    if !last.ends_with(|c| c == '.' || is_closing(c)) && !is_retraction(last) {
+        return None;
     }
-    if let Some((rest, notice)) = title.rsplit_once(['(', '[', '【', '（', '—', '–'])
-        && has_words(rest)
-    {
-        // "(Retracted article. See vol. 375, 2010)"
-        let notice = notice
-            .split([')', ']', '】', '）', '.', ':', ';', ','])
-            .next()
-            .unwrap_or_default()
-            .trim();
-        if is_notice(notice) {
-            return (rest.trim_end(), Some(notice));
-        }
-    }
-    (title, None)
+    let (rest, behind) = title.rsplit_once(['(', '[', '【', '（', '—', '–'])?;
+    let notice = behind
+        .split([')', ']', '】', '）', '.', ':', ';', ','])
+        .next()?;
+    is_notice(notice).then(|| (rest.trim_end(), notice.trim()))
+}
+
+fn is_notice(words: &str) -> bool {
+    is_retraction(words) || words.trim().eq_ignore_ascii_case(TEMPORARY_NOTICE)
 }
 
 /// Whether these words say that an article is retracted.
