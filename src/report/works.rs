@@ -142,8 +142,22 @@ impl CitedWorksReport {
         }
     }
 
-    /// The systems, one a row.
+    /// The systems, one a row, with what their references are.
     pub fn table(&self) -> Table {
+        let mut table = self.state_table();
+        for (key, heading, count) in KINDS {
+            let column = Column::headed(key, heading, Format::Count);
+            let cells = self.systems.iter();
+            table.push(
+                column,
+                cells.map(|system| Cell::number(count(system) as f64)),
+            );
+        }
+        table
+    }
+
+    /// The systems with their references by state.
+    fn state_table(&self) -> Table {
         let mut table = Table::new("", Vec::new());
         let systems = &self.systems;
         table.push(
@@ -191,8 +205,10 @@ impl CitedWorksReport {
     pub fn text(&self, style: &TableStyle) -> String {
         let width = style.columns();
         let mut text = wrapped(&format!("{}.", self.sentence()), width);
+        text.push('\n');
+        text.push_str(&wrapped(&format!("{}.", self.counts.inventory()), width));
         text.push_str("\n\n");
-        text.push_str(&self.table().terminal(style));
+        text.push_str(&self.state_table().terminal(style));
         for group in GROUPS {
             self.push_group(&mut text, group, style);
         }
@@ -207,15 +223,16 @@ impl CitedWorksReport {
     /// The result, and where each reference is.
     pub fn summary(&self, style: &TableStyle) -> String {
         let text = format!(
-            "{}. Each reference: works.jsonl, or the report page.",
-            self.sentence()
+            "{}. {}. Each reference: works.jsonl, or the report page.",
+            self.sentence(),
+            self.counts.inventory()
         );
         wrapped(&text, style.columns()) + "\n"
     }
 
     /// The result in one sentence.
     fn sentence(&self) -> String {
-        if !self.records.is_empty() {
+        if !self.records.is_empty() || self.counts.references == 0 {
             return self.counts.sentence();
         }
         format!(
@@ -282,9 +299,7 @@ impl CitedWorksReport {
                 );
             }
         }
-        if self.counts.retraction_unknown > 0
-            && self.counts.retraction_unknown == self.counts.references
-        {
+        if self.counts.references > 0 && self.counts.retractions_are_unknown() {
             notes.push(
                 "whether works are retracted is unknown: add --retractions FILE (a CSV such as that of Retraction Watch)".to_owned(),
             );
@@ -337,6 +352,27 @@ const COUNTS: [(&str, &str, SystemCount); 6] = [
     ("not_found", "not found", |system| system.counts.not_found),
     ("retracted", "retracted", |system| system.counts.retracted),
     ("open", "open", |system| system.counts.open),
+];
+
+/// The columns of what the references are, not in the terminal: the text above its table says it.
+const KINDS: [(&str, &str, SystemCount); 9] = [
+    ("not_looked_up", "not looked up", |system| {
+        system.counts.not_looked_up
+    }),
+    ("with_doi", "DOI", |system| system.counts.with_doi),
+    ("with_arxiv", "arXiv", |system| system.counts.with_arxiv),
+    ("with_pubmed", "PubMed", |system| system.counts.with_pubmed),
+    ("with_other_id", "other id", |system| {
+        system.counts.with_other_id
+    }),
+    ("web_pages", "web pages", |system| system.counts.web_pages),
+    ("without_identifier", "no id", |system| {
+        system.counts.without_identifier
+    }),
+    ("answers", "answers", |system| system.counts.answers),
+    ("answers_without_references", "without refs", |system| {
+        system.counts.answers_without_references
+    }),
 ];
 
 /// One end of a share.

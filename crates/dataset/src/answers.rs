@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use scholareval_core::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
 use scholareval_core::domain::{
-    Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault,
+    Answer, CaseId, FieldInFile, Fingerprint, Item, Mode, Prediction, Report, ReportFault, Source,
     SystemName, TestCase, is_error_text,
 };
 use scholareval_core::error::{Error, InputFault, Result};
@@ -27,7 +27,7 @@ use super::fields::{FieldReading, Record, value_at};
 use super::files::{FileKind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{
-    empty_golds, empty_golds_note, nan_warning, read_predictions, with_questions,
+    empty_golds, empty_golds_note, nan_warning, read_predictions, sources_of, with_questions,
 };
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
@@ -516,14 +516,14 @@ fn read_text(answer: &mut Answer, case: &TestCase) -> Result<()> {
     Ok(())
 }
 
-/// The answer as a prediction of the question of its case.
+/// The answer as a prediction of the question of its case, with the sources that it has.
 pub(super) fn prediction_of(answer: &Answer, case: &TestCase) -> Prediction {
     Prediction {
         id: answer.case_id.to_string(),
         input: case.initial_prompt.clone(),
         output: Some(answer.own_text_shared()),
         line: answer.line,
-        ..Prediction::default()
+        ..answer.prediction.as_deref().cloned().unwrap_or_default()
     }
 }
 
@@ -550,6 +550,8 @@ struct AnswerLine {
     /// A text, or a report of sections.
     answer_text: Value,
     references_from: Option<Value>,
+    docs: Option<Value>,
+    ctxs: Option<Value>,
 }
 
 impl AnswerOptions {
@@ -563,6 +565,8 @@ impl AnswerOptions {
             case_id: Id(case_id),
             answer_text,
             references_from,
+            docs,
+            ctxs,
         } = line.read(EXAMPLE)?;
         let fault = |what: String| line.fault(what).of_case(&case_id);
         if case_id.is_empty() {
@@ -599,6 +603,15 @@ impl AnswerOptions {
                 warnings.push(fault);
             }
         }
+        let given = docs.into_iter().chain(ctxs);
+        let sources = given.filter(|value| value.is_array() || value.is_object());
+        match sources.map(sources_of).next().transpose() {
+            Ok(sources) => keep_sources(&mut answer, sources.unwrap_or_default()),
+            Err(what) => {
+                let fault = fault(format!("ctxs: {what}"));
+                warnings.push(fault.hint("the answer is read without its sources"));
+            }
+        }
         Ok(answer)
     }
 
@@ -621,6 +634,19 @@ impl AnswerOptions {
             set_report(answer, Report::in_completion(&text[start..]));
         }
     }
+}
+
+/// Makes an answer with sources a prediction that may cite them.
+fn keep_sources(answer: &mut Answer, sources: Vec<Source>) {
+    if sources.is_empty() {
+        return;
+    }
+    let case = TestCase::without_rubric(answer.case_id.clone(), "");
+    let prediction = Prediction {
+        sources,
+        ..prediction_of(answer, &case)
+    };
+    answer.prediction = Some(Arc::new(prediction));
 }
 
 /// Makes an answer a prediction of its question, if it has one.
@@ -1089,6 +1115,33 @@ mod tests {
         assert_eq!(notes, ["skipped, not among --systems: rest"]);
         let error = load(&["gpt", "cluade"]).unwrap_err().to_string();
         assert_eq!(error, "unknown system \"cluade\"; did you mean claude?");
+    }
+
+    #[test]
+    fn sources_of_an_answer_with_an_id_are_kept() {
+        let lines = r#"{"case_id": 1, "answer_text": "So [0].", "question": "Why?", "ctxs": [{"title": "T", "text": "x", "year": 2020}]}
+            {"case_id": 2, "answer_text": "So.", "docs": {"k": ["text", "title"]}, "ctxs": []}
+            {"case_id": 3, "answer_text": "So.", "ctxs": []}
+            {"case_id": 4, "answer_text": "So.", "ctxs": "none"}
+            {"case_id": 5, "answer_text": "So.", "ctxs": [7]}"#;
+        let read = parse_answers(lines, "s".into(), "s.jsonl".as_ref(), Mode::Default).unwrap();
+        let predictions: Vec<_> = read
+            .answers
+            .iter()
+            .map(|answer| &answer.prediction)
+            .collect();
+        let first = predictions[0].as_ref().unwrap();
+        assert_eq!((first.output(), first.sources.len()), ("So [0].", 1));
+        assert_eq!(first.sources[0].work.as_ref().unwrap().year, Some(2020));
+        let second = predictions[1].as_ref().unwrap();
+        assert_eq!(second.sources[0].title.as_deref(), Some("title"));
+        assert!(
+            predictions[2..]
+                .iter()
+                .all(|prediction| prediction.is_none())
+        );
+        let warning = read.warnings[0].to_string();
+        assert!(warning.contains("s.jsonl:5 (case 5): ctxs: "), "{warning}");
     }
 
     #[test]

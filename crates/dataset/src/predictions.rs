@@ -325,6 +325,15 @@ impl From<SourceLine> for Source {
 #[serde(try_from = "Value")]
 struct Sources(Vec<Source>);
 
+/// The sources of an answer, in the forms that predictions have.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn sources_of(value: Value) -> Result<Vec<Source>, String> {
+    let sources = Sources::try_from(value)?;
+    Ok(sources.0)
+}
+
 impl TryFrom<Value> for Sources {
     type Error = String;
 

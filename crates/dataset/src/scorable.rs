@@ -260,10 +260,12 @@ fn give_questions(
     }
     for answer in &mut system.answers {
         if let Some(case) = known.get(&answer.case_id)
-            && (has_tests || answer.prediction.is_none())
+            && (has_tests || answer.question().is_empty())
         {
-            // Without test cases nothing else would know the question.
-            let is_made_now = !has_tests || are_joined || answer.left_in.is_none();
+            let prediction = answer.prediction.as_ref();
+            let has_sources = prediction.is_some_and(|prediction| !prediction.sources.is_empty());
+            // Without test cases nothing else would know the question, and only a prediction keeps its sources.
+            let is_made_now = !has_tests || are_joined || answer.left_in.is_none() || has_sources;
             // The question of the test case, also where the answer has one.
             answer.prediction = is_made_now.then(|| Arc::new(prediction_of(answer, case)));
         }

@@ -3,6 +3,7 @@
 //! Nothing is parsed, since no parser reads the styles of a thousand journals. A record is known by its title, and the
 //! text shows if the title is in it.
 
+use super::entry_text::{names_people, without_remarks};
 use super::names::family_words;
 use super::normalize::{
     COLON, GAPS, QUOTE, STOP, STOP_AND_COLON, folded_with_stops, is_retraction, word_count,
@@ -22,6 +23,19 @@ const REFERENCE_BYTES: usize = 4000;
 /// Authors of a record that are sought: references name the first ones.
 const AUTHORS_SOUGHT: usize = 3;
 
+/// What stands between the title of a page and its site, with the mark that it is.
+const BARS: [(&str, char); 9] = [
+    ("|", STOP),
+    ("｜", STOP),
+    (" - ", COLON),
+    (" – ", COLON),
+    (" — ", COLON),
+    (" · ", COLON),
+    (" • ", COLON),
+    (" » ", COLON),
+    (" › ", COLON),
+];
+
 /// A reference in free text, normalized.
 #[derive(Debug, Clone)]
 pub(super) struct FreeText {
@@ -30,6 +44,9 @@ pub(super) struct FreeText {
     /// Where each word begins in `key`, and whether a mark stands before it.
     words: Vec<TextWord>,
     identifiers: Vec<WorkIdentifier>,
+    has_address: bool,
+    /// Whether initials or `et al.` show that it names authors.
+    names_people: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +58,8 @@ struct TextWord {
     is_behind_colon: bool,
     /// Behind nothing but a quotation mark or a bracket.
     is_behind_quote: bool,
+    /// The part between bars in which it is.
+    part: usize,
 }
 
 /// Where a title stands in a text: words, the end not included.
@@ -61,25 +80,31 @@ impl FreeText {
         let text = &text[..text.floor_char_boundary(REFERENCE_BYTES)];
         // Years and words of an address are not those of the reference.
         let (identifiers, rest) = identifiers_and_rest(text);
-        let folded = folded_with_stops(&rest);
-        let mut key = String::with_capacity(folded.len());
+        let has_address = rest != text;
+        let rest = without_remarks(&rest);
+        let mut key = String::with_capacity(rest.len());
         let mut words = Vec::new();
-        let mut mark = STOP;
-        for part in folded.split_inclusive(GAPS) {
-            let word = part.trim_end_matches(GAPS);
-            words.push(TextWord {
-                start: key.len(),
-                is_behind_stop: matches!(mark, STOP | STOP_AND_COLON | QUOTE),
-                is_behind_colon: matches!(mark, COLON | STOP_AND_COLON),
-                is_behind_quote: mark == QUOTE,
-            });
-            key.push_str(word);
-            mark = part[word.len()..].chars().next().unwrap_or(mark);
+        for (part, (bar, written)) in parts(&rest).into_iter().enumerate() {
+            let mut mark = bar;
+            for marked in folded_with_stops(written).split_inclusive(GAPS) {
+                let word = marked.trim_end_matches(GAPS);
+                words.push(TextWord {
+                    start: key.len(),
+                    is_behind_stop: matches!(mark, STOP | STOP_AND_COLON | QUOTE),
+                    is_behind_colon: matches!(mark, COLON | STOP_AND_COLON),
+                    is_behind_quote: mark == QUOTE,
+                    part,
+                });
+                key.push_str(word);
+                mark = marked[word.len()..].chars().next().unwrap_or(mark);
+            }
         }
         Self {
             key,
             words,
             identifiers,
+            has_address,
+            names_people: names_people(&rest),
         }
     }
 
@@ -195,11 +220,46 @@ impl FreeText {
         if named * 2 >= sought {
             return Some(true);
         }
+        self.names_somebody(title).then_some(false)
+    }
+
+    /// Whether the text names people who are not sought. A site, a journal or a format before or behind the title of a page
+    /// is none.
+    fn names_somebody(&self, title: TitleSpan) -> bool {
+        if self.has_et_al(title) {
+            return true;
+        }
+        if self.has_address && title.first == self.words.len() {
+            return self.names_people;
+        }
+        let part = self.part_of(title.first);
+        let mut before = (0..title.first).filter(|index| self.part_of(*index) == part);
+        let has_words_before = before.any(|index| !self.is_number(index));
+        // `Full article: Ice and snow`, but `Lin, K.: Ice and snow`.
+        let is_label = title.first > 0
+            && self
+                .words
+                .get(title.first)
+                .is_some_and(|word| word.is_behind_colon)
+            && self.word(title.first - 1).len() > 1;
+        if has_words_before && !is_label {
+            return true;
+        }
         // Styles that put the title first and in quotes name the authors behind it; text with nothing before the title
-        // may as well have the venue there.
-        let has_words_before = (0..title.first).any(|index| !self.is_number(index));
-        // One field behind it may be the venue; of more, one is that of the authors.
-        (has_words_before || self.fields_behind(title) > 1).then_some(false)
+        // may as well have the venue there. One field behind it may be the venue; of more, one is that of the authors.
+        self.fields_behind(title) > 1 && (self.names_people || !self.has_address)
+    }
+
+    /// Whether `et al.` stands outside of the title.
+    fn has_et_al(&self, title: TitleSpan) -> bool {
+        let mut outside = (1..title.first).chain(title.end + 1..self.words.len());
+        outside.any(|index| self.word(index) == "al" && self.word(index - 1) == "et")
+    }
+
+    fn part_of(&self, index: usize) -> usize {
+        let last = self.words.last();
+        let word = self.words.get(index).or(last);
+        word.map_or(0, |word| word.part)
     }
 
     /// Whether these words stand in the text outside of the title.
@@ -280,9 +340,11 @@ impl FreeText {
         (1900..=2100).contains(&year) && is_at_mark && !follows_number && !precedes_number
     }
 
-    /// The fields with letters behind a title, without those of volume and pages.
+    /// The fields with letters behind a title and before a bar, without those of volume and pages.
     fn fields_behind(&self, title: TitleSpan) -> usize {
+        let part = self.part_of(title.end.saturating_sub(1));
         (title.end..self.words.len())
+            .filter(|index| self.part_of(*index) == part)
             .filter(|index| self.is_mark_before(*index) && !self.is_number(*index))
             .filter(|index| self.word(*index).len() > 2)
             .count()
@@ -359,6 +421,24 @@ impl FreeText {
                 "arxiv" | "proceedings" | "advances" | "journal"
             )
             || is_retraction(self.word(index))
+    }
+}
+
+/// The parts of a text between bars, each with the mark before it.
+fn parts(text: &str) -> Vec<(char, &str)> {
+    let mut parts = Vec::new();
+    let mut mark = STOP;
+    let mut rest = text;
+    loop {
+        let bars = BARS.iter();
+        let next = bars.filter_map(|(bar, mark)| Some((rest.find(bar)?, *bar, *mark)));
+        let Some((at, bar, next_mark)) = next.min_by_key(|(at, ..)| *at) else {
+            parts.push((mark, rest));
+            return parts;
+        };
+        parts.push((mark, &rest[..at]));
+        rest = &rest[at + bar.len()..];
+        mark = next_mark;
     }
 }
 

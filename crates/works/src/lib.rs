@@ -25,6 +25,7 @@ mod agreement;
 mod check;
 mod content;
 mod dumps;
+mod entry_text;
 mod forms;
 mod free_text;
 #[cfg(test)]

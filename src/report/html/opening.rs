@@ -63,8 +63,9 @@ fn push_works(page: &mut String, runs: &[RecordedRun]) {
     if looked_up {
         push_html!(
             page,
-            "<p class=\"verdict\">{}. <small>A work that is not found may exist: files of works have gaps.</small></p>\n",
-            counts.sentence()
+            "<p class=\"verdict\">{}. <small>{}. A work that is not found may exist: files of works have gaps.</small></p>\n",
+            counts.sentence(),
+            counts.inventory()
         );
     }
 }

@@ -158,8 +158,12 @@ fn next_address(text: &str) -> Option<usize> {
                 .chars()
                 .next_back()
                 .is_some_and(char::is_alphanumeric);
-            let is_url = !scheme.starts_with("http") || text[start + colon..].starts_with("://");
-            if is_url && !is_word {
+            let behind = &text[start + colon + 1..];
+            let is_web = scheme.starts_with("http");
+            // `arXiv: https://..` is the address behind the label.
+            let is_label = !is_web && after_prefix(behind.trim_start(), "http").is_some();
+            let is_url = !is_web || behind.starts_with("//");
+            if is_url && !is_label && !is_word {
                 return Some(at);
             }
         }
@@ -344,6 +348,10 @@ mod tests {
         ];
         assert_eq!(addresses_in(text), expected);
         assert_eq!(addresses_in("http:// https://. doi: arXiv:"), [""; 0]);
+        assert_eq!(
+            addresses_in("arXiv: https://a.org/x, DOI:https://doi.org/10.1000/y"),
+            ["https://a.org/x", "https://doi.org/10.1000/y"]
+        );
         // In time that does not grow with the square of the brackets.
         let many = format!("https://a.org/x(y){}", ").]".repeat(200_000));
         assert_eq!(addresses_in(&many), ["https://a.org/x(y)"]);

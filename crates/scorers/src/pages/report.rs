@@ -8,26 +8,13 @@ use scholareval_core::domain::{
 };
 use scholareval_core::question::{CitedStatements, JudgeCall};
 use scholareval_core::text::addresses::addresses_in;
-use scholareval_core::text::citation_markers::is_title;
+use scholareval_core::text::list_titles::is_list_title;
 
 /// Item of the call about the whole report. A half adds a number to the name of what was halved.
 const STATEMENTS: &str = "statements";
 
 /// How often a report is halved: in parts of a sixteenth even the longest have a list of statements below the limit of a reply.
 const MOST_HALVINGS: usize = 4;
-
-/// Titles of lists of references, in lower case.
-const REFERENCE_TITLES: [&str; 9] = [
-    "references",
-    "sources",
-    "bibliography",
-    "works cited",
-    "citations",
-    "literature",
-    "links",
-    "参考文献",
-    "参考资料",
-];
 
 /// The statements of a report, as far as they are known.
 #[derive(Debug, PartialEq)]
@@ -113,7 +100,7 @@ fn references_at(report: &str) -> usize {
     let mut with_address = 0;
     for line in report.split_inclusive('\n').rev() {
         start -= line.len();
-        if is_title(line, &REFERENCE_TITLES) {
+        if is_list_title(line) {
             let is_list = 2 * with_address >= lines && lines > 0;
             let has_body = !report[..start].trim().is_empty();
             return if is_list && has_body {

@@ -1,60 +1,59 @@
-//! The references of answers: a list of references in the text, or else the sources of a prediction.
+//! The references of answers: a list of references in the text, or else the sources of a prediction, or else the links.
 //!
 //! A list that the system wrote is what it cites, so it comes first. Its entries are free text: they are not taken apart, since
 //! each style puts title, names and year elsewhere. Only identifiers and addresses are taken from them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::links::{ids_in_brackets, inline_citations};
+use super::lists::{LONGEST_REFERENCE, ListEntry, listed_entries};
 use super::{add_author, settle_preprint, year_in};
+use crate::entry_text::{names_people, without_remarks};
+use crate::normalize::folded;
 use scholareval_core::domain::{
     Answer, IndexBase, Mode, Prediction, Reference, ReferenceKind, Source,
 };
-use scholareval_core::text::addresses::addresses_in;
-use scholareval_core::text::citation_markers::is_title;
-use scholareval_core::text::claims::{bullet, leading_number, numbered};
+use scholareval_core::text::addresses::{addresses_in, page_key};
 use scholareval_core::text::identifiers::identifiers_and_rest;
 
-/// Titles of lists of references, in lower case.
-const LIST_TITLES: [&str; 10] = [
-    "references",
-    "key references",
-    "reference list",
-    "bibliography",
-    "sources",
-    "works cited",
-    "cited works",
-    "literature cited",
-    "literature",
-    "citations",
-];
-
-/// The longest reference, in bytes; what is longer is cut.
-const LONGEST_REFERENCE: usize = 2000;
-
-/// Letters that a reference has at least: "see above" and rules of dashes are none.
-const FEWEST_LETTERS: usize = 10;
+/// Letters of words by which two entries are compared: shorter ones are in most.
+const WORD_LETTERS: usize = 4;
 
 /// The works that an answer cites, each once, in the order of their first mention.
 ///
-/// Without a list in the text these are the sources that its markers name, or all sources if no marker names one.
+/// Without a list in the text these are the sources that its markers name, or else its links and addresses, or else all of
+/// its sources.
 pub fn references_of(answer: &Answer, base: IndexBase) -> Vec<Reference> {
     let place = answer.case_id.as_str();
-    let listed = listed_references(answer.own_text(), place);
+    let text = answer.own_text();
+    let listed = listed_references(text, place);
     if !listed.is_empty() {
         return listed;
     }
-    let Some(prediction) = answer.prediction.as_deref() else {
-        return Vec::new();
-    };
-    cited_sources(prediction, base, place)
+    let prediction = answer.prediction.as_deref();
+    if let Some(prediction) = prediction {
+        let cited = prediction.cited_sources(base, Mode::Default);
+        if !cited.is_empty() {
+            return source_references(prediction, cited, base, place);
+        }
+    }
+    let linked = linked_references(text, place);
+    match prediction {
+        Some(prediction) if linked.is_empty() => {
+            let all = (0..prediction.sources.len()).collect();
+            source_references(prediction, all, base, place)
+        }
+        _ => linked,
+    }
 }
 
-/// The references of the sources that a prediction cites.
-fn cited_sources(prediction: &Prediction, base: IndexBase, place: &str) -> Vec<Reference> {
-    let mut cited = prediction.cited_sources(base, Mode::Default);
-    if cited.is_empty() {
-        cited = (0..prediction.sources.len()).collect();
-    }
+/// The references of these sources of a prediction.
+fn source_references(
+    prediction: &Prediction,
+    cited: Vec<usize>,
+    base: IndexBase,
+    place: &str,
+) -> Vec<Reference> {
     let mut references = Vec::with_capacity(cited.len());
     for index in cited {
         let key = format!("[{}]", base.number_of(index));
@@ -87,21 +86,73 @@ fn source_reference(source: &Source, key: String, place: &str) -> Reference {
     reference
 }
 
-/// The references of the lists in a text: those below a title such as "References", or else a list of `[n]` at its end.
+/// The references of the lists in a text.
 fn listed_references(text: &str, place: &str) -> Vec<Reference> {
-    let mut entries = titled_lists(text);
-    if entries.is_empty() {
-        entries = list_at_end(text);
-    }
+    let mut references: Vec<Reference> = Vec::new();
+    // Earlier references of a work or page.
+    let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     let mut seen = HashSet::new();
+    for entry in listed_entries(text) {
+        if !seen.insert(entry.text.clone()) {
+            continue;
+        }
+        let reference = text_reference(entry, place);
+        if let Some(identity) = identity_of(&reference) {
+            let earlier = known.entry(identity).or_default();
+            let is_known = |index: &usize| is_same_entry(&references[*index], &reference);
+            if earlier.iter().any(is_known) {
+                continue;
+            }
+            earlier.push(references.len());
+        }
+        references.push(reference);
+    }
+    references
+}
+
+/// The works that a text without a list cites by links, addresses and identifiers.
+fn linked_references(text: &str, place: &str) -> Vec<Reference> {
     let mut references = Vec::new();
-    for entry in entries {
-        let letters = entry.text.chars().filter(|c| c.is_alphanumeric()).count();
-        if letters >= FEWEST_LETTERS && seen.insert(entry.text.clone()) {
-            references.push(text_reference(entry, place));
+    let mut seen = HashSet::new();
+    for citation in inline_citations(text) {
+        let mut reference = text_reference(citation.entry, place);
+        reference.take_read(citation.identifier.into_iter().collect());
+        if let Some(identity) = identity_of(&reference)
+            && seen.insert(identity)
+        {
+            // Of a work that an address gives with several identifiers, none is another reference.
+            seen.extend(reference.identifiers().map(|identifier| identifier.key()));
+            references.push(reference);
         }
     }
     references
+}
+
+/// The work or the page that a reference means: its first identifier, or else its address.
+fn identity_of(reference: &Reference) -> Option<String> {
+    let mut identifiers = reference.identifiers();
+    if let Some(first) = identifiers.find(|identifier| !identifier.is_derived) {
+        return Some(first.key());
+    }
+    let text = reference.text.as_deref()?;
+    page_key(addresses_in(text).first()?)
+}
+
+/// Whether two entries of a list with one identity are one reference: most words of the shorter one are in the other. One
+/// identifier below two titles is an error of the list.
+fn is_same_entry(earlier: &Reference, later: &Reference) -> bool {
+    let earlier = long_words(earlier);
+    let later = long_words(later);
+    let shared = earlier.intersection(&later).count();
+    2 * shared >= earlier.len().min(later.len())
+}
+
+/// The long words of an entry without its addresses.
+fn long_words(reference: &Reference) -> HashSet<String> {
+    let (_, rest) = identifiers_and_rest(reference.text.as_deref().unwrap_or_default());
+    let words = folded(&rest);
+    let words = words.split(' ').filter(|word| word.len() >= WORD_LETTERS);
+    words.map(str::to_owned).collect()
 }
 
 /// The reference of a free text.
@@ -109,16 +160,19 @@ fn text_reference(entry: ListEntry, place: &str) -> Reference {
     let mut text = entry.text;
     text.truncate(text.floor_char_boundary(LONGEST_REFERENCE));
     let mut reference = Reference::new(entry.marker, place);
-    let (identifiers, words) = identifiers_and_rest(&text);
+    let (mut identifiers, rest) = identifiers_and_rest(&text);
+    identifiers.extend(ids_in_brackets(&text).into_iter().map(|(id, _)| id));
     let has_identifier = reference.take_read(identifiers);
     let has_address = !addresses_in(&text).is_empty();
-    // A page that is cited by address, without the year that each style of citing a paper has.
-    if !has_identifier && has_address && year_in(&words).is_none() {
+    let words = without_remarks(&rest);
+    let is_paper = names_people(&words) && year_in(&words).is_some();
+    // A page that is cited by address, without the names and the year that each style of citing a paper has.
+    if !has_identifier && has_address && !is_paper {
         reference.kind = ReferenceKind::Web;
     } else if !has_identifier && is_book(&text) {
         reference.kind = ReferenceKind::Book;
     }
-    reference.text = Some(text);
+    reference.text = (!text.is_empty()).then_some(text);
     settle_preprint(&mut reference);
     reference
 }
@@ -158,171 +212,6 @@ fn is_book(text: &str) -> bool {
     let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
     let ends_so = PUBLISHERS.iter().any(|publisher| end.ends_with(publisher));
     ends_so && !OF_PAPERS.iter().any(|word| text.contains(word))
-}
-
-/// An entry of a list of references.
-#[derive(Debug, Clone, PartialEq)]
-struct ListEntry {
-    /// Its marker: `[3]`, `3.`; empty for a bullet or none.
-    marker: String,
-    text: String,
-    /// White space before the marker: what is further in belongs to the entry. `None` without a marker.
-    indent: Option<usize>,
-    /// Whether quotes or remarks follow, which are not part of the reference.
-    is_closed: bool,
-}
-
-/// The entries of all lists below a title.
-fn titled_lists(text: &str) -> Vec<ListEntry> {
-    let mut entries: Vec<ListEntry> = Vec::new();
-    // Index of the first entry of the open list; `None` outside of lists.
-    let mut list: Option<usize> = None;
-    let mut is_after_blank = false;
-    for line in text.lines() {
-        if is_list_title(line) {
-            list = Some(entries.len());
-            is_after_blank = false;
-            continue;
-        }
-        let Some(start) = list else {
-            continue;
-        };
-        if line.trim().is_empty() {
-            is_after_blank = true;
-            continue;
-        }
-        let is_heading = line.trim_start().starts_with('#');
-        let goes_on = !is_heading && add_line(&mut entries, start, line, is_after_blank);
-        if !goes_on {
-            list = None;
-        }
-        is_after_blank = false;
-    }
-    entries
-}
-
-/// Whether a line is the title of a list, perhaps with the number of its section: `## 7. References`.
-fn is_list_title(line: &str) -> bool {
-    let title = line.trim().trim_start_matches('#').trim_start();
-    let unnumbered = title.trim_start_matches(|c: char| c.is_ascii_digit());
-    let unnumbered = unnumbered.strip_prefix('.').unwrap_or(unnumbered);
-    is_title(unnumbered.trim(), &LIST_TITLES)
-}
-
-/// Adds a line to a list that begins at `start`; false if the line does not belong to the list.
-fn add_line(entries: &mut Vec<ListEntry>, start: usize, line: &str, is_after_blank: bool) -> bool {
-    let open = entries.len() > start;
-    let is_marked_list = open && entries[start].indent.is_some();
-    if let Some(entry) = marked_entry(line) {
-        let is_nested = entries[start..].last().is_some_and(|last| {
-            is_marked_list && entry.marker.is_empty() && entry.indent > last.indent
-        });
-        if !is_nested {
-            entries.push(entry);
-        }
-        return true;
-    }
-    if is_marked_list {
-        // A paragraph behind the list is not a reference.
-        if is_after_blank {
-            return false;
-        }
-        continue_entry(entries, line);
-        return true;
-    }
-    // A list without markers has one reference a line or a paragraph.
-    entries.push(ListEntry {
-        marker: String::new(),
-        text: line.trim().to_owned(),
-        indent: None,
-        is_closed: false,
-    });
-    true
-}
-
-/// Adds a line to the last entry.
-fn continue_entry(entries: &mut [ListEntry], line: &str) {
-    if let Some(last) = entries.last_mut()
-        && !last.is_closed
-        && last.text.len() < LONGEST_REFERENCE
-    {
-        last.text.push(' ');
-        last.text.push_str(line.trim());
-    }
-}
-
-/// The last list of `[1] ..` in a text without a title above it. One paragraph may follow it; a single entry must have a
-/// number that the text before it cites.
-fn list_at_end(text: &str) -> Vec<ListEntry> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut entries: Vec<ListEntry> = Vec::new();
-    let mut is_after_blank = true;
-    let mut paragraphs_behind = 0;
-    let mut first_line = 0;
-    for (index, line) in lines.iter().enumerate() {
-        if line.trim().is_empty() {
-            is_after_blank = true;
-            continue;
-        }
-        match marked_entry(line).filter(|entry| entry.marker.starts_with('[')) {
-            Some(entry) => {
-                if paragraphs_behind > 0 || entries.is_empty() {
-                    entries.clear();
-                    first_line = index;
-                }
-                paragraphs_behind = 0;
-                entries.push(entry);
-            }
-            None if is_after_blank || paragraphs_behind > 0 => {
-                paragraphs_behind += usize::from(is_after_blank);
-            }
-            None => continue_entry(&mut entries, line),
-        }
-        is_after_blank = false;
-    }
-    let is_at_end = paragraphs_behind <= 1;
-    let is_cited = |entry: &ListEntry| {
-        let mut before = lines[..first_line].iter();
-        before.any(|line| line.contains(&entry.marker))
-    };
-    let is_list = entries.len() > 1 || entries.first().is_some_and(is_cited);
-    if is_at_end && is_list {
-        entries
-    } else {
-        Vec::new()
-    }
-}
-
-/// The entry that a line begins: `[3] ..`, `[^3]: ..`, `3. ..`, `(3) ..`, `- ..`.
-fn marked_entry(line: &str) -> Option<ListEntry> {
-    let trimmed = line.trim_start();
-    let indent = line.len() - trimmed.len();
-    let (marker, rest) = bracketed(trimmed)
-        .or_else(|| numbered(trimmed).map(|(number, rest)| (format!("{number}."), rest)))
-        .or_else(|| bullet(trimmed).map(|rest| (String::new(), rest)))?;
-    // A bullet may stand before the number.
-    let (marker, rest) = match bracketed(rest) {
-        Some((inner, rest)) if marker.is_empty() => (inner, rest),
-        _ => (marker, rest),
-    };
-    let text = rest.trim();
-    Some(ListEntry {
-        marker,
-        text: text.to_owned(),
-        indent: Some(indent),
-        is_closed: text.ends_with(':'),
-    })
-}
-
-/// `[3]` or `[^3]:`
-fn bracketed(text: &str) -> Option<(String, &str)> {
-    let inner = text.strip_prefix("**").unwrap_or(text).strip_prefix('[')?;
-    let inner = inner.strip_prefix('^').unwrap_or(inner);
-    let (number, rest) = leading_number(inner)?;
-    let rest = rest.strip_prefix(']')?;
-    let rest = rest.strip_prefix("**").unwrap_or(rest);
-    let rest = rest.strip_prefix([':', '.']).unwrap_or(rest);
-    Some((format!("[{number}]"), rest))
 }
 
 #[cfg(test)]
@@ -415,6 +304,105 @@ mod tests {
                 .iter()
                 .all(|reference| reference.title.is_empty() && reference.place == "c")
         );
+    }
+
+    #[test]
+    fn lists_have_groups_tables_and_pairs_of_lines() {
+        let keys = |text: &str| {
+            let references = listed_references(text, "c");
+            let keys: Vec<String> = references.into_iter().map(|one| one.key).collect();
+            keys.join(" ")
+        };
+        let groups = "## Sources\n### Papers\n[1] Doe. Ice and snow.\n\n**Web**\n[2] Snow: https://a.org/x\n\nMore below.\n\n\
+            [3] Rain: https://a.org/y\n\n## Next\n[4] is not a reference.";
+        assert_eq!(keys(groups), "[1] [2] [3]");
+        let bullets = "### Sources\n\n**Papers**\n- Doe (2020). Ice and snow.\n\n**Pages:**\n- [Snow](https://a.org/x)\n- a remark without an address";
+        assert_eq!(texts(bullets).len(), 2);
+        let table = "References\n| No. | Title |\n|---|:--|\n| [1] | Ice and snow of 2020 |\n| 2 | Snow and ice |";
+        assert_eq!(keys(table), "[1] [2]");
+        let lines = "Sources:\nIce and snow\nhttps://a.org/x\n\nSnow and ice\n<https://a.org/y>\n\nI hope that this helps.";
+        assert_eq!(
+            pairs(&texts(lines)),
+            [
+                ("", "Ice and snow https://a.org/x"),
+                ("", "Snow and ice <https://a.org/y>")
+            ]
+        );
+        let within = "References\n1. **Ice and snow**\n   - Authors: Doe\n   - https://a.org/x\n2. Snow and ice:\n   https://a.org/y";
+        assert_eq!(
+            pairs(&texts(within)),
+            [
+                ("1.", "**Ice and snow** https://a.org/x"),
+                ("2.", "Snow and ice: https://a.org/y")
+            ]
+        );
+        // Text below a heading that has the name of a list.
+        let prose = "## Data Sources\nWe took the census of 2019 as it is.\n\nIt has many rows.";
+        assert_eq!(texts(prose), []);
+        let html = "<h3>Sources</h3><ol><li>Doe (2020). Ice and snow.</li><li>Roe (2021). Snow and ice.</li></ol>";
+        assert_eq!(texts(html).len(), 2);
+        // A bracket that is no label.
+        assert_eq!(
+            keys("References\n- [GPT4](https://a.org/gpt4)\n- [S2] Snow of 2020"),
+            " [S2]"
+        );
+        assert_eq!(
+            keys("> **Sources**\n>\n> [1] Snow and ice\n> [2] Ice and snow"),
+            "[1] [2]"
+        );
+    }
+
+    #[test]
+    fn a_work_that_is_listed_in_other_words_counts_once() {
+        let count = |second: &str| {
+            let first =
+                "[1] Doe, J. (2020). Walls of ice and snow. Cold Places. https://doi.org/10.1000/x";
+            listed_references(&format!("References\n{first}\n[2] {second}\n"), "c").len()
+        };
+        assert_eq!(count("Doe J. Walls of ice and snow. doi:10.1000/X"), 1);
+        assert_eq!(count("https://doi.org/10.1000/x"), 1);
+        // One of the two has a wrong identifier.
+        assert_eq!(count("Roe K. Rivers carrying sand. doi:10.1000/x"), 2);
+        assert_eq!(count("Doe J. Walls of ice and snow. doi:10.1000/y"), 2);
+    }
+
+    #[test]
+    fn links_are_references_where_the_text_has_no_list() {
+        let cited = |text: &str| {
+            let references = linked_references(text, "c");
+            let shown = references.into_iter();
+            shown
+                .map(|one| (one.key, one.text.unwrap_or_default(), one.kind))
+                .collect::<Vec<_>>()
+        };
+        let text = "So it is [[1]](https://a.org/x#:~:text=ice) and [2](https://doi.org/10.1000/x), as [Snow and ice](https://a.org/y) \
+            says, again [[3]](http://www.a.org/x/#:~:text=snow), [here](https://dx.doi.org/10.1000/X) or (arXiv:2101.00001v2).\n\
+            ```\ncurl https://a.org/code\n```\nSee PMID: 77, <https://b.org> and https://arxiv.org/pdf/2101.00001.";
+        use ReferenceKind::*;
+        assert_eq!(
+            cited(text),
+            [
+                ("[1]", "https://a.org/x", Web),
+                ("[2]", "https://doi.org/10.1000/x", Other),
+                ("", "Snow and ice: https://a.org/y", Web),
+                ("", "arXiv:2101.00001v2", Preprint),
+                ("", "https://b.org", Web),
+                ("", "pmid:77", Other),
+            ]
+            .map(|(key, text, kind)| (key.to_owned(), text.to_owned(), kind))
+        );
+        let hash = "0a".repeat(20);
+        let ids = format!(
+            "So [{hash}, {}] and [257663729 | Doe et al. | 2023 | Citations: 5; 1234567 | Roe | 2021 | Citations: 2].",
+            "0b".repeat(20)
+        );
+        let keys = linked_references(&ids, "c")
+            .into_iter()
+            .map(|one| one.identifiers().map(|id| id.key()).collect::<String>());
+        let keys: Vec<String> = keys.collect();
+        assert_eq!(keys[0], format!("s2:{hash}"));
+        assert_eq!(keys[2..], ["corpusid:257663729", "corpusid:1234567"]);
+        assert_eq!(cited("No [12] link [a; b] or [2019 | x]."), []);
     }
 
     #[test]

@@ -7,6 +7,10 @@
 mod answers;
 mod bibtex;
 mod csl;
+#[cfg(test)]
+mod golden;
+mod links;
+mod lists;
 mod nbib;
 mod ris;
 
