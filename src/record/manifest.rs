@@ -95,8 +95,15 @@ impl Manifest {
         by_judge
     }
 
-    /// The run with its judges under the identities that `now` gives them, where an earlier version gave them others.
+    /// The run with its judges and files of works under the identities that `now` gives them, where an earlier version gave
+    /// them others or none.
     pub(crate) fn with_identities_of(mut self, now: &Self) -> Self {
+        if let (Some(Value::Object(works)), Some(Value::Object(now))) =
+            (self.settings.get_mut("works"), now.settings.get("works"))
+            && let Some(files) = now.get("files")
+        {
+            works.entry("files").or_insert_with(|| files.clone());
+        }
         for (role, entry) in &mut self.roles {
             let known = now.roles.get(role).map_or(&[][..], |entry| &entry.judges);
             for judge in &mut entry.judges {

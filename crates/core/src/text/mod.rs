@@ -22,6 +22,7 @@ pub mod sentences;
 pub mod source_lists;
 pub mod spreadsheets;
 pub mod stems;
+pub mod tables;
 pub mod thinking;
 pub mod tokens;
 pub mod words;
