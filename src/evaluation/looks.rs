@@ -80,8 +80,8 @@ impl LookedRun {
         }
         let mut answered = HashSet::new();
         for item in all_items(inputs) {
-            for system in systems_of(item) {
-                answered.insert((system.clone(), item.case.case_id.clone()));
+            for answer in item.answers() {
+                answered.insert((answer.system.clone(), item.case.case_id.clone()));
             }
         }
         Self {
@@ -137,6 +137,7 @@ impl LookedRun {
             }
         }
         let answers = RunAnswers {
+            subject: manifest.subject,
             scored: &of_stage,
             unanswered: Some(unanswered),
             on_unscored: manifest.policy.on_unscored,
@@ -194,6 +195,7 @@ pub(super) fn assumed_observations(
         }
     }
     let answers = RunAnswers {
+        subject: inputs.subject,
         scored: &scored,
         ..RunAnswers::default()
     };
@@ -206,19 +208,13 @@ pub(super) fn assumed_observations(
 fn systems(inputs: &LoadedInputs) -> Vec<SystemName> {
     let mut systems: Vec<SystemName> = Vec::new();
     for item in all_items(inputs) {
-        for system in systems_of(item) {
-            if !systems.contains(system) {
-                systems.push(system.clone());
+        for answer in item.answers() {
+            if !systems.contains(&answer.system) {
+                systems.push(answer.system.clone());
             }
         }
     }
     systems
-}
-
-/// The system of an answer, or both of a pair.
-fn systems_of(item: &Item) -> impl Iterator<Item = &SystemName> {
-    let other = item.other.as_ref().map(|other| &other.system);
-    std::iter::once(&item.answer.system).chain(other)
 }
 
 fn all_items(inputs: &LoadedInputs) -> impl Iterator<Item = &Item> {

@@ -165,7 +165,7 @@ fn is_labeler(name: &str, labels: &Labels) -> bool {
 
 /// The run's judge as a rater: its values of the metric.
 fn judge(name: &str, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
-    let rater = run_rater(name, &run.scored, metric);
+    let rater = run_rater(name, run.manifest.subject, &run.scored, metric);
     Ok(rater.map_err(|known| {
         let metric = metric.unwrap_or_default();
         let what = format!("the run has no number called {metric:?}");

@@ -25,7 +25,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use games::{Game, are_pairs};
+pub use games::Game;
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use looks::{

@@ -137,7 +137,7 @@ impl OrderCounts {
     }
 }
 
-/// What the pairs of these observations show, beyond their comparison; `None` if they are not of pairs.
+/// What the pairs of these observations show, beyond their comparison; `None` without a verdict.
 pub fn pairwise(
     observations: &Observations,
     comparison: &MetricComparison,
@@ -145,7 +145,6 @@ pub fn pairwise(
 ) -> Option<Pairwise> {
     let mut tables = observations.metrics.iter();
     let table = tables.find(|table| table.metric == comparison.metric)?;
-    let games = table.games.as_ref()?;
     let shared = SharedCases::of(observations, table, options);
     let verdicts = shared.verdicts();
     let strengths = strengths_by_rank(&shared, &verdicts, options.ties);
@@ -162,7 +161,7 @@ pub fn pairwise(
         }
     }
     let (first_shown, first_shown_error) = first_shown(&verdicts)?;
-    let games: Vec<&Game> = games.iter().flatten().collect();
+    let games: Vec<&Game> = table.games.iter().flatten().collect();
     let values: Vec<f64> = games.iter().filter_map(|game| game.value).collect();
     let ties = values.iter().filter(|value| is_tie(**value)).count();
     let (decided, longer_wins) = longer_wins(&games);

@@ -39,7 +39,8 @@ mod work;
 mod work_counts;
 
 pub use answer::{
-    Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, SourceWork, TextInFile,
+    Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, SourceWork, SubjectKind,
+    TextInFile,
 };
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use blind_texts::{BlindAnswer, BlindCitation, BlindSource, BlindTask, BlindTexts};
