@@ -150,7 +150,6 @@ fn a_run_whose_manifest_does_not_say_that_it_is_of_pairs_is_one() {
     ];
     let outputs = || commands.map(|command| work.run(command).exits_with(0).stdout);
     let recorded = outputs();
-    let page = work.read("page.html");
 
     let mut manifest = work.json("out/manifest.json");
     let subject = manifest.as_object_mut().unwrap().remove("subject");
@@ -158,7 +157,7 @@ fn a_run_whose_manifest_does_not_say_that_it_is_of_pairs_is_one() {
     work.write("out/manifest.json", &manifest.to_string());
     assert_eq!(outputs(), recorded);
     assert_eq!(work.json("again/manifest.json")["subject"], "pair");
-    assert_eq!(work.read("page.html"), page);
+    assert!(work.read("page.html").contains(r#"[["win_rate",1.0]]"#));
     // The same command continues it, and has nothing to ask.
     let again = pairs(&work, &server, &[]).exits_with(0);
     assert_eq!((again.stdout, server.chat_count()), (done.stdout, 8));

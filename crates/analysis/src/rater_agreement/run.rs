@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::comparison::metrics_of;
 use crate::quantity::{Quantity, distinct, finite};
 use scholareval_core::domain::{
-    CaseId, ComparedPair, ComponentKind, Preference, Preferred, Rater, RaterKind, Rating, Score,
-    ScoredAnswer, SubjectKind, SystemName, Unit,
+    ComparedPair, ComponentKind, Preference, Rater, RaterKind, Rating, Score, ScoredAnswer,
+    SubjectKind, Unit,
 };
 use scholareval_stats::mean;
 
@@ -222,34 +222,21 @@ fn rater_of_pairs(name: &str, scored: &[Arc<ScoredAnswer>]) -> Rater {
             continue;
         };
         let case_id = answer.case.case_id.clone();
-        let (pair, value) = if first < second {
-            (pair_of(case_id, first, second), value)
-        } else {
-            (pair_of(case_id, second, first), 1.0 - value)
-        };
+        let (pair, is_exchanged) = ComparedPair::of(case_id, first.clone(), second.clone());
+        let value = if is_exchanged { 1.0 - value } else { value };
         values.entry(pair).or_default().push(value);
     }
     let mut rater = Rater::new(name, RaterKind::Judge);
     for (pair, values) in values {
         let lead = mean(&values).unwrap_or(0.5) - 0.5;
-        rater.preferences.push(Preference {
-            pair,
-            preferred: Preferred::of_difference(lead, EQUAL),
-        });
+        let preference = Preference::of_difference(lead, EQUAL);
+        rater.preferences.insert(pair, preference);
     }
     rater
 }
 
 /// Verdicts of both orders that cancel each other are a tie, whatever their last digits.
 const EQUAL: f64 = 1e-9;
-
-fn pair_of(case_id: CaseId, first: &SystemName, second: &SystemName) -> ComparedPair {
-    ComparedPair {
-        case_id,
-        first: first.clone(),
-        second: second.clone(),
-    }
-}
 
 #[cfg(test)]
 mod tests {
