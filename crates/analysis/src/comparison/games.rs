@@ -492,7 +492,10 @@ mod tests {
         let pairwise = comparison.pairwise.unwrap();
         assert_eq!(pairwise.unscored, 1);
         let pair = &pairwise.pairs[0];
-        assert_eq!((Some(pair.win_rate), pair.interval), (a.mean, a.interval));
+        assert_eq!(
+            (Some(pair.rate.win_rate), pair.interval),
+            (a.mean, a.interval)
+        );
         // 2 W - 1, although the case with one verdict says 1.
         assert!((metric.pairs[0].difference - (2.0 * expected - 1.0)).abs() < 1e-12);
     }

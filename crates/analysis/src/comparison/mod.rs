@@ -44,7 +44,7 @@ pub use old_scale::{
     plan_anchors,
 };
 pub use pairs::MIN_QUESTIONS;
-pub use pairwise::{OrderCounts, PairRecord, Pairwise, SystemStrength, pairwise};
+pub use pairwise::{PairRecord, Pairwise, SystemStrength, pairwise};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::p_text;
 pub use result::{
