@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::gates::assumed_score;
 use super::inputs::LoadedInputs;
+use super::pairs::OrderTurns;
 use crate::analysis::comparison::{
     LookRule, LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks, observe,
 };
@@ -236,7 +237,7 @@ fn second_orders_of<'a>(
         by_case.entry(&pair.case.case_id).or_default().push(systems);
     }
     let place_of: HashMap<&SystemName, usize> = names.into_iter().zip(0..).collect();
-    let mut turns: HashMap<[&SystemName; 2], usize> = HashMap::new();
+    let mut turns = OrderTurns::default();
     let mut second_orders = Vec::new();
     for case in cases {
         for [first, second] in by_case.remove(case).unwrap_or_default() {
@@ -244,15 +245,11 @@ fn second_orders_of<'a>(
             if !is_by_name {
                 continue;
             }
-            // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
-            let start = place_of[first] + place_of[second];
-            let turn = turns.entry([first, second]).or_insert(start);
-            let last = if turn.is_multiple_of(2) {
-                [second, first]
-            } else {
+            let last = if turns.exchanges([place_of[first], place_of[second]]) {
                 [first, second]
+            } else {
+                [second, first]
             };
-            *turn += 1;
             second_orders.push(SecondOrder {
                 systems: last.map(Clone::clone),
                 name: SystemName::of_pair(last[0], last[1]),
