@@ -152,6 +152,17 @@ pub struct TextInFile {
     pub blake3: Digest<16>,
 }
 
+/// What a run scores one by one. It is decided where a run is prepared, and recorded in its manifest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// Each answer of a system by itself.
+    #[default]
+    Answer,
+    /// Two answers to one case, in the order in which a judge sees them.
+    Pair,
+}
+
 /// What is scored: an answer with the case it answers, or two answers to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
@@ -169,8 +180,7 @@ pub struct Item {
 impl Item {
     /// Why nothing can be judged, where an answer is missing.
     pub fn missing_answer(&self, mode: Mode) -> Option<UnscoredReason> {
-        let mut answers = std::iter::once(&self.answer).chain(self.other.as_deref());
-        let missing = answers.find(|answer| answer.is_missing_in(mode))?;
+        let missing = self.answers().find(|answer| answer.is_missing_in(mode))?;
         let text = match missing.text_bytes() {
             0 => "null",
             _ => "only the error text of a failed generation",
@@ -195,6 +205,11 @@ impl Item {
             answer: first,
             other: Some(Arc::new(second)),
         }
+    }
+
+    /// The answer, or both of a pair in their order.
+    pub fn answers(&self) -> impl Iterator<Item = &Answer> {
+        std::iter::once(&self.answer).chain(self.other.as_deref())
     }
 
     /// The name of what is scored: the system, or [both of a pair](SystemName::of_pair).
