@@ -6,12 +6,11 @@
 use std::collections::HashSet;
 
 use scholareval_core::domain::{
-    AddressState, CitedAddress, IndexBase, Mode, Prediction, RetrievalTrace, markers,
+    AddressState, CitedAddress, IndexBase, Mode, Prediction, RetrievalTrace,
 };
 use scholareval_core::text::addresses::target_key;
-use scholareval_core::text::claims::entry_labels;
 use scholareval_core::text::identifiers::mentions_of;
-use scholareval_core::text::list_titles::is_list_title;
+use scholareval_core::text::source_lists::source_lists;
 
 /// The addresses that an answer cites, each once, with where they come from: first those in its text, then those that its
 /// numbers mean, then those that the service lists.
@@ -26,9 +25,14 @@ pub fn cited_addresses(
     let known = KnownAddresses::of(trace, question);
     let text = prediction.output();
     let mut cited: Vec<&str> = mentions_of(text);
-    if !has_list(text) {
+    // With a list in the text, its numbers mean the entries of that list.
+    if source_lists(text).is_empty() {
         cited.extend(numbered_sources(prediction, base));
-        cited.extend(trace.into_iter().flat_map(|trace| numbered(text, trace)));
+        cited.extend(
+            trace
+                .into_iter()
+                .flat_map(|trace| numbered(prediction, trace)),
+        );
     }
     cited.extend(trace.into_iter().flat_map(|trace| strs(&trace.cited)));
     let mut seen = HashSet::new();
@@ -47,11 +51,6 @@ pub fn cited_addresses(
     addresses
 }
 
-/// Whether a text has a list of references: its numbers mean the entries of that list.
-fn has_list(text: &str) -> bool {
-    text.lines().any(is_list_title) || !entry_labels(text).is_empty()
-}
-
 /// The addresses of the sources that the numbers in the text mean.
 fn numbered_sources(prediction: &Prediction, base: IndexBase) -> impl Iterator<Item = &str> {
     let places = prediction.cited_sources(base, Mode::Default).into_iter();
@@ -59,10 +58,14 @@ fn numbered_sources(prediction: &Prediction, base: IndexBase) -> impl Iterator<I
 }
 
 /// The addresses that the numbers in the text mean for the service.
-fn numbered<'a>(text: &str, trace: &'a RetrievalTrace) -> impl Iterator<Item = &'a str> {
-    let markers = markers(text, Mode::Default).into_iter();
-    let numbers = markers.flat_map(|marker| marker.numbers);
-    let places = numbers.filter_map(|number| IndexBase::One.place_of(number));
+fn numbered<'a>(
+    prediction: &Prediction,
+    trace: &'a RetrievalTrace,
+) -> impl Iterator<Item = &'a str> {
+    let numbers = prediction.cited_numbers(IndexBase::One, Mode::Default);
+    let places = numbers
+        .into_iter()
+        .filter_map(|number| IndexBase::One.place_of(number));
     places.filter_map(|place| trace.numbered.get(place).map(String::as_str))
 }
 

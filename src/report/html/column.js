@@ -33,11 +33,10 @@ function addressTable(addresses) {
     make("table", { class: "claims" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, addresses.map(row))));
 }
 
-/** What the head of a column says about an answer. The labels of its list of sources are not citations. */
+/** What the head of a column says about an answer. */
 function answerFacts({ words, cites, entries }) {
   const dangling = cites.filter((cite) => cite[3].length).length;
-  const citations = cites.length - entries;
-  const facts = [counted(words, "word"), citations > 0 && counted(citations, "citation"), entries && `${entries} ${entries === 1 ? "list entry" : "list entries"}`, dangling && `${dangling} dangling`];
+  const facts = [counted(words, "word"), cites.length && counted(cites.length, "citation"), entries && `${entries} ${entries === 1 ? "list entry" : "list entries"}`, dangling && `${dangling} dangling`];
   return facts.filter(Boolean).join(", ");
 }
 

@@ -24,7 +24,7 @@ use crate::report::works::{WorkPart, cited_parts, notice_text, record_parts};
 use crate::scorer::pairs::PREFERENCE;
 use crate::scorer::scorer_named;
 use crate::stats::mean;
-use crate::text::claims::entry_labels;
+use crate::text::source_lists::source_lists;
 use crate::text::words::word_count;
 
 /// Six decimals, finer than anything shown. Null if not finite.
@@ -261,17 +261,17 @@ fn case_block(
     let mut measures = CaseMeasures::default();
     for (run, part) in parts {
         match part {
-            CasePart::Score(scored) if scored.systems.is_some() => {
-                add_game(&mut entries, *run, scored);
-            }
-            CasePart::Score(scored) => {
-                let entry = entries.entry((*run, &scored.system)).or_default();
-                let places = measures.add(scored);
-                entry
-                    .scores
-                    .push(score_entry(scored, &places, report.with_answers));
-                snippets.get_or_insert_with(|| snippets_of(scored));
-            }
+            CasePart::Score(scored) => match &scored.systems {
+                Some(systems) => add_game(&mut entries, *run, scored, systems),
+                None => {
+                    let entry = entries.entry((*run, &scored.system)).or_default();
+                    let places = measures.add(scored);
+                    entry
+                        .scores
+                        .push(score_entry(scored, &places, report.with_answers));
+                    snippets.get_or_insert_with(|| snippets_of(scored));
+                }
+            },
             CasePart::Answer(item, base) => {
                 let answer = &item.answer;
                 let entry = entries.entry((*run, &answer.system)).or_default();
@@ -316,10 +316,8 @@ fn add_game<'a>(
     entries: &mut HashMap<(usize, &'a SystemName), SystemEntry<'a>>,
     run: usize,
     scored: &'a ScoredAnswer,
+    [first, second]: &'a [SystemName; 2],
 ) {
-    let Some([first, second]) = &scored.systems else {
-        return;
-    };
     let score = &scored.score;
     for (system, other, is_first) in [(first, second, true), (second, first, false)] {
         let of_system = |value: f64| if is_first { value } else { 1.0 - value };
@@ -393,21 +391,23 @@ fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
-/// without a source; `entries` is how many of them are labels of a list of sources.
+/// without a source; `entries` is how many entries its lists of sources have.
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
     let mut cites = Vec::new();
     for cite in citations(answer.own_text(), prediction, index_base) {
-        let start = utf16(text, cite.range.start);
-        let end = utf16(text, cite.range.end);
+        let start = utf16(text, cite.place.range.start);
+        let end = utf16(text, cite.place.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
+    let lists = source_lists(answer.own_text()).into_iter();
+    let entries = lists.map(|list| list.entries.len());
     let references_start = answer.own_bytes.filter(|start| *start < text.len());
     json!({
         "text": text,
         "cites": cites,
-        "entries": entry_labels(answer.own_text()).len(),
+        "entries": entries.sum::<usize>(),
         "own": references_start.map(|start| utf16(text, start)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
