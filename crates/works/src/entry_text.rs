@@ -72,16 +72,22 @@ pub(super) fn without_remarks(text: &str) -> String {
     kept
 }
 
-/// The text without formats and numbers of arXiv in brackets: `[PDF]`, `(html)`, `[2103.04567]`.
+/// The text without formats and numbers of arXiv in brackets, and words in brackets before it: `(html)`, `[2103.04567v2]`,
+/// `[Paper]`.
 fn without_brackets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find(['[', '(']) {
         let inner = &rest[open + 1..];
         let length = inner[..inner.floor_char_boundary(REMARK_BYTES)].find([']', ')']);
-        let remark = length.map(|length| inner[..length].trim().to_lowercase());
-        let is_remark =
-            remark.is_some_and(|remark| FORMATS.contains(&remark.as_str()) || is_arxiv_id(&remark));
+        let is_remark = length.is_some_and(|length| {
+            let is_first = rest.len() == text.len() && rest.starts_with('[');
+            let is_link = inner[length + 1..].starts_with('(');
+            let is_label = inner[..length]
+                .chars()
+                .all(|c| c.is_alphabetic() || c == ' ');
+            is_format(&inner[..length]) || is_first && is_label && !is_link
+        });
         let end = match length {
             Some(length) if is_remark => open + length + 2,
             _ => open + 1,
@@ -90,6 +96,13 @@ fn without_brackets(text: &str) -> String {
         rest = &rest[end..];
     }
     kept + rest
+}
+
+fn is_format(remark: &str) -> bool {
+    let remark = remark.trim().to_lowercase();
+    let versioned = remark.trim_end_matches(|c: char| c.is_ascii_digit());
+    let id = versioned.strip_suffix('v').unwrap_or(&remark);
+    FORMATS.contains(&remark.as_str()) || is_arxiv_id(id)
 }
 
 /// The length of the remark that begins here.
@@ -180,6 +193,8 @@ mod tests {
             ("[PDF] Ice and snow", " Ice and snow"),
             ("Ice and snow (pdf)", "Ice and snow "),
             ("[2103.04567] Ice and snow", " Ice and snow"),
+            ("[2103.04567v12] Ice and snow", " Ice and snow"),
+            ("[Paper] Ice and snow", " Ice and snow"),
             (
                 "Ice and snow - WHO, accessed May 5, 2024.",
                 "Ice and snow - WHO, .",
@@ -207,6 +222,7 @@ mod tests {
             "Retrieved memories of the winters since 1999",
             "The citations: a study of 2019",
             "Ice [in German] (2019)",
+            "[Ice and snow]( | )",
         ] {
             assert_eq!(without_remarks(text), text);
         }
