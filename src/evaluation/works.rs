@@ -8,7 +8,9 @@ use serde_json::json;
 use super::inputs::LoadedInputs;
 use super::scorers::{ScorerOptions, WorksOptions};
 use crate::dataset::{InputFile, with_text};
-use crate::domain::{CaseId, CheckedReference, CitedWork, Item, Reference, SystemName};
+use crate::domain::{
+    CaseId, CheckedReference, CitedWork, Fingerprint, Item, Reference, SystemName,
+};
 use crate::error::{Error, Result};
 use crate::record::Manifest;
 use crate::scorer::works::WORKS;
@@ -64,8 +66,11 @@ pub(super) fn look_up(
     inputs.support.works = works.len();
     inputs.give_works(&works);
     inputs.warnings.extend(looked_up.warnings);
-    let hash = looked_up.files.first().map(|file| file.blake3);
-    let held = json!({"records": looked_up.records, "retractions": hash});
+    let retractions = looked_up.files.first().map(|file| file.blake3);
+    let mut held = json!({"records": looked_up.records, "retractions": retractions});
+    if let Some(content) = looked_up.content {
+        held["files"] = json!(content);
+    }
     inputs.settings.insert(WORKS_SETTING.to_owned(), held);
     inputs.work_records = looked_up.records;
     inputs.files.extend(looked_up.files);
@@ -86,6 +91,8 @@ pub(super) fn recorded_work_records(manifest: &Manifest) -> Vec<(String, u64)> {
 pub struct LookedUpReferences {
     /// What is known about each reference.
     pub checked: Vec<CheckedReference>,
+    /// A hash of what the files of works hold; `None` without any.
+    pub content: Option<Fingerprint>,
     /// Records in the files of works, by source.
     pub records: Vec<(String, u64)>,
     /// Broken lines.
@@ -119,6 +126,7 @@ pub fn look_up_references(
     let mut works = Works::open(&options.works)?;
     lookup.checked = works.check(references, &|done, all| on_bytes(done, all))?;
     let report = works.report();
+    lookup.content = report.content;
     for (source, count) in &report.records {
         lookup.records.push((source.name().to_owned(), *count));
     }

@@ -17,7 +17,7 @@ use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{
     AnswerSelection, Aspect, EndingModel, EndpointUse, Fingerprint, Mode, ModelEnd, RubricParts,
-    RubricProfile, SavedPages, Unit,
+    RubricProfile, SavedPages, SubjectKind, Unit,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
@@ -95,8 +95,15 @@ impl Manifest {
         by_judge
     }
 
-    /// The run with its judges under the identities that `now` gives them, where an earlier version gave them others.
+    /// The run with its judges and files of works under the identities that `now` gives them, where an earlier version gave
+    /// them others or none.
     pub(crate) fn with_identities_of(mut self, now: &Self) -> Self {
+        if let (Some(Value::Object(works)), Some(Value::Object(now))) =
+            (self.settings.get_mut("works"), now.settings.get("works"))
+            && let Some(files) = now.get("files")
+        {
+            works.entry("files").or_insert_with(|| files.clone());
+        }
         for (role, entry) in &mut self.roles {
             let known = now.roles.get(role).map_or(&[][..], |entry| &entry.judges);
             for judge in &mut entry.judges {
@@ -159,6 +166,9 @@ pub struct Manifest {
     pub finished_at: Option<String>,
     /// Arithmetic and parser.
     pub mode: Mode,
+    /// What the run scores. [`Manifest::load`] finds it for runs that do not record it.
+    #[serde(default)]
+    pub subject: SubjectKind,
     /// In compat mode: what each scorer reproduces, with its commit or version.
     #[serde(default, deserialize_with = "reference_by_scorer")]
     pub reference: BTreeMap<String, String>,
@@ -229,6 +239,7 @@ pub struct Headline {
 struct Version {
     schema_version: u32,
     scholareval_version: String,
+    subject: Option<SubjectKind>,
 }
 
 /// What each scorer reproduces; earlier versions had one text, that of [`QABENCH`], whatever the scorers were.
@@ -373,7 +384,12 @@ impl Manifest {
                 .hint("use that version, or run score again")
                 .into());
         }
-        Ok(Some(parse(&path, &text)?))
+        let mut manifest: Self = parse(&path, &text)?;
+        // Runs of before `subject` was recorded: those of pairs have the setting of their design.
+        if version.subject.is_none() && manifest.settings.contains_key(PAIRS_SETTING) {
+            manifest.subject = SubjectKind::Pair;
+        }
+        Ok(Some(manifest))
     }
 
     /// The manifest of a run directory.

@@ -200,6 +200,28 @@ fn the_scorer_is_recorded_resumed_rescored_and_compared() {
     ])
     .exits_with(3)
     .says(&["works"]);
+    // Also with as many records.
+    let other = std::fs::read_to_string(&works).unwrap();
+    work.write("works.jsonl", &other.replace("10.5555", "10.5556"));
+    let again: Vec<&str> = score
+        .iter()
+        .map(|word| if *word == works { "works.jsonl" } else { *word })
+        .collect();
+    work.run(&again)
+        .exits_with(3)
+        .says(&["different works.files"]);
+    assert_eq!(work.read("out/scores.jsonl"), before);
+    work.write("works.jsonl", &other);
+    work.run(&again).exits_with(0);
+    // An earlier version did not record what the files held.
+    let mut manifest = work.json("out/manifest.json");
+    manifest["settings"]["works"]
+        .as_object_mut()
+        .unwrap()
+        .remove("files");
+    work.write("out/manifest.json", &manifest.to_string());
+    work.run(&score).exits_with(0);
+    assert_eq!(work.read("out/scores.jsonl"), before);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use url::Url;
 use super::text::spaced;
 use scholareval_core::domain::PageState;
 use scholareval_core::text::addresses::page_key;
+use scholareval_core::text::tables::section;
 
 /// Statuses with which servers refuse a reader: the page may be there.
 const REFUSALS: [u16; 6] = [401, 402, 403, 407, 429, 451];
@@ -31,199 +32,23 @@ const HEAD_BYTES: usize = 8 * TEASER;
 /// Letters and digits that a page has at least.
 const FEWEST_LETTERS: usize = 20;
 
+/// The phrases, in lists below their names.
+const PHRASES: &str = include_str!("phrases.txt");
+
 /// Phrases in the title or the first words of a wall.
-const WALLS: &[&str] = &[
-    "403 forbidden",
-    "access denied",
-    "access to this page has been denied",
-    "access to this resource on the server is denied",
-    "are you a human",
-    "are you a robot",
-    "are you human",
-    "attention required!",
-    "before you continue to",
-    "blocked by network security",
-    "bot verification",
-    "checking if the site connection is secure",
-    "checking your browser",
-    "client challenge",
-    "complete the captcha",
-    "complete the security check",
-    "confirm that you are human",
-    "confirm you are human",
-    "cookies are disabled",
-    "cookies must be enabled",
-    "ddos protection by",
-    "ddos-guard",
-    "enable cookies and reload",
-    "enable javascript and cookies to continue",
-    "enter the characters you see below",
-    "human verification",
-    "i'm not a robot",
-    "just a moment...",
-    "just a moment…",
-    "log in to continue",
-    "login required",
-    "making sure you're not a bot",
-    "not available in your country",
-    "not available in your region",
-    "one moment, please",
-    "pardon our interruption",
-    "performing security verification",
-    "please enable cookies",
-    "please enable js and disable any ad blocker",
-    "please log in to access",
-    "please log in to continue",
-    "please log in to read",
-    "please log in to see",
-    "please log in to view",
-    "please sign in to access",
-    "please sign in to continue",
-    "please sign in to read",
-    "please sign in to see",
-    "please sign in to view",
-    "please sign in to your account",
-    "please verify you are",
-    "press & hold to confirm",
-    "prove you are human",
-    "prove you're not a robot",
-    "recaptcha",
-    "request blocked",
-    "request unsuccessful. incapsula",
-    "security check required",
-    "security check to access",
-    "sending automated queries",
-    "sign in to continue",
-    "sorry, you have been blocked",
-    "the request could not be satisfied",
-    "there was a problem providing the content you requested",
-    "too many requests",
-    "unusual activity from your",
-    "unusual traffic",
-    "vercel security checkpoint",
-    "verification required",
-    "verify that you are human",
-    "verify that you're not a robot",
-    "verify you are a human",
-    "verify you are human",
-    "verifying you are human",
-    "you don't have permission to access",
-    "you have been blocked",
-    "you must be logged in",
-    "you must log in to continue",
-    "your connection needs to be verified",
-    "your request has been blocked",
-];
+const WALLS: &str = "walls";
 
 /// Phrases in the title of a page that is not there.
-const GONE_IN_TITLE: &[&str] = &[
-    "article is no longer available",
-    "content is no longer available",
-    "page can't be found",
-    "page cannot be found",
-    "page could not be found",
-    "page does not exist",
-    "page doesn't exist",
-    "page is no longer available",
-    "page isn't available",
-    "page no longer exists",
-    "page not available",
-    "page not found",
-    "page was not found",
-    "this site can't be reached",
-];
+const GONE_IN_TITLE: &str = "gone in title";
 
 /// What a title, or a part of it between separators, is as a whole on such pages.
-const GONE_AS_PART: &[&str] = &[
-    "404",
-    "404 error",
-    "404 not found",
-    "410",
-    "410 gone",
-    "500 internal server error",
-    "502 bad gateway",
-    "503 service temporarily unavailable",
-    "503 service unavailable",
-    "504 gateway time-out",
-    "504 gateway timeout",
-    "article not found",
-    "bad gateway",
-    "content not found",
-    "document not found",
-    "doi not found",
-    "domain expired",
-    "error 404",
-    "error 404 (not found)",
-    "error 404 (not found)!!1",
-    "error 404 not found",
-    "file not found",
-    "http 404",
-    "http status 404",
-    "internal server error",
-    "no longer available",
-    "not found",
-    "object not found",
-    "oops",
-    "page missing",
-    "page unavailable",
-    "record not found",
-    "resource not found",
-    "server error",
-    "service unavailable",
-    "site not found",
-    "website expired",
-];
+const GONE_AS_PART: &str = "gone as part";
 
 /// Phrases of pages that need scripts.
-const NEEDS_SCRIPTS: &[&str] = &[
-    "enable java script",
-    "enable javascript",
-    "javascript disabled",
-    "javascript is disabled",
-    "javascript is not available",
-    "javascript is not enabled",
-    "javascript is required",
-    "javascript must be enabled",
-    "javascript to run this app",
-    "javascript to work",
-    "need javascript",
-    "requires javascript",
-    "turn on javascript",
-    "without javascript",
-];
+const NEEDS_SCRIPTS: &str = "needs scripts";
 
 /// Phrases of pages whose rest costs money.
-const PAYWALLS: &[&str] = &[
-    "access through your institution",
-    "access through your organization",
-    "already a subscriber? ",
-    "buy article pdf",
-    "buy this article",
-    "continue reading with a",
-    "create a free account to read",
-    "get access to the full version of this",
-    "get full access to this article",
-    "log in to read the full",
-    "member-only story",
-    "preview of subscription content",
-    "purchase access",
-    "rent this article",
-    "sign in to read the full",
-    "subscribe now to read",
-    "subscribe to continue",
-    "subscribe to keep reading",
-    "subscribe to read",
-    "subscribe to unlock",
-    "subscribers only",
-    "this article is for subscribers",
-    "this content is for subscribers",
-    "this is a preview of",
-    "to continue reading",
-    "to read the full article",
-    "to read the full story",
-    "to read this article in full",
-    "unlock this article",
-];
+const PAYWALLS: &str = "paywalls";
 
 /// First labels of hosts, and parts of paths, at which people log in.
 const LOGINS: [&str; 12] = [
@@ -399,7 +224,10 @@ fn phrase_of_gone(title: &str) -> Option<&str> {
         .flat_map(|part| part.split(" - "))
         .flat_map(|part| part.split(": "))
         .map(str::trim)
-        .find(|part| GONE_AS_PART.contains(&part.trim_end_matches(['!', '.'])))
+        .find(|part| {
+            let part = part.trim_end_matches(['!', '.']);
+            section(PHRASES, GONE_AS_PART).any(|gone| gone == part)
+        })
 }
 
 /// A wall or a reader's warning in the title or the first words of a short page.
@@ -431,8 +259,8 @@ fn is_garbled(text: &str) -> bool {
     broken * 10 > length
 }
 
-fn first_of(phrases: &'static [&'static str], text: &str) -> Option<&'static str> {
-    phrases.iter().copied().find(|phrase| text.contains(phrase))
+fn first_of(list: &str, text: &str) -> Option<&'static str> {
+    section(PHRASES, list).find(|phrase| text.contains(phrase))
 }
 
 /// Lower case, one space between words, plain apostrophes: phrases are written in this form.

@@ -566,8 +566,7 @@ impl StoreWriter {
     }
 
     pub(super) fn commit(self) -> Result<()> {
-        let committed = self.connection.execute_batch("COMMIT");
-        committed.map_err(|error| self.unwritten(&error))
+        PAGE_STORE.commit(&self.path, &self.connection)
     }
 
     fn unwritten(&self, error: &rusqlite::Error) -> Error {

@@ -87,17 +87,7 @@ enum Place {
 }
 
 /// Elements whose text is not shown. An annotation repeats its formula in another form.
-const HIDDEN: [&str; 9] = [
-    "script",
-    "style",
-    "template",
-    "svg",
-    "iframe",
-    "object",
-    "noframes",
-    "annotation",
-    "annotation-xml",
-];
+const HIDDEN: &str = "script style template svg iframe object noframes annotation annotation-xml";
 
 /// Elements that renderers of formulas hide from screen readers next to the MathML that these read.
 const DRAWN: [&str; 2] = ["span", "nobr"];
@@ -332,10 +322,10 @@ impl TextReader {
         // KaTeX draws a formula behind its MathML, MathJax before it.
         let is_behind = self.formula_end == Some(self.page.text.len());
         let is_drawn = tag.is_aria_hidden && (is_behind || name == b"nobr");
-        let drawn = DRAWN.iter().filter(|_| is_drawn);
+        let drawn = DRAWN.into_iter().filter(|_| is_drawn);
         let is_shown = name == b"template" && tag.is_shadow_root;
-        let mut hidden = HIDDEN.iter().filter(|_| !is_shown).chain(drawn);
-        hidden.find(|hidden| hidden.as_bytes() == name).copied()
+        let mut hidden = HIDDEN.split(' ').filter(|_| !is_shown).chain(drawn);
+        hidden.find(|hidden| hidden.as_bytes() == name)
     }
 
     /// Begins something raised.

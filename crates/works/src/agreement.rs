@@ -1,9 +1,9 @@
 //! In what a record agrees with a reference.
 
 use super::free_text::{FreeText, LONG_TITLE};
-use super::keys::{RecordTitle, SoughtWork};
+use super::keys::{RecordTitle, SoughtWork, is_of_notice};
 use super::names::shares_authors;
-use super::normalize::{ratio, word_count, words};
+use super::normalize::{ratio, title_key, word_count, words};
 use scholareval_core::domain::WorkRecord;
 
 /// Titles with a smaller ratio are those of other works.
@@ -52,10 +52,21 @@ pub(super) struct RecordAgreement {
 
 impl RecordAgreement {
     pub(super) fn of(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
-        match &cited.text {
-            Some(_) => Self::of_text(cited, record, title),
+        let mut agreement = match &cited.text {
+            Some(text) => Self::of_text(cited, text, record, title),
             None => Self::of_fields(cited, record, title),
+        };
+        // Works share titles: by other authors in another year it is another work, unless an identifier says that it is meant.
+        let is_of_another =
+            agreement.title.is_equal() && agreement.is_contradicted() && !cited.states_identifier();
+        let is_similar = matches!(agreement.title, TitleAgreement::Similar(_));
+        let is_of_notice = is_of_notice(&title.key) && !is_of_notice(&cited.key);
+        if is_of_another || is_similar && is_of_notice {
+            agreement.title = TitleAgreement::Other;
         }
+        // A derived identifier counts where nothing contradicts it.
+        agreement.has_identifier |= agreement.is_whole() && shares_derived(cited, record);
+        agreement
     }
 
     fn of_fields(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
@@ -69,17 +80,20 @@ impl RecordAgreement {
             year: years.map(|(cited, year)| (cited - year).abs() <= tolerance(record)),
             has_identifier: shares_identifier(cited, record),
         }
-        .with_derived(cited, record)
     }
 
-    fn of_text(cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) -> Self {
-        let Some(text) = &cited.text else {
-            return Self::of_fields(cited, record, title);
-        };
+    fn of_text(
+        cited: &SoughtWork,
+        text: &FreeText,
+        record: &WorkRecord,
+        title: &RecordTitle,
+    ) -> Self {
         // The longest form first: a title may begin another one.
         let mut forms: Vec<&str> = title.forms().collect();
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         let words_of_title = word_count(&title.folded);
+        let venue = title_key(record.venue.as_deref().unwrap_or_default());
+        let has_venue = !venue.is_empty();
         let span = forms.into_iter().find_map(|form| {
             // A title without its subtitle has fewer words than five more often than not.
             let count = if Some(form) == title.main.as_deref() {
@@ -89,7 +103,9 @@ impl RecordAgreement {
             };
             let span = text.find_title(form, count)?;
             // Another subtitle is another title.
-            let is_other = title.main.as_deref() == Some(form) && span.has_subtitle;
+            let is_other = title.has_subtitle_behind(form)
+                && (span.has_subtitle || title.is_main_quoted && span.has_subtitle_behind_quote)
+                && !(has_venue && text.has_behind(span, &venue));
             (!is_other).then_some((span, form, count))
         });
         let has_identifier = shares_identifier(cited, record);
@@ -126,13 +142,6 @@ impl RecordAgreement {
             year,
             has_identifier,
         }
-        .with_derived(cited, record)
-    }
-
-    /// A derived identifier counts where nothing contradicts it.
-    fn with_derived(mut self, cited: &SoughtWork, record: &WorkRecord) -> Self {
-        self.has_identifier |= self.is_whole() && shares_derived(cited, record);
-        self
     }
 
     /// Whether the record is the work that is meant, whatever may differ.
@@ -155,6 +164,11 @@ impl RecordAgreement {
     /// Whether the identifier of the reference leads to this record, which is another work.
     pub(super) fn is_misled(&self) -> bool {
         self.has_identifier && !self.is_the_work()
+    }
+
+    /// Whether both the authors and the year are those of another work.
+    fn is_contradicted(&self) -> bool {
+        self.authors == Some(false) && self.year == Some(false)
     }
 
     /// Whether nothing differs.

@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::content::content_hash;
 use super::dumps::{WorksForm, files_of, form_of, forms_hint};
 use super::index::{count_in_indexes, offer_records};
 use super::keys::SoughtWork;
 use super::matching::kind_of;
 use super::scan::{WorksDump, scan};
 use super::wanted::{WantedWorks, counts_among};
-use scholareval_core::domain::{CheckedReference, Reference, WorkSource};
+use scholareval_core::domain::{CheckedReference, Fingerprint, Reference, WorkSource};
 use scholareval_core::error::{InputFault, Result};
 
 /// What the reading of the files of works did.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorksReport {
+    /// A hash of what the files hold; `None` before they are read, and without any.
+    pub content: Option<Fingerprint>,
     /// Records read (of an index: held), by source.
     pub records: Vec<(WorkSource, u64)>,
     /// Broken lines that were left out.
@@ -85,6 +88,9 @@ impl Works {
         references: &[Reference],
         on_bytes: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Vec<CheckedReference>> {
+        let has_files = !self.dumps.is_empty() || !self.indexes.is_empty();
+        let hash = || content_hash(&self.dumps, &self.indexes);
+        let content = has_files.then(hash).transpose()?;
         let cited: Vec<SoughtWork> = references.iter().map(SoughtWork::new).collect();
         let mut counts = counts_among(&cited);
         if !self.indexes.is_empty() {
@@ -104,6 +110,7 @@ impl Works {
         }
         let sources: Vec<WorkSource> = records.keys().copied().collect();
         self.report = WorksReport {
+            content,
             records: records.into_iter().collect(),
             broken: report.broken,
             faults: report.faults,

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Map, Value};
 
 use super::forms::{DumpForm, FORMS, form_of_record};
-use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
-use super::library::{is_csl_record, is_library};
+use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
+use super::references::{is_csl_record, is_library_name};
 use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::no_such;
 use scholareval_core::files::sqlite::WORKS_INDEX;
-use scholareval_core::files::streams::{self, unpacked};
+use scholareval_core::files::streams::{self, read_line, unpacked};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
 const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "nbib"];
@@ -175,7 +175,7 @@ fn known_form(path: &Path) -> Result<Recognized> {
             return Ok(Recognized::Form(WorksForm::Library));
         }
     }
-    if is_library(path) {
+    if is_library_name(path) {
         return Ok(Recognized::Form(WorksForm::Library));
     }
     Ok(Recognized::Unknown)

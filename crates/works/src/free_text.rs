@@ -5,7 +5,9 @@
 
 use super::entry_text::{names_people, without_remarks};
 use super::names::family_words;
-use super::normalize::{COLON, STOP, folded_with_stops, word_count};
+use super::normalize::{
+    COLON, GAPS, QUOTE, STOP, STOP_AND_COLON, folded_with_stops, is_retraction, word_count,
+};
 use scholareval_core::domain::PersonName;
 use scholareval_core::text::identifiers::{WorkIdentifier, identifiers_and_rest};
 
@@ -54,6 +56,8 @@ struct TextWord {
     is_behind_stop: bool,
     /// Behind a colon or a question mark: a subtitle may begin.
     is_behind_colon: bool,
+    /// Behind nothing but a quotation mark or a bracket.
+    is_behind_quote: bool,
     /// The part between bars in which it is.
     part: usize,
 }
@@ -67,6 +71,8 @@ pub(super) struct TitleSpan {
     pub(super) is_delimited: bool,
     /// Whether a subtitle may follow.
     pub(super) has_subtitle: bool,
+    /// Whether one may follow if the quotation or bracket that ends here is part of the title.
+    pub(super) has_subtitle_behind_quote: bool,
 }
 
 impl FreeText {
@@ -80,22 +86,17 @@ impl FreeText {
         let mut words = Vec::new();
         for (part, (bar, written)) in parts(&rest).into_iter().enumerate() {
             let mut mark = bar;
-            for field in folded_with_stops(written).split_inclusive([STOP, COLON]) {
-                let next = field.chars().next_back();
-                for word in field
-                    .split([' ', STOP, COLON])
-                    .filter(|word| !word.is_empty())
-                {
-                    words.push(TextWord {
-                        start: key.len(),
-                        is_behind_stop: mark == STOP,
-                        is_behind_colon: mark == COLON,
-                        part,
-                    });
-                    key.push_str(word);
-                    mark = ' ';
-                }
-                mark = next.filter(|c| matches!(*c, STOP | COLON)).unwrap_or(mark);
+            for marked in folded_with_stops(written).split_inclusive(GAPS) {
+                let word = marked.trim_end_matches(GAPS);
+                words.push(TextWord {
+                    start: key.len(),
+                    is_behind_stop: matches!(mark, STOP | STOP_AND_COLON | QUOTE),
+                    is_behind_colon: matches!(mark, COLON | STOP_AND_COLON),
+                    is_behind_quote: mark == QUOTE,
+                    part,
+                });
+                key.push_str(word);
+                mark = marked[word.len()..].chars().next().unwrap_or(mark);
             }
         }
         Self {
@@ -177,11 +178,13 @@ impl FreeText {
             };
             let is_field = self.is_mark_before(first) && self.is_mark_before(end);
             let is_delimited = self.is_open_before(first) && self.is_open_behind(end);
+            let next = self.words.get(end).filter(|_| self.year_at(end).is_none());
             let span = TitleSpan {
                 first,
                 end,
                 is_delimited,
-                has_subtitle: self.words.get(end).is_some_and(|word| word.is_behind_colon),
+                has_subtitle: next.is_some_and(|word| word.is_behind_colon),
+                has_subtitle_behind_quote: next.is_some_and(|word| word.is_behind_quote),
             };
             if is_field {
                 return Some(span);
@@ -305,7 +308,15 @@ impl FreeText {
             end: self.words.len(),
             is_delimited: false,
             has_subtitle: false,
+            has_subtitle_behind_quote: false,
         }
+    }
+
+    /// Whether these words stand directly behind a title.
+    pub(super) fn has_behind(&self, title: TitleSpan, key: &str) -> bool {
+        let at = self.start(title.end);
+        let end = self.word_at(at + key.len());
+        self.key[at..].starts_with(key) && end.is_some_and(|end| self.is_open_behind(end))
     }
 
     /// Whether the words of a title, most of them, are in the text.
@@ -391,6 +402,15 @@ impl FreeText {
             || self.is_mark_before(index)
             || self.is_number(index - 1)
             || self.word(index - 1) == "al"
+            || self.is_notice_before(index)
+    }
+
+    /// Whether "retracted article" stands here before a title.
+    fn is_notice_before(&self, index: usize) -> bool {
+        let words: Vec<&str> = (index.saturating_sub(3)..index)
+            .map(|index| self.word(index))
+            .collect();
+        (0..words.len()).any(|first| is_retraction(&words[first..].join(" ")))
     }
 
     fn is_open_behind(&self, index: usize) -> bool {
@@ -400,6 +420,7 @@ impl FreeText {
                 self.word(index),
                 "arxiv" | "proceedings" | "advances" | "journal"
             )
+            || is_retraction(self.word(index))
     }
 }
 

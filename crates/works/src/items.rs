@@ -26,48 +26,12 @@ pub(super) enum RawRecord<'a> {
     Cut,
 }
 
-/// Reads the next line into a buffer; gives the bytes that were read, 0 at the end, and whether the line was too long to be
-/// kept.
-///
-/// # Errors
-/// When the file cannot be read.
-pub(super) fn read_line(
-    reader: &mut dyn BufRead,
-    line: &mut Vec<u8>,
-    limit: usize,
-) -> io::Result<(u64, bool)> {
-    line.clear();
-    let mut read = 0;
-    let mut is_too_long = false;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok((read, is_too_long));
-        }
-        let feed = memchr::memchr(b'\n', buffer);
-        let part = &buffer[..feed.unwrap_or(buffer.len())];
-        if line.len() + part.len() > limit {
-            is_too_long = true;
-        } else if !is_too_long {
-            line.extend_from_slice(part);
-        }
-        let used = part.len() + usize::from(feed.is_some());
-        reader.consume(used);
-        read += used as u64;
-        if feed.is_some() {
-            return Ok((read, is_too_long));
-        }
-    }
-}
-
 /// The objects of a list, split without reading their JSON: only strings and braces matter.
 pub(super) struct ListReader<'a> {
     reader: &'a mut dyn BufRead,
     record: Vec<u8>,
     is_too_long: bool,
-    depth: usize,
-    is_in_string: bool,
-    is_escaped: bool,
+    nesting: Nesting,
 }
 
 impl<'a> ListReader<'a> {
@@ -84,9 +48,7 @@ impl<'a> ListReader<'a> {
             reader,
             record: Vec::new(),
             is_too_long: false,
-            depth: 0,
-            is_in_string: false,
-            is_escaped: false,
+            nesting: Nesting::default(),
         })
     }
 
@@ -100,13 +62,12 @@ impl<'a> ListReader<'a> {
         loop {
             let buffer = self.reader.fill_buf()?;
             if buffer.is_empty() {
-                let is_cut = self.depth > 0;
-                self.depth = 0;
+                let is_cut = std::mem::take(&mut self.nesting).depth > 0;
                 return Ok(is_cut.then_some(RawRecord::Cut));
             }
             let length = buffer.len();
             let mut at = 0;
-            if self.depth == 0 {
+            if self.nesting.depth == 0 {
                 let Some(next) = memchr::memchr2(b'{', b']', buffer) else {
                     self.reader.consume(length);
                     continue;
@@ -119,14 +80,8 @@ impl<'a> ListReader<'a> {
             let start = at;
             let mut is_whole = false;
             while at < length {
-                at = scan(
-                    buffer,
-                    at,
-                    &mut self.depth,
-                    &mut self.is_in_string,
-                    &mut self.is_escaped,
-                );
-                if self.depth == 0 {
+                at = self.nesting.follow(buffer, at);
+                if self.nesting.depth == 0 {
                     is_whole = true;
                     break;
                 }
@@ -150,39 +105,37 @@ impl<'a> ListReader<'a> {
     }
 }
 
-/// Goes on to the next byte that matters; gives where to continue.
-fn scan(
-    buffer: &[u8],
-    at: usize,
-    depth: &mut usize,
-    is_in_string: &mut bool,
-    is_escaped: &mut bool,
-) -> usize {
-    if *is_escaped {
-        *is_escaped = false;
-        return at + 1;
-    }
-    let rest = &buffer[at..];
-    if *is_in_string {
-        let Some(next) = memchr::memchr2(b'"', b'\\', rest) else {
+/// Where in the JSON of an object the reader is.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    /// Goes on to the next byte that matters; gives where to continue.
+    fn follow(&mut self, buffer: &[u8], at: usize) -> usize {
+        if std::mem::take(&mut self.is_escaped) {
+            return at + 1;
+        }
+        let rest = &buffer[at..];
+        let next = if self.is_in_string {
+            memchr::memchr2(b'"', b'\\', rest)
+        } else {
+            memchr::memchr3(b'"', b'{', b'}', rest)
+        };
+        let Some(next) = next else {
             return buffer.len();
         };
-        if rest[next] == b'"' {
-            *is_in_string = false;
-        } else {
-            *is_escaped = true;
+        match rest[next] {
+            b'"' => self.is_in_string = !self.is_in_string,
+            b'\\' => self.is_escaped = true,
+            b'{' => self.depth += 1,
+            _ => self.depth = self.depth.saturating_sub(1),
         }
-        return at + next + 1;
+        at + next + 1
     }
-    let Some(next) = memchr::memchr3(b'"', b'{', b'}', rest) else {
-        return buffer.len();
-    };
-    match rest[next] {
-        b'"' => *is_in_string = true,
-        b'{' => *depth += 1,
-        _ => *depth = depth.saturating_sub(1),
-    }
-    at + next + 1
 }
 
 /// Reads up to and with the first of these bytes, or to the end.
@@ -212,6 +165,7 @@ mod tests {
     use std::io::BufReader;
 
     use super::*;
+    use scholareval_core::files::streams::read_line;
 
     fn split(text: &str, layout: RecordLayout, buffer: usize) -> Vec<String> {
         let mut reader = BufReader::with_capacity(buffer, text.as_bytes());

@@ -5,7 +5,9 @@
 
 use super::free_text::{FreeText, is_long_title, title_start};
 use super::markup::plain;
-use super::normalize::{folded, main_title, title_key, without_notice, word_count, words};
+use super::normalize::{
+    ends_in_quotation, folded, main_title, title_key, without_notice, word_count, words,
+};
 use scholareval_core::domain::{Reference, WorkRecord};
 use scholareval_core::text::identifiers::WorkIdentifier;
 
@@ -14,6 +16,14 @@ pub(super) type Key = u64;
 
 /// Words of a reference by which similar titles are sought.
 pub(super) const RARE_WORDS: usize = 3;
+
+/// With what the keys of the titles of notices begin.
+const NOTICES: [&str; 4] = [
+    "retraction",
+    "noticeofretraction",
+    "statementofretraction",
+    "withdrawal",
+];
 
 /// What a key is made of. The byte is in the files of indexes.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +51,11 @@ fn identifier_key(identifier: &WorkIdentifier) -> Key {
     key(KeyKind::Identifier, [&identifier.key(), ""])
 }
 
+/// Whether this is the key of the title of a notice about a work: "Retraction: .." has the words of the work's title, too.
+pub(super) fn is_of_notice(key: &str) -> bool {
+    NOTICES.iter().any(|notice| key.starts_with(notice))
+}
+
 /// The title of a record, in the forms in which a reference may have it.
 #[derive(Debug)]
 pub(super) struct RecordTitle {
@@ -52,6 +67,8 @@ pub(super) struct RecordTitle {
     pub(super) whole: Option<String>,
     /// The key without the subtitle that is part of the title.
     pub(super) main: Option<String>,
+    /// Whether the title without the subtitle ends in a quotation mark or a bracket.
+    pub(super) is_main_quoted: bool,
 }
 
 impl RecordTitle {
@@ -64,8 +81,11 @@ impl RecordTitle {
             .subtitle
             .as_deref()
             .map(|subtitle| format!("{key}{}", title_key(subtitle)));
+        let main = main_title(title);
+        let before_subtitle = main.as_deref().unwrap_or(title);
         Self {
-            main: main_title(title).map(|main| title_key(&main)),
+            is_main_quoted: ends_in_quotation(before_subtitle),
+            main: main.map(|main| title_key(&main)),
             whole: whole.filter(|whole| *whole != key),
             folded,
             key,
@@ -80,6 +100,11 @@ impl RecordTitle {
             .flatten()
             .map(String::as_str)
             .filter(|form| !form.is_empty())
+    }
+
+    /// Whether a form is the title without a subtitle that is recorded.
+    pub(super) fn has_subtitle_behind(&self, form: &str) -> bool {
+        self.main.as_deref() == Some(form) || self.whole.is_some() && self.key == form
     }
 
     /// The keys of all forms, and of the beginning if the title is long enough to be sought within a text.
@@ -153,6 +178,12 @@ impl SoughtWork {
         cited.doi.is_some() || cited.arxiv.is_some() || cited.pmid.is_some()
     }
 
+    /// Whether an identifier of any system stands in it, and not only an address from which one is derived.
+    pub(super) fn states_identifier(&self) -> bool {
+        let mut identifiers = self.reference.identifiers();
+        identifiers.any(|identifier| !identifier.is_derived)
+    }
+
     pub(super) fn word_count(&self) -> usize {
         word_count(&self.folded)
     }
@@ -165,24 +196,21 @@ impl SoughtWork {
 
     /// The keys of the titles that it has or, in free text, may have.
     pub(super) fn titles(&self) -> Vec<Key> {
-        let mut keys = Vec::new();
-        match &self.text {
-            Some(text) => {
-                for field in text.fields() {
-                    keys.push(key(KeyKind::Title, [field, ""]));
-                }
-                for start in text.title_starts() {
-                    keys.push(key(KeyKind::Start, [start, ""]));
-                }
-            }
+        let (titles, starts) = match &self.text {
+            Some(text) => (text.fields(), text.title_starts()),
             None => {
-                for form in [Some(&self.key), self.main.as_ref()].into_iter().flatten() {
-                    if !form.is_empty() {
-                        keys.push(key(KeyKind::Title, [form, ""]));
-                    }
-                }
+                let forms = [Some(&self.key), self.main.as_ref()];
+                let forms = forms.into_iter().flatten().map(String::as_str);
+                (forms.filter(|form| !form.is_empty()).collect(), Vec::new())
             }
-        }
+        };
+        let titles = titles
+            .into_iter()
+            .map(|title| key(KeyKind::Title, [title, ""]));
+        let starts = starts
+            .into_iter()
+            .map(|start| key(KeyKind::Start, [start, ""]));
+        let mut keys: Vec<Key> = titles.chain(starts).collect();
         keys.sort_unstable();
         keys.dedup();
         keys

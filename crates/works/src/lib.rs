@@ -23,16 +23,16 @@
 
 mod agreement;
 mod check;
+mod content;
 mod dumps;
 mod entry_text;
 mod forms;
 mod free_text;
 #[cfg(test)]
-mod hallmark;
+mod hallmark_tests;
 mod index;
 mod items;
 mod keys;
-mod library;
 mod markup;
 mod matching;
 mod names;

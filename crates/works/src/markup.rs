@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use scholareval_core::text::tables::{numbered_character, pairs, second_of};
+
 /// The longest title or name that is looked at, in bytes: titles of more than 2,000 characters are damage.
 const TEXT_BYTES: usize = 8192;
 
@@ -21,118 +23,24 @@ const ELEMENTS: [&str; 22] = [
 ];
 
 /// Combining accents by the command of LaTeX that puts one on the next letter.
-const ACCENTS: [(&str, char); 14] = [
-    ("'", '\u{301}'),
-    ("`", '\u{300}'),
-    ("^", '\u{302}'),
-    ("\"", '\u{308}'),
-    ("~", '\u{303}'),
-    ("=", '\u{304}'),
-    (".", '\u{307}'),
-    ("c", '\u{327}'),
-    ("v", '\u{30c}'),
-    ("u", '\u{306}'),
-    ("H", '\u{30b}'),
-    ("k", '\u{328}'),
-    ("r", '\u{30a}'),
-    ("d", '\u{323}'),
-];
+const ACCENTS: &str = "' \u{301} ` \u{300} ^ \u{302} \" \u{308} ~ \u{303} = \u{304} . \u{307} c \u{327} v \u{30c} u \u{306} \
+    H \u{30b} k \u{328} r \u{30a} d \u{323}";
 
 /// Combining accents by the ending of an HTML entity (`eacute`).
-const ENTITY_ACCENTS: [(&str, char); 8] = [
-    ("acute", '\u{301}'),
-    ("grave", '\u{300}'),
-    ("circ", '\u{302}'),
-    ("uml", '\u{308}'),
-    ("tilde", '\u{303}'),
-    ("cedil", '\u{327}'),
-    ("ring", '\u{30a}'),
-    ("caron", '\u{30c}'),
-];
+const ENTITY_ACCENTS: &str = "acute \u{301} grave \u{300} circ \u{302} uml \u{308} tilde \u{303} cedil \u{327} ring \u{30a} \
+    caron \u{30c}";
 
-/// Letters that LaTeX commands and HTML entities name.
-const LETTERS: [(&str, &str); 26] = [
-    ("ss", "ß"),
-    ("szlig", "ß"),
-    ("o", "ø"),
-    ("O", "Ø"),
-    ("oslash", "ø"),
-    ("Oslash", "Ø"),
-    ("ae", "æ"),
-    ("AE", "Æ"),
-    ("aelig", "æ"),
-    ("AElig", "Æ"),
-    ("oe", "œ"),
-    ("OE", "Œ"),
-    ("oelig", "œ"),
-    ("aa", "å"),
-    ("AA", "Å"),
-    ("l", "ł"),
-    ("L", "Ł"),
-    ("i", "i"),
-    ("j", "j"),
-    ("dh", "ð"),
-    ("eth", "ð"),
-    ("th", "þ"),
-    ("thorn", "þ"),
-    ("dj", "đ"),
-    ("ng", "ŋ"),
-    ("textquotesingle", "'"),
-];
+/// Letters and marks that LaTeX commands and HTML entities name.
+const SIGNS: &str = "ss ß szlig ß o ø O Ø oslash ø Oslash Ø ae æ AE Æ aelig æ AElig Æ oe œ OE Œ oelig œ aa å AA Å l ł L Ł \
+    i i j j dh ð eth ð th þ thorn þ dj đ ng ŋ textquotesingle ' amp & lt < gt > quot \" apos ' ndash – mdash — hyphen - \
+    lsquo ‘ rsquo ’ ldquo “ rdquo ” hellip … times × textendash – textemdash — textquoteright ’ textquoteleft ‘";
 
-/// Marks that HTML entities and LaTeX commands name.
-const MARKS: [(&str, &str); 22] = [
-    ("amp", "&"),
-    ("lt", "<"),
-    ("gt", ">"),
-    ("quot", "\""),
-    ("apos", "'"),
-    ("nbsp", " "),
-    ("ndash", "–"),
-    ("mdash", "—"),
-    ("hyphen", "-"),
-    ("lsquo", "‘"),
-    ("rsquo", "’"),
-    ("ldquo", "“"),
-    ("rdquo", "”"),
-    ("hellip", "…"),
-    ("times", "×"),
-    ("textendash", "–"),
-    ("textemdash", "—"),
-    ("textquoteright", "’"),
-    ("textquoteleft", "‘"),
-    ("shy", ""),
-    ("ensp", " "),
-    ("thinsp", " "),
-];
+/// Entities of spaces.
+const SPACES: [&str; 3] = ["nbsp", "ensp", "thinsp"];
 
 /// Greek letters as LaTeX and HTML name them, and the letter. The variants of LaTeX (`varepsilon`) are found without `var`.
-pub(super) const GREEK: [(&str, char); 24] = [
-    ("alpha", 'α'),
-    ("beta", 'β'),
-    ("gamma", 'γ'),
-    ("delta", 'δ'),
-    ("epsilon", 'ε'),
-    ("zeta", 'ζ'),
-    ("eta", 'η'),
-    ("theta", 'θ'),
-    ("iota", 'ι'),
-    ("kappa", 'κ'),
-    ("lambda", 'λ'),
-    ("mu", 'μ'),
-    ("nu", 'ν'),
-    ("xi", 'ξ'),
-    ("omicron", 'ο'),
-    ("pi", 'π'),
-    ("rho", 'ρ'),
-    ("sigma", 'σ'),
-    ("tau", 'τ'),
-    ("upsilon", 'υ'),
-    ("phi", 'φ'),
-    ("chi", 'χ'),
-    ("psi", 'ψ'),
-    ("omega", 'ω'),
-];
+pub(super) const GREEK: &str = "alpha α beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ \
+    nu ν xi ξ omicron ο pi π rho ρ sigma σ tau τ upsilon υ phi φ chi χ psi ψ omega ω";
 
 /// The text without LaTeX and HTML, on one line.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
@@ -155,25 +63,35 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The text with the characters that its entities stand for.
 fn without_entities(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
+    replaced(text, '&', |rest| {
+        let head = &rest[1..rest.floor_char_boundary(NAME_BYTES)];
+        let (name, _) = head.split_once(';')?;
+        Some((name.len() + 2, entity(name)?))
+    })
+}
+
+/// The text without HTML and MathML tags.
+fn without_tags(text: &str) -> Cow<'_, str> {
+    replaced(text, '<', |rest| Some((tag_length(rest)?, String::new())))
+}
+
+/// The text with what begins with a mark replaced: `meaning` gives its length and what it stands for, or `None` for a mark that
+/// is itself.
+fn replaced(
+    text: &str,
+    mark: char,
+    meaning: impl Fn(&str) -> Option<(usize, String)>,
+) -> Cow<'_, str> {
+    if !text.contains(mark) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('&') {
+    while let Some(at) = rest.find(mark) {
         out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let head = &rest[1..rest.floor_char_boundary(NAME_BYTES)];
-        let name = head.split(';').next().unwrap_or_default();
-        if name.len() < head.len()
-            && let Some(meant) = entity(name)
-        {
-            out.push_str(&meant);
-            rest = &rest[name.len() + 2..];
-        } else {
-            out.push('&');
-            rest = &rest[1..];
-        }
+        let (length, meant) = meaning(&rest[at..]).unwrap_or((mark.len_utf8(), mark.to_string()));
+        out.push_str(&meant);
+        rest = &rest[at + length..];
     }
     out.push_str(rest);
     Cow::Owned(out)
@@ -181,21 +99,17 @@ fn without_entities(text: &str) -> Cow<'_, str> {
 
 /// What an entity stands for.
 fn entity(name: &str) -> Option<String> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        return char::from_u32(code).map(String::from);
+    if name.starts_with('#') {
+        return numbered_character(name).map(String::from);
     }
-    if let Some(letter) = named(&LETTERS, name).or_else(|| named(&MARKS, name)) {
+    if let Some(sign) = sign(name) {
         // `&o;` and `&l;` are commands of LaTeX only.
-        return (name.len() > 1).then(|| letter.to_owned());
+        return (name.len() > 1).then(|| sign.to_owned());
     }
     if let Some(letter) = greek(name) {
-        return Some(letter.to_string());
+        return Some(letter.to_owned());
     }
-    for (ending, accent) in ENTITY_ACCENTS {
+    for (ending, accent) in pairs(ENTITY_ACCENTS) {
         if let Some(letter) = name.strip_suffix(ending)
             && letter.len() == 1
         {
@@ -205,38 +119,19 @@ fn entity(name: &str) -> Option<String> {
     None
 }
 
-fn named(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
-    let entry = table.iter().find(|(other, _)| *other == name);
-    entry.map(|(_, meant)| *meant)
+/// The letter or mark of this name in LaTeX or HTML.
+fn sign(name: &str) -> Option<&'static str> {
+    match name {
+        "shy" => Some(""),
+        _ if SPACES.contains(&name) => Some(" "),
+        _ => second_of(SIGNS, name),
+    }
 }
 
 /// The Greek letter of this name in LaTeX or HTML.
-fn greek(name: &str) -> Option<char> {
-    let name = name.strip_prefix("var").unwrap_or(name).to_lowercase();
-    let entry = GREEK.iter().find(|(other, _)| *other == name);
-    entry.map(|(_, letter)| *letter)
-}
-
-/// The text without HTML and MathML tags.
-fn without_tags(text: &str) -> Cow<'_, str> {
-    if !text.contains('<') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = tag_length(rest).unwrap_or_default();
-        if length == 0 {
-            out.push('<');
-            rest = &rest[1..];
-        } else {
-            rest = &rest[length..];
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+fn greek(name: &str) -> Option<&'static str> {
+    let name = name.strip_prefix("var").unwrap_or(name);
+    second_of(GREEK, &name.to_lowercase())
 }
 
 /// The length of the tag with which a text begins; `None` if it begins with none.
@@ -288,18 +183,18 @@ fn take_command<'a>(text: &'a str, out: &mut String) -> &'a str {
     };
     let name = &text[..length];
     let rest = &text[length..];
-    if let Some((_, accent)) = ACCENTS.iter().find(|(command, _)| *command == name)
-        && let Some(rest) = take_accented(rest, *accent, letters > 0, out)
+    if let Some(accent) = second_of(ACCENTS, name)
+        && let Some(rest) = take_accented(rest, accent, letters > 0, out)
     {
         return rest;
     }
-    if let Some(letter) = named(&LETTERS, name).or_else(|| named(&MARKS, name)) {
-        out.push_str(letter);
+    if let Some(sign) = sign(name) {
+        out.push_str(sign);
         // The space behind `\o` ends the command.
         return rest.strip_prefix(' ').unwrap_or(rest);
     }
     if let Some(letter) = greek(name) {
-        out.push(letter);
+        out.push_str(letter);
         return rest;
     }
     if letters == 0 {
@@ -320,7 +215,7 @@ fn take_command<'a>(text: &'a str, out: &mut String) -> &'a str {
 /// Takes the letter behind an accent; `None` if there is none.
 fn take_accented<'a>(
     text: &'a str,
-    accent: char,
+    accent: &str,
     is_word: bool,
     out: &mut String,
 ) -> Option<&'a str> {
@@ -335,7 +230,7 @@ fn take_accented<'a>(
     let inside = dotless.unwrap_or(inside);
     let letter = inside.chars().next().filter(|c| c.is_alphabetic())?;
     out.push(letter);
-    out.push(accent);
+    out.push_str(accent);
     let rest = &inside[letter.len_utf8()..];
     Some(match dotless {
         Some(_) => rest.strip_prefix(' ').unwrap_or(rest),

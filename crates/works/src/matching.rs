@@ -8,10 +8,11 @@ use super::agreement::{RecordAgreement, TitleAgreement};
 use super::free_text::LONG_TITLE;
 use super::keys::{RecordTitle, SoughtWork};
 use super::names::shares_authors;
-use super::normalize::folded;
+use super::normalize::{folded, is_marked_as_retracted};
 use scholareval_core::domain::{
-    CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, RetractionKind,
-    RetractionStatus, UncheckedReason, WorkField, WorkRecord, WorkSource, WorkState,
+    CheckedReference, DifferingField, PersonName, Reference, ReferenceKind, Retraction,
+    RetractionKind, RetractionStatus, UncheckedReason, WorkField, WorkRecord, WorkSource,
+    WorkState,
 };
 use scholareval_core::text::identifiers::IdentifierScheme;
 
@@ -21,6 +22,9 @@ const SIMILAR_KEPT: usize = 5;
 /// Records with an identifier or the title of a reference that are kept: the works with a title like "Introduction" are
 /// many, and the best of them decide.
 const MATCHES_KEPT: usize = 8;
+
+/// The source of a notice that the title of a record is.
+const TITLE_SOURCE: &str = "title";
 
 /// Authors that a difference names.
 const AUTHORS_SHOWN: usize = 10;
@@ -344,10 +348,10 @@ fn retraction(best: &WorkCandidate, candidates: &[WorkCandidate]) -> RetractionS
         if !is_best && !is_same {
             continue;
         }
-        match (&candidate.record.retraction, &status) {
+        match (notice_of(&candidate.record), &status) {
             (Some(notice), RetractionStatus::Notice(other))
                 if gravity(notice.status) <= gravity(other.status) => {}
-            (Some(notice), _) => status = RetractionStatus::Notice(notice.clone()),
+            (Some(notice), _) => status = RetractionStatus::Notice(notice),
             (None, RetractionStatus::Unknown) if candidate.record.source.records_retractions() => {
                 status = RetractionStatus::NoNotice;
             }
@@ -355,6 +359,21 @@ fn retraction(best: &WorkCandidate, candidates: &[WorkCandidate]) -> RetractionS
         }
     }
     status
+}
+
+/// The notice that a record has, or that its title is: a journal changes the title of an article that it retracts. A
+/// reinstated article may keep such a title.
+fn notice_of(record: &WorkRecord) -> Option<Retraction> {
+    let recorded = record.retraction.as_ref();
+    let decides =
+        |notice: &&Retraction| gravity(notice.status) >= gravity(RetractionKind::Reinstated);
+    let of_title = is_marked_as_retracted(&record.title)
+        .then(|| Retraction::new(RetractionKind::Retracted, TITLE_SOURCE));
+    recorded
+        .filter(decides)
+        .cloned()
+        .or(of_title)
+        .or_else(|| recorded.cloned())
 }
 
 fn gravity(kind: RetractionKind) -> u8 {

@@ -350,3 +350,260 @@ fn a_record_without_a_title_is_the_work_of_its_identifier() {
     cited.year = Some(1990);
     assert_eq!(fields(&check(&cited, &[recorded])), ["year"]);
 }
+
+#[test]
+fn a_title_that_authors_and_year_contradict_is_that_of_another_work() {
+    let work = record(
+        WorkSource::Crossref,
+        "10.1000/a",
+        &reference(TITLE, "A. Lee", 2001),
+    );
+    let state = |cited: &Reference| {
+        let checked = check(cited, std::slice::from_ref(&work));
+        (checked.state, fields(&checked))
+    };
+    assert_eq!(
+        state(&reference(TITLE, "O. Ivanova", 2020)),
+        (WorkState::NotInIndex, vec![])
+    );
+    assert_eq!(
+        state(&reference(TITLE, "O. Ivanova", 2001)),
+        (WorkState::Differs, vec!["authors"])
+    );
+    assert_eq!(
+        state(&reference(TITLE, "A. Lee", 2020)),
+        (WorkState::Differs, vec!["year"])
+    );
+    let text = format!("Ivanova, O. (2020). {TITLE}. Journal of Films, 3.");
+    assert_eq!(
+        state(&Reference::of_text("1", "a", text)),
+        (WorkState::NotInIndex, vec![])
+    );
+    // An identifier says that the title was meant.
+    let mut stated = reference(TITLE, "O. Ivanova", 2020);
+    stated.take_identifiers("10.1000/b");
+    assert_eq!(
+        state(&stated),
+        (WorkState::Differs, vec!["authors", "year", "identifier"])
+    );
+    // Of two works with one title it is the other one.
+    let other = record(
+        WorkSource::Crossref,
+        "10.1000/c",
+        &reference(TITLE, "O. Ivanova", 2019),
+    );
+    let checked = check(
+        &reference(TITLE, "O. Ivanova", 2020),
+        &[work.clone(), other],
+    );
+    assert_eq!(checked.state, WorkState::Exists);
+}
+
+#[test]
+fn a_record_with_a_marked_title_is_retracted_and_a_notice_is_another_work() {
+    let retraction_by = |title: &str, cited: &Reference| {
+        let mut work = record(
+            WorkSource::Crossref,
+            "10.1000/a",
+            &reference(TITLE, "A. Lee", 2020),
+        );
+        work.title = title.to_owned();
+        let checked = check(cited, &[work]);
+        assert_eq!(checked.state, WorkState::Exists, "{title}");
+        match checked.retraction {
+            RetractionStatus::Notice(notice) => {
+                assert!(!notice.is_possible);
+                Some((notice.status, notice.source))
+            }
+            _ => None,
+        }
+    };
+    let of_title = Some((RetractionKind::Retracted, "title".to_owned()));
+    for marked in [
+        "RETRACTED: {}",
+        "Retracted: {}",
+        "RETRACTED ARTICLE: {}",
+        "RETRACTED CHAPTER: {}",
+        "RETRACTED ARTICLE - {}",
+        "RETRACTED — {}",
+        "Retracted and Republished: {}",
+        "[RETRACTED] {}",
+        "[Retracted article] {}",
+        "*Retracted*: {}",
+        "<b>RETRACTED:</b> {}",
+        "WITHDRAWN: {}",
+        "WITHDRAWN – {}",
+        "REMOVED: {}",
+        "{} (Retracted)",
+        "{} [RETRACTED]",
+        "{} (Retracted article. See vol. 380, pg. 123, 2012)",
+        "{} – RETRACTED",
+        "【撤稿】{}",
+    ] {
+        let title = marked.replace("{}", TITLE);
+        for cited in [TITLE, &title] {
+            assert_eq!(
+                retraction_by(&title, &reference(cited, "A. Lee", 2020)),
+                of_title,
+                "{title}"
+            );
+            let text = Reference::of_text("1", "a", format!("Lee, A. (2020). {cited}. Films, 3."));
+            assert_eq!(retraction_by(&title, &text), of_title, "{cited} of {title}");
+        }
+    }
+    let cited = reference(TITLE, "A. Lee", 2020);
+    assert_eq!(retraction_by(TITLE, &cited), None);
+    assert_eq!(
+        retraction_by(&format!("TEMPORARY REMOVAL: {TITLE}"), &cited),
+        None
+    );
+    for notice in [
+        "Retraction: {}",
+        "Retraction notice to “{}”",
+        "Retraction Note: {}",
+    ] {
+        let title = notice.replace("{}", TITLE);
+        let work = record(
+            WorkSource::Crossref,
+            "10.1000/n",
+            &reference(&title, "A. Lee", 2021),
+        );
+        let checked = check(&cited, std::slice::from_ref(&work));
+        assert_eq!(checked.state, WorkState::NotInIndex, "{title}");
+        assert_eq!(checked.retraction, RetractionStatus::Unknown, "{title}");
+    }
+}
+
+#[test]
+fn a_notice_of_the_source_goes_with_a_marked_title() {
+    let cited = reference(TITLE, "A. Lee", 2020);
+    let status = |kind: RetractionKind| {
+        let mut work = record(WorkSource::Crossref, "10.1000/a", &cited);
+        work.title = format!("RETRACTED: {TITLE}");
+        work.retraction = Some(Retraction::new(kind, "crossref"));
+        match check(&cited, &[work]).retraction {
+            RetractionStatus::Notice(notice) => (notice.status, notice.source),
+            other => panic!("{other:?}"),
+        }
+    };
+    let retracted = RetractionKind::Retracted;
+    assert_eq!(status(retracted), (retracted, "crossref".to_owned()));
+    assert_eq!(
+        status(RetractionKind::Reinstated).0,
+        RetractionKind::Reinstated
+    );
+    assert_eq!(
+        status(RetractionKind::Corrected),
+        (retracted, "title".to_owned())
+    );
+}
+
+/// A title of a main title, the mark at its end, and a subtitle.
+fn title_of(marks: [&str; 3], subtitle: &str) -> String {
+    let [open, close, mark] = marks;
+    format!("{open}Slow growth of very thin films{close}{mark}{subtitle}")
+}
+
+fn text_of(title: &str) -> Reference {
+    Reference::of_text(
+        "1",
+        "a",
+        format!("Lee, A. (2020). {title}. Journal of Films, 3."),
+    )
+}
+
+#[test]
+fn another_subtitle_is_another_title_whatever_ends_the_main_title() {
+    let [recorded, other] = ["a view from the north", "evidence of two weeks"];
+    let ends = [
+        ("“", "”"),
+        ("\"", "\""),
+        ("‘", "’"),
+        ("«", "»"),
+        ("‹", "›"),
+        ("„", "“"),
+        ("「", "」"),
+        ("《", "》"),
+        ("(", ")"),
+        ("", " [1]"),
+        ("", "?"),
+        ("", "!"),
+        ("“", "?”"),
+        ("\"", "!\""),
+        ("*", "*"),
+        ("", ""),
+        ("", " etc."),
+    ];
+    for (open, close) in ends {
+        for mark in [
+            ": ", " - ", " – ", " — ", "—", "：", ": “", ": (", "? ", "! ",
+        ] {
+            let title = |subtitle: &str| title_of([open, close, mark], subtitle);
+            let main = title_of([open, close, ""], "");
+            let whole = record(
+                WorkSource::Crossref,
+                "10.1000/a",
+                &reference(&title(recorded), "A. Lee", 2020),
+            );
+            let mut parts = whole.clone();
+            parts.title = main.clone();
+            parts.subtitle = Some(recorded.to_owned());
+            for work in [whole, parts] {
+                let state = |cited: &Reference| check(cited, std::slice::from_ref(&work)).state;
+                for cited in [
+                    text_of(&title(other)),
+                    reference(&title(other), "A. Lee", 2020),
+                ] {
+                    assert_ne!(state(&cited), WorkState::Exists, "{}", title(other));
+                }
+                for cited in [
+                    text_of(&title(recorded)),
+                    text_of(&main),
+                    reference(&main, "A. Lee", 2020),
+                ] {
+                    assert_eq!(
+                        state(&cited),
+                        WorkState::Exists,
+                        "{cited:?} of {}",
+                        work.title
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_follows_a_quotation_in_a_title_is_a_subtitle_and_not_the_venue() {
+    let cited = reference("“Is slow growth of films true?”: A view", "A. Lee", 2020);
+    let mut work = record(WorkSource::Crossref, "10.1000/a", &cited);
+    work.venue = Some("Journal of Films".to_owned());
+    let state = |text: &str| {
+        let text = format!("Lee, A. (2020). {text}");
+        check(
+            &Reference::of_text("1", "a", text),
+            std::slice::from_ref(&work),
+        )
+        .state
+    };
+    assert_eq!(
+        state("“Is slow growth of films true?” Evidence of two weeks. Nature."),
+        WorkState::Differs
+    );
+    assert_eq!(
+        state("“Is slow growth of films true?” A view. Nature."),
+        WorkState::Exists
+    );
+    assert_eq!(
+        state("“Is slow growth of films true?” Journal of Films, 3."),
+        WorkState::Exists
+    );
+    assert_eq!(
+        state("Is slow growth of films true? Journal of Films, 3."),
+        WorkState::Exists
+    );
+    assert_eq!(
+        state("Is slow growth of films true? 2020;3:5."),
+        WorkState::Exists
+    );
+}

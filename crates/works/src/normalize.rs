@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::markup::{GREEK, plain};
+use scholareval_core::text::tables::pairs;
 
 /// Between words.
 const GAP: char = ' ';
@@ -19,31 +20,49 @@ pub(super) const STOP: char = '|';
 /// Between words with a mark between them behind which a subtitle follows.
 pub(super) const COLON: char = '^';
 
-/// What journals put before the title of a retracted article; it was not part of the title that is cited.
-const NOTICES: [&str; 7] = [
-    "retracted article",
-    "retracted paper",
-    "retracted chapter",
-    "retracted",
-    "withdrawn article",
-    "withdrawn",
-    "temporary removal",
-];
+/// Between words with both: `”:`, `) –`.
+pub(super) const STOP_AND_COLON: char = '&';
 
-/// Marks between a title and its subtitle.
-const SUBTITLE_MARKS: [&str; 9] = [": ", " - ", " – ", " — ", "—", "? ", "! ", ". ", "："];
+/// Between words with a quotation mark or a bracket between them, and no other mark.
+pub(super) const QUOTE: char = '"';
+
+/// All that stands between words.
+pub(super) const GAPS: [char; 5] = [GAP, STOP, COLON, STOP_AND_COLON, QUOTE];
+
+/// The first word of what journals put before or behind the title of an article that they take back.
+const NOTICES: [&str; 5] = ["retracted", "withdrawn", "removed", "撤稿", "已撤稿"];
+
+/// The words that may follow it.
+const NOTICE_WORDS: &str = "abstract and article book chapter conference letter manuscript note paper preprint proceeding \
+    proceedings protocol publication replaced report republished review study thesis";
+
+/// Such words of an article that may come back.
+const TEMPORARY_NOTICE: &str = "temporary removal";
+
+/// Marks behind a notice that stands before a title.
+const NOTICE_ENDS: [char; 10] = [':', '：', ']', ')', '】', '*', '|', '—', '–', '.'];
+
+/// With what the mark between a title and its subtitle begins.
+const SUBTITLE_MARKS: [char; 9] = [':', '：', ' ', '—', '?', '？', '!', '！', '.'];
+
+/// Quotation marks and brackets, at the beginning and at the end.
+const OPENING: &str = "\"'“‘„‚«‹»›「『《〈（([{【";
+const CLOSING: &str = "\"'”’“‘»›«‹」』》〉）)]}】";
+
+/// Other marks that end a sentence or a field.
+const STOPS: &str = ".,;*_|。，、；";
 
 /// The words of a text, with one space between them.
 pub(super) fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold(&plain(text), &mut out);
-    if out.contains([STOP, COLON]) {
-        return out.replace([STOP, COLON], " ");
+    if out.contains(&GAPS[1..]) {
+        return out.replace(&GAPS[1..], " ");
     }
     out
 }
 
-/// The words of a text, with [`STOP`] or [`COLON`] in place of a space where a mark ends something.
+/// The words of a text, with another one of the [`GAPS`] in place of a space where a mark ends something.
 pub(super) fn folded_with_stops(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold(&plain(text), &mut out);
@@ -61,45 +80,107 @@ pub(super) fn title_key(title: &str) -> String {
 pub(super) fn main_title(title: &str) -> Option<String> {
     let title = plain(title);
     let title = without_notice(&title);
-    let mut end = title.len();
-    for mark in SUBTITLE_MARKS {
-        if let Some(at) = title.find(mark) {
-            end = end.min(at);
-        }
-    }
-    let rest = title.get(end..)?;
+    let mut ends = title
+        .match_indices(SUBTITLE_MARKS)
+        .filter_map(|(at, _)| Some(at + main_title_end(&title[at..])?));
+    let (main, rest) = title.split_at(ends.next()?);
     let has_words = |text: &str| text.chars().any(char::is_alphanumeric);
-    (has_words(&title[..end]) && has_words(rest)).then(|| title[..end].to_owned())
+    (has_words(main) && has_words(rest)).then(|| main.to_owned())
+}
+
+/// Where a main title ends, if it does at this mark: before a colon, before a dash with spaces, or behind the marks of a
+/// sentence and of the quotation that it ends.
+fn main_title_end(rest: &str) -> Option<usize> {
+    let marks = ["：", "—", ": ", " - ", " – "];
+    if marks.iter().any(|mark| rest.starts_with(mark)) {
+        return Some(0);
+    }
+    let behind = rest.strip_prefix(['？', '！', '?', '!', '.'])?;
+    let subtitle = behind.trim_start_matches(is_closing);
+    let ends = subtitle.starts_with(' ') || rest.starts_with(['？', '！']);
+    ends.then(|| rest.len() - subtitle.len())
+}
+
+/// Whether a title ends in a quotation mark or a bracket.
+pub(super) fn ends_in_quotation(title: &str) -> bool {
+    title.trim_end().ends_with(is_closing)
+}
+
+fn is_closing(c: char) -> bool {
+    CLOSING.contains(c)
 }
 
 /// A title without "RETRACTED:" before and "(retracted)" behind it.
 pub(super) fn without_notice(title: &str) -> &str {
+    title_and_notice(title).0
+}
+
+/// Whether the title says that the work is retracted: "RETRACTED: ..", "[Withdrawn] ..", ".. (retracted article)".
+/// "Retraction: .." is the title of a notice.
+pub(super) fn is_marked_as_retracted(title: &str) -> bool {
+    let title = plain(title);
+    title_and_notice(&title).1.is_some_and(is_retraction)
+}
+
+/// A title, and what the journal put before or behind it.
+fn title_and_notice(title: &str) -> (&str, Option<&str>) {
     let title = title.trim();
-    let mut rest = title;
-    let inside = title.trim_start_matches(['[', '(', '*']);
-    for notice in NOTICES {
-        let Some(head) = inside.get(..notice.len()) else {
-            continue;
-        };
-        // "Retracted articles in cancer research" is a title.
-        let behind = inside[notice.len()..].trim_start();
-        if head.eq_ignore_ascii_case(notice) && behind.starts_with([':', ']', ')', '*']) {
-            rest = behind.trim_start_matches([':', ']', ')', '*', ' ']);
-            break;
-        }
+    let marked = notice_before(title).or_else(|| notice_behind(title));
+    let has_words = |text: &str| text.chars().any(char::is_alphanumeric);
+    match marked {
+        Some((rest, notice)) if has_words(rest) => (rest, Some(notice)),
+        _ => (title, None),
     }
-    if let Some(at) = rest.rfind(['(', '['])
-        && at > 0
-    {
-        let last = rest[at + 1..].trim_end_matches([')', ']', '.', ' ']);
-        if NOTICES
-            .iter()
-            .any(|notice| last.eq_ignore_ascii_case(notice))
-        {
-            rest = rest[..at].trim_end();
-        }
+}
+
+/// A title behind a notice, and the notice. "Retracted articles in cancer research" is a title.
+fn notice_before(title: &str) -> Option<(&str, &str)> {
+    let inside = title.trim_start_matches(|c| c == '*' || OPENING.contains(c));
+    let begins_with = |notice: &&str| {
+        let head = inside.get(..notice.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(notice))
+    };
+    // Nearly all titles begin otherwise, which is seen at once.
+    if !NOTICES.iter().chain(&[TEMPORARY_NOTICE]).any(begins_with) {
+        return None;
     }
-    if rest.is_empty() { title } else { rest }
+    let ends = inside
+        .find(NOTICE_ENDS)
+        .into_iter()
+        .chain(inside.find(" - "));
+    let (notice, rest) = inside.split_at(ends.min()?);
+    let is_mark = |c: char| c == ' ' || c == '-' || NOTICE_ENDS.contains(&c);
+    is_notice(notice).then(|| (rest.trim_start_matches(is_mark), notice.trim()))
+}
+
+/// A title before a notice, and the notice: "(Retracted article. See vol. 375, 2010)".
+fn notice_behind(title: &str) -> Option<(&str, &str)> {
+    let last = title.rsplit(' ').next().unwrap_or_default();
+    if !last.ends_with(|c| c == '.' || is_closing(c)) && !is_retraction(last) {
+        return None;
+    }
+    let (rest, behind) = title.rsplit_once(['(', '[', '【', '（', '—', '–'])?;
+    let notice = behind
+        .split([')', ']', '】', '）', '.', ':', ';', ','])
+        .next()?;
+    is_notice(notice).then(|| (rest.trim_end(), notice.trim()))
+}
+
+fn is_notice(words: &str) -> bool {
+    is_retraction(words) || words.trim().eq_ignore_ascii_case(TEMPORARY_NOTICE)
+}
+
+/// Whether these words say that an article is retracted.
+pub(super) fn is_retraction(words: &str) -> bool {
+    let mut words = words.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    NOTICES
+        .iter()
+        .any(|notice| first.eq_ignore_ascii_case(notice))
+        && words.all(|word| {
+            let mut known = NOTICE_WORDS.split_whitespace();
+            known.any(|known| word.eq_ignore_ascii_case(known))
+        })
 }
 
 /// The words by which a title is found: of scripts without spaces, every two letters.
@@ -163,21 +244,66 @@ fn fold(text: &str, out: &mut String) {
     } else {
         DecomposingNormalizerBorrowed::new_nfkd().normalize(text)
     };
-    let mut gap = None;
+    let mut gap = Gap::default();
     for c in text.chars() {
         if c.is_alphanumeric() || is_voicing(c) {
-            if let Some(gap) = gap.take()
-                && !out.is_empty()
-            {
-                out.push(gap);
+            let gap = std::mem::take(&mut gap);
+            if gap.has_marks && !out.is_empty() {
+                out.push(gap.as_char());
             }
             push_folded(c, out);
-        } else if is_stop(c) {
-            gap = Some(STOP);
-        } else if is_colon(c) {
-            gap = gap.filter(|gap| *gap == STOP).or(Some(COLON));
         } else if !is_joining(c) {
-            gap.get_or_insert(GAP);
+            gap.add(c);
+        }
+    }
+}
+
+/// The marks between two words.
+#[derive(Default)]
+struct Gap {
+    /// Whether there are any, be it a space.
+    has_marks: bool,
+    /// Whether a sentence, a field or a quotation ends.
+    has_stop: bool,
+    /// Whether that is only said by a quotation mark or a bracket.
+    has_quote: bool,
+    /// Whether a colon or dash is among them, behind which a subtitle follows.
+    has_colon: bool,
+    /// Whether they end with that of a question, behind which a subtitle may follow.
+    has_question: bool,
+}
+
+impl Gap {
+    fn add(&mut self, c: char) {
+        self.has_marks = true;
+        match c {
+            ' ' => {}
+            ':' | '—' | '：' => self.has_colon = true,
+            // A dash between words may be a hyphen, but not behind a quotation or a bracket.
+            '-' | '–' | '‒' | '―' => self.has_colon |= self.has_stop,
+            '?' | '!' | '？' | '！' => self.has_question = true,
+            _ if STOPS.contains(c) => {
+                self.has_quote = false;
+                self.has_stop = true;
+                self.has_question = false;
+            }
+            _ if OPENING.contains(c) || CLOSING.contains(c) => {
+                self.has_quote |= !self.has_stop;
+                self.has_stop = true;
+                self.has_question = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn as_char(&self) -> char {
+        let has_colon = self.has_colon || self.has_question;
+        match (self.has_stop, has_colon) {
+            (true, true) => STOP_AND_COLON,
+            (true, false) if self.has_quote => QUOTE,
+            (true, false) => STOP,
+            (false, true) => COLON,
+            (false, false) => GAP,
         }
     }
 }
@@ -203,7 +329,7 @@ fn push_folded(c: char, out: &mut String) {
             'ς' => out.push_str("sigma"),
             'ϵ' => out.push_str("epsilon"),
             'α'..='ω' => {
-                let entry = GREEK.iter().find(|(_, letter)| *letter == lower);
+                let entry = pairs(GREEK).find(|(_, letter)| letter.starts_with(lower));
                 out.push_str(entry.map_or("", |(name, _)| name));
             }
             // A combining mark that lower case split off.
@@ -223,44 +349,6 @@ fn is_joining(c: char) -> bool {
     matches!(
         c,
         '\'' | '’' | '‘' | 'ʼ' | 'ʹ' | '`' | '´' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{300}'..='\u{36f}'
-    )
-}
-
-/// Marks behind which a subtitle may follow.
-fn is_colon(c: char) -> bool {
-    matches!(c, ':' | '?' | '!' | '—' | '：' | '？')
-}
-
-fn is_stop(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ','
-            | ';'
-            | '"'
-            | '('
-            | ')'
-            | '['
-            | ']'
-            | '“'
-            | '”'
-            | '„'
-            | '«'
-            | '»'
-            | '*'
-            | '_'
-            | '|'
-            | '。'
-            | '，'
-            | '、'
-            | '；'
-            | '「'
-            | '」'
-            | '『'
-            | '』'
-            | '《'
-            | '》'
-            | '（'
-            | '）'
     )
 }
 
@@ -297,7 +385,7 @@ mod tests {
     #[test]
     fn a_subtitle_is_behind_a_mark() {
         assert_eq!(main_title("BERT: Pre-training of X").unwrap(), "BERT");
-        assert_eq!(main_title("Is it hard? A theory").unwrap(), "Is it hard");
+        assert_eq!(main_title("Is it hard? A theory").unwrap(), "Is it hard?");
         assert_eq!(main_title("Pre-training - a view").unwrap(), "Pre-training");
         assert_eq!(main_title("Attention is all you need."), None);
         assert_eq!(main_title("GPT-3.5"), None);
@@ -317,7 +405,7 @@ mod tests {
     fn stops_are_where_a_title_may_end() {
         assert_eq!(
             folded_with_stops("Doe, J. (2020) “A title, long.” In X-ray"),
-            "doe|j|2020|a title|long|in x ray"
+            "doe|j|2020\"a title|long|in x ray"
         );
     }
 

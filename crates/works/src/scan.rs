@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use super::dumps::{WorksFile, WorksForm, form_of, open, open_plain};
 use super::forms::DumpForm;
-use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout, read_line};
+use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
 use super::references::load_library;
 use scholareval_core::domain::{WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::files::streams::read_line;
 use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, newlines, too_many_broken};
 
 /// Bytes of a file that one thread reads at a time, if the file is not packed.

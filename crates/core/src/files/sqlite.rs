@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::ffi::SQLITE_IOERR_DELETE_NOENT;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Error, InputFault, Result};
@@ -184,11 +185,12 @@ impl SqliteForm {
             let begun = connection
                 .busy_timeout(WAIT)
                 .and_then(|()| connection.execute_batch("BEGIN IMMEDIATE"));
-            begun.map_err(|error| unwritable(&error))?;
-            // A command that fails removes the file that it has made, perhaps while this one waited for it.
+            // A command that fails removes the file that it has made, perhaps while this one waited for it; SQLite may call
+            // that an error of the disk.
             if identity(path) != found {
                 continue;
             }
+            begun.map_err(|error| unwritable(&error))?;
             let is_new = number(&connection, "schema_version").map(|version| version == 0);
             if is_new.map_err(|error| unwritable(&error))? {
                 let created = connection.execute_batch(&format!("{} {tables}", self.header()));
@@ -197,6 +199,24 @@ impl SqliteForm {
                 self.check_opened(path, &connection)?;
             }
             return Ok(connection);
+        }
+    }
+
+    /// Ends the transaction that [`Self::begin_to_write`] began.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn commit(&self, path: &Path, connection: &Connection) -> Result<()> {
+        let committed = connection.execute_batch("COMMIT");
+        // A command that waits for a file which was removed takes the journal of the new one for a leftover, and deletes it. All
+        // is on the disk when SQLite finds that it is gone.
+        let is_written = |error: &rusqlite::Error| {
+            let code = error.sqlite_error().map(|error| error.extended_code);
+            code == Some(SQLITE_IOERR_DELETE_NOENT)
+        };
+        match committed {
+            Err(error) if !is_written(&error) => Err(self.unusable(path, "write", &error)),
+            _ => Ok(()),
         }
     }
 

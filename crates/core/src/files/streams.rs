@@ -121,35 +121,45 @@ pub enum ReadLine {
 /// When the file cannot be read.
 pub fn next_line(reader: &mut dyn BufRead, limit: usize) -> io::Result<ReadLine> {
     let mut line = Vec::new();
+    Ok(match read_line(reader, &mut line, limit)? {
+        (0, _) => ReadLine::End,
+        (_, true) => ReadLine::TooLong,
+        (_, false) => ReadLine::Bytes(line),
+    })
+}
+
+/// Reads the next line into a buffer; gives the bytes that were read, 0 at the end, and whether the line was too long to be
+/// kept.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_line(
+    reader: &mut dyn BufRead,
+    line: &mut Vec<u8>,
+    limit: usize,
+) -> io::Result<(u64, bool)> {
+    line.clear();
+    let mut read = 0;
     let mut is_too_long = false;
-    let mut is_end = true;
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            break;
+            return Ok((read, is_too_long));
         }
-        is_end = false;
         let feed = memchr::memchr(b'\n', buffer);
         let part = &buffer[..feed.unwrap_or(buffer.len())];
         if line.len() + part.len() > limit {
             is_too_long = true;
-            line = Vec::new();
         } else if !is_too_long {
             line.extend_from_slice(part);
         }
         let used = part.len() + usize::from(feed.is_some());
         reader.consume(used);
+        read += used as u64;
         if feed.is_some() {
-            break;
+            return Ok((read, is_too_long));
         }
     }
-    Ok(if is_end {
-        ReadLine::End
-    } else if is_too_long {
-        ReadLine::TooLong
-    } else {
-        ReadLine::Bytes(line)
-    })
 }
 
 /// The names of the members of a zip archive; none for another file.

@@ -256,6 +256,9 @@ fn body_of(reply: &Reply, body: Vec<u8>, cut: &mut Option<&'static str>) -> Page
     unpacked.bytes.map_or(PageBody::TooLong, PageBody::Bytes)
 }
 
+/// Parts of the types of what a browser shows as a page.
+const PAGE_TYPES: &str = "html pdf text/plain text/markdown text/xml application/xml";
+
 /// Takes what a browser shows as a page; an archive also has its images, styles and data.
 fn take_page(page: SavedPage, place: &SourcePlace, sink: &mut Sink<'_>) -> Result<()> {
     let mime = page
@@ -263,17 +266,7 @@ fn take_page(page: SavedPage, place: &SourcePlace, sink: &mut Sink<'_>) -> Resul
         .as_deref()
         .unwrap_or_default()
         .to_ascii_lowercase();
-    let is_page = mime.is_empty()
-        || [
-            "html",
-            "pdf",
-            "text/plain",
-            "text/markdown",
-            "text/xml",
-            "application/xml",
-        ]
-        .iter()
-        .any(|kind| mime.contains(kind));
+    let is_page = mime.is_empty() || PAGE_TYPES.split(' ').any(|kind| mime.contains(kind));
     if is_page {
         sink.page(page, place)
     } else {

@@ -264,7 +264,7 @@ impl IndexWriter {
             let fault = InputFault::new(&self.path, "the sources hold no work");
             return Err(fault.hint("check that they are dumps of works").into());
         }
-        self.run("COMMIT")?;
+        WORKS_INDEX.commit(&self.path, &self.connection)?;
         Ok(total.unsigned_abs())
     }
 

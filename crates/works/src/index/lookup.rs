@@ -59,6 +59,15 @@ pub(crate) fn count_in_indexes(paths: &[PathBuf], counts: &mut HashMap<String, u
     Ok(())
 }
 
+/// The hashes of the files that were read into an index, in their order.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn files_of_index(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let index = WorksIndex::open(path)?;
+    index.rows("SELECT hash FROM inputs ORDER BY hash", |row| row.get(0))
+}
+
 /// Looks each of these up, with a connection for each core.
 fn on_all_cores<T: Sync>(
     path: &Path,
@@ -103,18 +112,9 @@ impl<'a> WorksIndex<'a> {
 
     /// The records per source.
     fn sources(&self) -> Result<BTreeMap<WorkSource, u64>> {
-        let read = |query: &mut rusqlite::Statement<'_>| {
-            query
-                .query_map([], |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-                })?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = self
-            .connection
-            .prepare("SELECT source, works FROM sources")
-            .and_then(|mut query| read(&mut query))
-            .map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))?;
+        let rows: Vec<(String, i64)> = self.rows("SELECT source, works FROM sources", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
         let mut sources = BTreeMap::new();
         for (name, works) in rows {
             if let Some(source) = WorkSource::from_name(&name) {
@@ -122,6 +122,15 @@ impl<'a> WorksIndex<'a> {
             }
         }
         Ok(sources)
+    }
+
+    /// All rows of a query.
+    fn rows<T>(&self, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+        let rows = || -> rusqlite::Result<Vec<T>> {
+            let mut query = self.connection.prepare(sql)?;
+            query.query_map([], |row| read(row))?.collect()
+        };
+        rows().map_err(|error| WORKS_INDEX.unusable(self.path, "read", &error))
     }
 
     /// Offers the records with a key.

@@ -15,7 +15,7 @@ use scholareval_core::error::Result;
 use scholareval_core::files::sqlite::WORKS_INDEX;
 
 pub use build::{WorksIndexReport, index_works};
-pub(super) use lookup::{count_in_indexes, offer_records};
+pub(super) use lookup::{count_in_indexes, files_of_index, offer_records};
 
 /// Records from which on a word is counted: rarer ones are tried first without knowing how rare they are.
 const FREQUENT: i64 = 100;

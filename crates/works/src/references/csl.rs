@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::{
     ParsedEntry, add_author, place_of, plain_text, settle_preprint, take_arxiv_id, year_in,
@@ -28,6 +28,14 @@ pub(super) fn is_csl(text: &str) -> bool {
         .iter()
         .any(|name| first.contains_key(*name));
     is_work && !ANSWER_FIELDS.iter().any(|name| first.contains_key(*name))
+}
+
+/// Members that works have and saved pages do not.
+const MEMBERS: [&str; 5] = ["issued", "DOI", "container-title", "ISBN", "citation-key"];
+
+/// Whether this is a work, and not a saved page.
+pub(crate) fn is_csl_record(record: &Map<String, Value>) -> bool {
+    record.contains_key("title") && MEMBERS.iter().any(|name| record.contains_key(*name))
 }
 
 /// The entries of a library.

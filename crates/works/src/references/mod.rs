@@ -26,9 +26,13 @@ use scholareval_core::files::{read_bytes, too_many_broken};
 use scholareval_core::text::tokens::composed;
 
 pub use answers::references_of;
+pub(crate) use csl::is_csl_record;
 
 /// Broken entries that any library may have: one in a small library would already be too many.
 const ALLOWED_BROKEN: usize = 3;
+
+/// Endings of libraries; JSON may be something else.
+const LIBRARY_ENDINGS: [&str; 5] = ["bib", "bibtex", "biblatex", "ris", "nbib"];
 
 /// The references of a library.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,15 +69,23 @@ pub fn load_library(path: &Path) -> Result<ReferenceList> {
 /// # Errors
 /// A file of JSON that cannot be read.
 pub fn is_library(path: &Path) -> Result<bool> {
-    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
-    match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some("bib" | "bibtex" | "biblatex" | "ris" | "nbib") => Ok(true),
-        Some("json") if path.is_file() => {
-            let (bytes, _) = read_bytes(path)?;
-            Ok(csl::is_csl(&text_of(bytes)))
-        }
-        _ => Ok(false),
+    if path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+        && path.is_file()
+    {
+        let (bytes, _) = read_bytes(path)?;
+        return Ok(csl::is_csl(&text_of(bytes)));
     }
+    Ok(is_library_name(path))
+}
+
+/// Whether this is the name of a library in BibTeX, RIS or the format of PubMed.
+pub(crate) fn is_library_name(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    LIBRARY_ENDINGS
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// The form of a library.
@@ -213,17 +225,8 @@ fn without_others(name: &str) -> (&str, bool) {
 }
 
 /// Servers of preprints, as venues name them.
-const PREPRINT_SERVERS: [&str; 9] = [
-    "arxiv",
-    "biorxiv",
-    "medrxiv",
-    "chemrxiv",
-    "psyarxiv",
-    "osf preprints",
-    "ssrn",
-    "research square",
-    "preprint",
-];
+const PREPRINT_SERVERS: &str =
+    "arxiv,biorxiv,medrxiv,chemrxiv,psyarxiv,osf preprints,ssrn,research square,preprint";
 
 /// Makes an article a preprint where the reference says that it is one: its venue is a server of preprints, or it has an
 /// arXiv id and neither a venue nor a DOI.
@@ -237,7 +240,9 @@ fn settle_preprint(reference: &mut Reference) {
     }
     let venue = reference.venue.as_deref().unwrap_or_default();
     let venue = venue.to_lowercase();
-    let is_server = PREPRINT_SERVERS.iter().any(|server| venue.contains(server));
+    let is_server = PREPRINT_SERVERS
+        .split(',')
+        .any(|server| venue.contains(server));
     let has_only_arxiv = reference.arxiv.is_some() && reference.doi.is_none() && venue.is_empty();
     if is_server || has_only_arxiv {
         reference.kind = ReferenceKind::Preprint;

@@ -10,21 +10,8 @@ const ARCHIVES: [&str; 35] = [
 ];
 
 /// Words between `arXiv` and the number.
-const LABELS: [&str; 13] = [
-    "e-prints",
-    "e-print",
-    "eprints",
-    "eprint",
-    "preprints",
-    "preprint",
-    "identifier",
-    "number",
-    "org",
-    "abs",
-    "pdf",
-    "id",
-    "arxiv",
-];
+const LABELS: &str = "e-prints e-print eprints eprint preprints preprint identifier number org abs pdf id \
+    arxiv";
 
 /// Labels before one number, at most.
 const LABELS_IN_A_ROW: usize = 6;
@@ -59,7 +46,7 @@ pub(super) fn id_behind_label(text: &str) -> Option<(usize, String)> {
     let mut at = 0;
     for _ in 0..LABELS_IN_A_ROW {
         let rest = &text[at..];
-        let label = LABELS.iter().find(|label| {
+        let label = LABELS.split(' ').find(|label| {
             let head = rest.get(..label.len());
             head.is_some_and(|head| head.eq_ignore_ascii_case(label))
         });

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::text::tables::{numbered_character, second_of};
+
 /// The longest entity or LaTeX command, in bytes.
 const NAME_BYTES: usize = 20;
 
@@ -9,45 +11,15 @@ const NAME_BYTES: usize = 20;
 const PARENTHESIS_BYTES: usize = 24;
 
 /// Entities of the characters that identifiers and the texts around them have.
-const ENTITIES: [(&str, &str); 24] = [
-    ("amp", "&"),
-    ("lt", "<"),
-    ("gt", ">"),
-    ("quot", "\""),
-    ("apos", "'"),
-    ("nbsp", " "),
-    ("shy", ""),
-    ("lpar", "("),
-    ("rpar", ")"),
-    ("lsqb", "["),
-    ("rsqb", "]"),
-    ("sol", "/"),
-    ("lowbar", "_"),
-    ("period", "."),
-    ("colon", ":"),
-    ("semi", ";"),
-    ("comma", ","),
-    ("num", "#"),
-    ("percnt", "%"),
-    ("hyphen", "-"),
-    ("dash", "-"),
-    ("ndash", "-"),
-    ("mdash", "-"),
-    ("minus", "-"),
-];
+const ENTITIES: &str = "amp & lt < gt > quot \" apos ' lpar ( rpar ) lsqb [ rsqb ] sol / lowbar _ period . colon : \
+    semi ; comma , num # percnt % hyphen - dash - ndash - mdash - minus -";
 
 /// Commands of LaTeX for characters that identifiers have.
-const COMMANDS: [(&str, &str); 9] = [
-    ("textless", "<"),
-    ("textgreater", ">"),
-    ("textunderscore", "_"),
-    ("textasciitilde", "~"),
-    ("textendash", "-"),
-    ("textemdash", "-"),
-    ("slash", "/"),
-    ("allowbreak", ""),
-    ("backslash", ""),
-];
+const COMMANDS: &str =
+    "textless < textgreater > textunderscore _ textasciitilde ~ textendash - textemdash - slash /";
+
+/// Entities and commands that stand for nothing.
+const EMPTY: [&str; 3] = ["shy", "allowbreak", "backslash"];
 
 /// A text that is cleaned, and where its characters come from.
 pub(super) struct CleanText<'a> {
@@ -151,17 +123,13 @@ fn entity(text: &str) -> Escape {
     let head = &head[..head.floor_char_boundary(NAME_BYTES)];
     let (name, _) = head.split_once(';')?;
     let length = name.len() + 2;
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        let c = char::from_u32(code)?.to_string();
+    if name.starts_with('#') {
+        let c = numbered_character(name)?.to_string();
         // `&#8211;` is a dash.
         let meant = sign(&c).map_or(Cow::Owned(c), |(_, meant)| meant);
         return Some((length, meant));
     }
-    Some((length, meaning(&ENTITIES, name)?))
+    Some((length, meaning(ENTITIES, name)?))
 }
 
 /// An escape of LaTeX or Markdown.
@@ -204,13 +172,17 @@ fn command(text: &str) -> Escape {
         .take(NAME_BYTES)
         .take_while(u8::is_ascii_alphabetic);
     let name = &rest[..letters.count()];
-    let meant = meaning(&COMMANDS, name)?;
+    let meant = meaning(COMMANDS, name)?;
     let behind = &rest[name.len()..];
     let empty = if behind.starts_with("{}") { 2 } else { 0 };
     Some((1 + name.len() + empty, meant))
 }
 
-fn meaning(table: &[(&str, &'static str)], name: &str) -> Option<Cow<'static, str>> {
-    let entry = table.iter().find(|(other, _)| *other == name)?;
-    Some(Cow::Borrowed(entry.1))
+fn meaning(table: &'static str, name: &str) -> Option<Cow<'static, str>> {
+    let meant = match name {
+        "nbsp" => Some(" "),
+        _ if EMPTY.contains(&name) => Some(""),
+        _ => second_of(table, name),
+    };
+    meant.map(Cow::Borrowed)
 }

@@ -1,66 +1,27 @@
 //! DOIs: where one begins, and what of an address or a sentence is not part of it.
 
 use super::arxiv::{id_at_start, leading_digits};
-use super::word::word_end;
+use super::web_address::is_at;
+use super::word::{is_trailing, word_end};
 use super::{IdentifierScheme, WorkIdentifier};
 
 /// Segments behind a DOI in an address that name a form of the page or a part of it.
-const PAGES: [&str; 20] = [
-    "full",
-    "pdf",
-    "epdf",
-    "pdfdirect",
-    "abstract",
-    "html",
-    "htm",
-    "xml",
-    "meta",
-    "fulltext",
-    "fulltext.html",
-    "tables",
-    "figures",
-    "references",
-    "citations",
-    "metrics",
-    "suppl",
-    "suppl_file",
-    "summary",
-    "id",
-];
+const PAGES: &str = "full pdf epdf pdfdirect abstract html htm xml meta fulltext fulltext.html tables figures \
+    references citations metrics suppl suppl_file summary id";
 
 /// Endings of a DOI in an address that name a form of the page.
-const ADDRESS_ENDINGS: [&str; 12] = [
-    ".pdf",
-    ".epdf",
-    ".full-text",
-    ".full",
-    ".abstract",
-    ".svg",
-    ".html",
-    ".htm",
-    ".xml",
-    ".long",
-    ".short",
-    ".supplementary-material",
-];
+const ADDRESS_ENDINGS: &str = ".pdf .epdf .full-text .full .abstract .svg .html .htm .xml .long .short \
+    .supplementary-material";
 
 /// Endings that are taken off in running text, too, where a publisher's address is pasted without its host.
-const TEXT_ENDINGS: [&str; 3] = [".pdf", ".full", ".html"];
+const TEXT_ENDINGS: &str = ".pdf .full .html";
 
 /// Hosts that put the number of the article behind the DOI: `/doi/10.1093/abc/btz123/5566506`.
-const NUMBERED_HOSTS: [&str; 8] = [
-    "academic.oup.com",
-    "direct.mit.edu",
-    "pubs.aip.org",
-    "pubs.geoscienceworld.org",
-    "ashpublications.org",
-    "asmedigitalcollection.asme.org",
-    "read.dukeupress.edu",
-    "rupress.org",
-];
+const NUMBERED_HOSTS: &str = "academic.oup.com direct.mit.edu pubs.aip.org pubs.geoscienceworld.org \
+    ashpublications.org asmedigitalcollection.asme.org read.dukeupress.edu rupress.org";
 
 /// Hosts whose DOIs have two parts, before the title of the work.
-const TWO_PART_HOSTS: [&str; 2] = ["taylorfrancis.com", "tandfonline.com"];
+const TWO_PART_HOSTS: &str = "taylorfrancis.com tandfonline.com";
 
 /// The longest prefix, in bytes.
 const PREFIX_BYTES: usize = 40;
@@ -121,7 +82,7 @@ pub(super) fn in_address(text: &str, host: &str) -> Option<WorkIdentifier> {
 
 /// The DOI of a word in running text.
 pub(super) fn of_text(word: &str) -> Option<WorkIdentifier> {
-    normalized(without_endings(word, &TEXT_ENDINGS))
+    normalized(without_endings(word, TEXT_ENDINGS))
 }
 
 fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
@@ -130,14 +91,16 @@ fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
     if doi.contains(".001.0001/") {
         return None;
     }
-    let has_two_parts = is_one_of(host, &TWO_PART_HOSTS);
-    let has_article_number = is_one_of(host, &NUMBERED_HOSTS);
+    let has_two_parts = is_at(host, TWO_PART_HOSTS);
+    let has_article_number = is_at(host, NUMBERED_HOSTS);
     let mut length = 0;
     for (index, segment) in doi.split('/').enumerate() {
         let is_number =
             segment.len() >= ARTICLE_DIGITS && segment.bytes().all(|byte| byte.is_ascii_digit());
         let is_behind = segment.is_empty()
-            || PAGES.contains(&segment.to_ascii_lowercase().as_str())
+            || PAGES
+                .split(' ')
+                .any(|page| segment.eq_ignore_ascii_case(page))
             || segment.starts_with("tab-")
             || has_two_parts
             || is_number && has_article_number;
@@ -147,20 +110,12 @@ fn of_address(doi: &str, host: &str) -> Option<WorkIdentifier> {
         }
         length += segment.len() + usize::from(index > 0);
     }
-    normalized(without_endings(&doi[..length], &ADDRESS_ENDINGS))
+    normalized(without_endings(&doi[..length], ADDRESS_ENDINGS))
 }
 
-/// Whether a host is one of these, or lies below one of them.
-fn is_one_of(host: &str, known: &[&str]) -> bool {
-    known.iter().any(|known| {
-        let sub = host.strip_suffix(known);
-        sub.is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
-    })
-}
-
-fn without_endings<'a>(mut doi: &'a str, endings: &[&str]) -> &'a str {
+fn without_endings<'a>(mut doi: &'a str, endings: &str) -> &'a str {
     loop {
-        let shorter = endings.iter().find_map(|ending| {
+        let shorter = endings.split(' ').find_map(|ending| {
             let start = doi.len().checked_sub(ending.len())?;
             let tail = doi.get(start..)?;
             tail.eq_ignore_ascii_case(ending).then(|| &doi[..start])
@@ -175,7 +130,7 @@ fn without_endings<'a>(mut doi: &'a str, endings: &[&str]) -> &'a str {
 /// The DOI in lower case; that of arXiv as the number of the paper. `None` if it is not one.
 fn normalized(doi: &str) -> Option<WorkIdentifier> {
     let doi = doi
-        .trim_end_matches(['/', '.', ',', ';', ':', '-'])
+        .trim_end_matches(|c| matches!(c, '/' | '-') || is_trailing(c))
         .to_lowercase();
     let (prefix, suffix) = doi.split_once('/')?;
     match prefix {

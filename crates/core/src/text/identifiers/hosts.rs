@@ -4,12 +4,13 @@ use super::IdentifierScheme::{self, Acl, Arxiv, Corpusid, Doi, Hal, Openreview, 
 use super::arxiv::{id_at_start, leading_digits};
 use super::doi::without_version;
 use super::hal::hal_id_of_any_archive;
-use super::web_address::WebAddress;
+use super::web_address::{WebAddress, is_at};
+use crate::text::tables::second_of;
 
 /// How the addresses of some hosts give an identifier.
 pub(super) struct HostRule {
-    /// Hosts, each with those below it.
-    hosts: &'static [&'static str],
+    /// Hosts, separated by spaces, each with those below it.
+    hosts: &'static str,
     pub(super) scheme: IdentifierScheme,
     /// What stands before the id: the prefix of a DOI.
     pub(super) prefix: &'static str,
@@ -20,11 +21,11 @@ pub(super) struct HostRule {
 }
 
 /// Hosts whose addresses hold DOIs and nothing else that is read.
-const DOI_HOSTS: [&str; 3] = ["doi.org", "hdl.handle.net", "doi.ieeecomputersociety.org"];
+const DOI_HOSTS: &str = "doi.org hdl.handle.net doi.ieeecomputersociety.org";
 
 /// A rule that is proved: a public text has the address and the identifier, or the host promises it.
 const fn proved(
-    hosts: &'static [&'static str],
+    hosts: &'static str,
     scheme: IdentifierScheme,
     prefix: &'static str,
     id: fn(&WebAddress<'_>) -> Option<String>,
@@ -40,79 +41,57 @@ const fn proved(
 
 /// A rule that may find a record.
 const fn derived(
-    hosts: &'static [&'static str],
+    hosts: &'static str,
     prefix: &'static str,
     id: fn(&WebAddress<'_>) -> Option<String>,
 ) -> HostRule {
     HostRule {
-        hosts,
-        scheme: Doi,
-        prefix,
         is_derived: true,
-        id,
+        ..proved(hosts, Doi, prefix, id)
     }
 }
 
 static RULES: [HostRule; 34] = [
     proved(
-        &[
-            "arxiv.org",
-            "ar5iv.org",
-            "alphaxiv.org",
-            "arxiv-vanity.com",
-            "scirate.com",
-            "xxx.lanl.gov",
-        ],
+        "arxiv.org ar5iv.org alphaxiv.org arxiv-vanity.com scirate.com xxx.lanl.gov",
         Arxiv,
         "",
         |address| arxiv_id(&address.path),
     ),
-    proved(&["hf.co", "huggingface.co"], Arxiv, "", |address| {
-        arxiv_id(address.behind("papers")?)
+    proved("hf.co huggingface.co", Arxiv, "", |page| {
+        arxiv_id(page.behind("papers")?)
     }),
-    proved(&["pubmed.ncbi.nlm.nih.gov"], Pmid, "", |address| {
+    proved("pubmed.ncbi.nlm.nih.gov", Pmid, "", |address| {
         number(address.segments().next()).or_else(|| number(address.parameter("term").as_deref()))
     }),
-    proved(&["ncbi.nlm.nih.gov"], Pmid, "", |address| {
+    proved("ncbi.nlm.nih.gov", Pmid, "", |address| {
         let of_pubmed =
             || address.parts_behind("pubmed").next().is_none() && address.path.contains("pubmed");
         let term = || address.parameter("term").filter(|_| of_pubmed());
         let id = address.behind("pubmed").or_else(|| address.behind("pmid"));
         number(id).or_else(|| number(term().as_deref()))
     }),
-    proved(&["europepmc.org"], Pmid, "", |address| {
-        number(address.behind("med"))
+    proved("europepmc.org", Pmid, "", |page| number_behind(page, "med")),
+    proved("ncbi.nlm.nih.gov europepmc.org", Pmcid, "PMC", |page| {
+        number_labeled(page, "PMC").or_else(|| number(page.behind("pmc")))
     }),
-    proved(
-        &["ncbi.nlm.nih.gov", "europepmc.org"],
-        Pmcid,
-        "PMC",
-        |address| {
-            let labeled = address
-                .segments()
-                .find_map(|part| number(strip(part, "PMC")));
-            labeled.or_else(|| number(address.behind("pmc")))
-        },
-    ),
-    proved(&["semanticscholar.org"], S2, "", |address| {
+    proved("semanticscholar.org", S2, "", |address| {
         let is_hash =
             |part: &&str| part.len() == 40 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_paper = !address.host.starts_with("pdfs.");
         let hash = address.segments().find(is_hash).filter(|_| is_paper);
         hash.map(str::to_ascii_lowercase)
     }),
-    proved(&["semanticscholar.org"], Corpusid, "", |address| {
-        address
-            .segments()
-            .find_map(|part| number(strip(part, "CorpusID:")))
+    proved("semanticscholar.org", Corpusid, "", |page| {
+        number_labeled(page, "CorpusID:")
     }),
     proved(
-        &["aclanthology.org", "aclweb.org", "aclanthology.info"],
+        "aclanthology.org aclweb.org aclanthology.info",
         Acl,
         "",
         acl_id,
     ),
-    proved(&["openreview.net"], Openreview, "", |address| {
+    proved("openreview.net", Openreview, "", |address| {
         let is_paper =
             ["forum", "pdf", "attachment", "revisions"].contains(&address.segments().next()?);
         let id = address.parameter("id").filter(|_| is_paper)?;
@@ -120,35 +99,24 @@ static RULES: [HostRule; 34] = [
         ((5..=20).contains(&id.len()) && id.bytes().all(is_of_id)).then(|| id.into_owned())
     }),
     proved(
-        &[
-            "hal.science",
-            "archives-ouvertes.fr",
-            "hal.inria.fr",
-            "hal.inrae.fr",
-            "theses.hal.science",
-        ],
+        "hal.science archives-ouvertes.fr hal.inria.fr hal.inrae.fr theses.hal.science",
         Hal,
         "",
-        |address| {
-            address
-                .segments()
-                .find_map(hal_id_of_any_archive)
-                .map(str::to_owned)
-        },
+        |page| Some(page.segments().find_map(hal_id_of_any_archive)?.to_owned()),
     ),
-    proved(&["nature.com"], Doi, "10.1038/", |address| {
+    proved("nature.com", Doi, "10.1038/", |address| {
         nature_id(address).filter(|id| dated_nature_id(id).is_none())
     }),
-    derived(&["nature.com"], "10.1038/", |address| {
+    derived("nature.com", "10.1038/", |address| {
         dated_nature_id(&nature_id(address)?)
     }),
-    proved(&["elifesciences.org"], Doi, "10.7554/elife.", |address| {
-        number(address.behind("articles").map(without_version))
+    proved("elifesciences.org", Doi, "10.7554/elife.", |page| {
+        number_behind(page, "articles")
     }),
-    derived(&["elifesciences.org"], "10.7554/elife.", |address| {
-        number(address.behind("reviewed-preprints").map(without_version))
+    derived("elifesciences.org", "10.7554/elife.", |page| {
+        number_behind(page, "reviewed-preprints")
     }),
-    proved(&["pubs.rsc.org"], Doi, "10.1039/", |address| {
+    proved("pubs.rsc.org", Doi, "10.1039/", |address| {
         let mut parts = address
             .segments()
             .skip_while(|part| !part.starts_with("article"));
@@ -157,18 +125,12 @@ static RULES: [HostRule; 34] = [
             .all(|byte| byte.is_ascii_alphanumeric())
             .then_some(id)
     }),
-    proved(&["ssrn.com"], Doi, "10.2139/ssrn.", |address| {
-        let names = ["abstract_id", "abstractid", "abstract"];
-        let in_path = address
-            .segments()
-            .find_map(|part| part.strip_prefix("abstract="));
-        number(in_path).or_else(|| {
-            names
-                .iter()
-                .find_map(|name| number(address.parameter(name).as_deref()))
-        })
+    proved("ssrn.com", Doi, "10.2139/ssrn.", |address| {
+        let mut names = ["abstract_id", "abstractid", "abstract"].iter();
+        number_labeled(address, "abstract=")
+            .or_else(|| names.find_map(|name| number(address.parameter(name).as_deref())))
     }),
-    proved(&["researchsquare.com"], Doi, "10.21203/rs.3.", |address| {
+    proved("researchsquare.com", Doi, "10.21203/rs.3.", |address| {
         let mut parts = address
             .segments()
             .skip_while(|part| number(strip(part, "rs-")).is_none());
@@ -177,14 +139,10 @@ static RULES: [HostRule; 34] = [
         number(strip(version, "v"))?;
         Some(format!("{paper}/{version}").to_ascii_lowercase())
     }),
-    proved(&["zenodo.org"], Doi, "10.5281/zenodo.", |address| {
-        number(
-            address
-                .behind("record")
-                .or_else(|| address.behind("records")),
-        )
+    proved("zenodo.org", Doi, "10.5281/zenodo.", |page| {
+        number_behind(page, "record").or_else(|| number_behind(page, "records"))
     }),
-    derived(&["copernicus.org"], "10.5194/", |address| {
+    derived("copernicus.org", "10.5194/", |address| {
         let journal = address.host.strip_suffix(".copernicus.org")?;
         let mut parts = address
             .parts_behind("articles")
@@ -192,73 +150,62 @@ static RULES: [HostRule; 34] = [
         let (volume, page) = (parts.next()??, parts.next()??);
         Some(format!("{journal}-{volume}-{page}-{}", parts.next()??))
     }),
-    derived(&["hindawi.com"], "10.1155/", |address| {
+    derived("hindawi.com", "10.1155/", |address| {
         let mut parts = address.parts_behind("journals").skip(1);
         let year = number(parts.next()).filter(|year| year.len() == 4)?;
-        Some(format!(
-            "{year}/{}",
-            number(parts.next().map(without_ending))?
-        ))
+        let article = number(parts.next().map(without_ending))?;
+        Some(format!("{year}/{article}"))
     }),
-    derived(&["peerj.com"], "10.7717/peerj", |address| {
+    derived("peerj.com", "10.7717/peerj", |address| {
         let id = without_ending(address.behind("articles")?);
         match id.rsplit_once('-') {
             Some((journal, id)) => Some(format!("-{journal}.{}", number(Some(id))?)),
             None => Some(format!(".{}", number(Some(id))?)),
         }
     }),
-    derived(&["peerj.com"], "10.7287/peerj.preprints.", |address| {
-        number(
-            address
-                .behind("preprints")
-                .map(without_ending)
-                .map(without_version),
-        )
+    derived("peerj.com", "10.7287/peerj.preprints.", |page| {
+        number_behind(page, "preprints")
     }),
-    derived(&["bmj.com"], "10.1136/", |address| {
+    derived("bmj.com", "10.1136/", |address| {
         let id = address
             .segments()
             .map(without_ending)
             .find(|part| part.starts_with("bmj"))?;
         let behind = id["bmj".len()..].strip_prefix(['.', '-'])?;
-        behind
-            .bytes()
-            .any(|byte| byte.is_ascii_digit())
-            .then(|| id.to_ascii_lowercase())
+        let has_digit = behind.bytes().any(|byte| byte.is_ascii_digit());
+        has_digit.then(|| id.to_ascii_lowercase())
     }),
-    derived(&["thelancet.com"], "10.1016/", |address| {
+    derived("thelancet.com", "10.1016/", |address| {
         let parts = address.segments().map(without_ending);
         parts.filter_map(|part| strip(part, "PII")).find_map(pii)
     }),
     derived(
-        &["sciencedirect.com", "linkinghub.elsevier.com"],
+        "sciencedirect.com linkinghub.elsevier.com",
         "10.1016/",
         |address| old_pii(address.behind("pii")?),
     ),
-    derived(&["cell.com"], "10.1016/", |address| {
-        address
-            .segments()
+    derived("cell.com", "10.1016/", |address| {
+        let parts = address.segments();
+        parts
             .map(|part| strip(part, "PII").unwrap_or(part))
             .find_map(old_pii)
     }),
-    derived(&["osf.io", "psyarxiv.com"], "10.", |address| {
+    derived("osf.io psyarxiv.com", "10.", |address| {
         let server = if address.host == "osf.io" {
             address.behind("preprints")?
         } else {
             "psyarxiv"
         };
-        let (_, prefix) = OSF_SERVERS.iter().find(|(name, _)| *name == server)?;
+        let prefix = second_of(OSF_SERVERS, server)?;
         let id = match address.behind(server) {
             Some(id) => id,
             None => address.segments().next()?,
         };
-        let is_id = id.len() >= 5
-            && id
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        is_id.then(|| format!("{prefix}/osf.io/{}", id.to_ascii_lowercase()))
+        let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        (id.len() >= 5 && id.bytes().all(is_of_id))
+            .then(|| format!("{prefix}/osf.io/{}", id.to_ascii_lowercase()))
     }),
-    derived(&["preprints.org"], "10.20944/preprints", |address| {
+    derived("preprints.org", "10.20944/preprints", |address| {
         let mut parts = address.parts_behind("manuscript");
         let (id, version) = (parts.next()?, without_ending(parts.next()?));
         number(strip(version, "v"))?;
@@ -266,36 +213,34 @@ static RULES: [HostRule; 34] = [
             leading_digits(id) == 6 && id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         is_id.then(|| format!("{id}/{version}"))
     }),
-    derived(&["figshare.com"], "10.6084/m9.figshare.", |address| {
-        address
-            .parts_behind("articles")
-            .find_map(|part| number(Some(part)))
+    derived("figshare.com", "10.6084/m9.figshare.", |address| {
+        let mut parts = address.parts_behind("articles");
+        parts.find_map(|part| number(Some(part)))
     }),
-    derived(&["dl.acm.org", "portal.acm.org"], "10.1145/", |address| {
+    derived("dl.acm.org portal.acm.org", "10.1145/", |address| {
         let id = address
             .parameter("id")
             .filter(|_| address.path.ends_with("citation.cfm"))?;
         let (proceedings, paper) = id.split_once('.')?;
-        Some(format!(
-            "{}.{}",
-            number(Some(proceedings))?,
-            number(Some(paper))?
-        ))
+        (is_number(proceedings) && is_number(paper)).then(|| id.into_owned())
     }),
-    derived(&["biorxiv.org", "medrxiv.org"], "10.1101/", |address| {
+    derived("biorxiv.org medrxiv.org", "10.1101/", |address| {
         let id = without_version(without_ending(address.parts_behind("early").nth(3)?));
         let is_id = id.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         (leading_digits(id) > 3 && is_id).then(|| id.to_owned())
     }),
     derived(
-        &["aclanthology.org", "aclweb.org", "aclanthology.info"],
+        "aclanthology.org aclweb.org aclanthology.info",
         "10.18653/v1/",
         |address| acl_id(address).map(|id| id.to_ascii_lowercase()),
     ),
-    derived(&["mdpi.com"], "10.3390/", |address| {
+    derived("mdpi.com", "10.3390/", |address| {
         let mut parts = address.segments();
         let issn = parts.next()?;
-        let (_, journal) = MDPI_JOURNALS.iter().find(|(known, _)| *known == issn)?;
+        let mut journals = MDPI_JOURNALS
+            .lines()
+            .filter_map(|line| line.split_once(' '));
+        let (_, journal) = journals.find(|(known, _)| *known == issn)?;
         let mut numbers = parts.map(|part| part.parse::<u32>().ok());
         let (volume, issue, article) = (numbers.next()??, numbers.next()??, numbers.next()??);
         Some(format!("{journal}{volume}{issue:02}{article:04}"))
@@ -303,118 +248,42 @@ static RULES: [HostRule; 34] = [
 ];
 
 /// Servers of preprints at OSF, with the registrants of their DOIs.
-const OSF_SERVERS: [(&str, &str); 8] = [
-    ("psyarxiv", "31234"),
-    ("socarxiv", "31235"),
-    ("osf", "31219"),
-    ("edarxiv", "35542"),
-    ("metaarxiv", "31222"),
-    ("engrxiv", "31224"),
-    ("eartharxiv", "31223"),
-    ("africarxiv", "31730"),
-];
+const OSF_SERVERS: &str = "psyarxiv 31234 socarxiv 31235 osf 31219 edarxiv 35542 metaarxiv 31222 \
+    engrxiv 31224 eartharxiv 31223 africarxiv 31730";
 
 /// ISSN and code of journals of MDPI.
-const MDPI_JOURNALS: [(&str, &str); 76] = [
-    ("1099-4300", "e"),
-    ("1420-3049", "molecules"),
-    ("1422-0067", "ijms"),
-    ("1424-8220", "s"),
-    ("1424-8247", "ph"),
-    ("1660-3397", "md"),
-    ("1660-4601", "ijerph"),
-    ("1911-8074", "jrfm"),
-    ("1996-1073", "en"),
-    ("1996-1944", "ma"),
-    ("1999-4893", "a"),
-    ("1999-4907", "f"),
-    ("1999-4915", "v"),
-    ("1999-4923", "pharmaceutics"),
-    ("1999-5903", "fi"),
-    ("2032-6653", "wevj"),
-    ("2071-1050", "su"),
-    ("2072-4292", "rs"),
-    ("2072-6643", "nu"),
-    ("2072-6651", "toxins"),
-    ("2072-666X", "mi"),
-    ("2072-6694", "cancers"),
-    ("2073-431X", "computers"),
-    ("2073-4344", "catal"),
-    ("2073-4352", "cryst"),
-    ("2073-4360", "polym"),
-    ("2073-4395", "agronomy"),
-    ("2073-4409", "cells"),
-    ("2073-4425", "genes"),
-    ("2073-4433", "atmos"),
-    ("2073-4441", "w"),
-    ("2073-445X", "land"),
-    ("2073-8994", "sym"),
-    ("2075-163X", "min"),
-    ("2075-1680", "axioms"),
-    ("2075-1702", "machines"),
-    ("2075-1729", "life"),
-    ("2075-4418", "diagnostics"),
-    ("2075-4426", "jpm"),
-    ("2075-4450", "insects"),
-    ("2075-4701", "met"),
-    ("2075-5309", "buildings"),
-    ("2076-0760", "socsci"),
-    ("2076-0817", "pathogens"),
-    ("2076-2607", "microorganisms"),
-    ("2076-2615", "ani"),
-    ("2076-328X", "bs"),
-    ("2076-3387", "admsci"),
-    ("2076-3417", "app"),
-    ("2076-3425", "brainsci"),
-    ("2076-3921", "antiox"),
-    ("2076-393X", "vaccines"),
-    ("2077-0383", "jcm"),
-    ("2077-0472", "agriculture"),
-    ("2077-1312", "jmse"),
-    ("2077-1444", "rel"),
-    ("2078-2489", "info"),
-    ("2079-4991", "nano"),
-    ("2079-6382", "antibiotics"),
-    ("2079-6412", "coatings"),
-    ("2079-8954", "systems"),
-    ("2079-9292", "electronics"),
-    ("2218-1989", "metabo"),
-    ("2218-273X", "biom"),
-    ("2218-6581", "robotics"),
-    ("2220-9964", "ijgi"),
-    ("2225-1154", "cli"),
-    ("2226-4310", "aerospace"),
-    ("2227-7102", "educsci"),
-    ("2227-7390", "math"),
-    ("2227-9032", "healthcare"),
-    ("2227-9059", "biomedicines"),
-    ("2227-9067", "children"),
-    ("2304-8158", "foods"),
-    ("2504-2289", "bdcc"),
-    ("2504-4990", "make"),
-];
+const MDPI_JOURNALS: &str = include_str!("mdpi_journals.txt");
 
 /// Journals of Nature whose ids are a name and a number that is not a year.
 const NUMBERED_NATURE: [&str; 3] = ["nature", "ncomms", "srep"];
 
 /// Endings of the last part of a path that name a form of the page.
-const ENDINGS: [&str; 6] = [".pdf", ".full", ".html", ".htm", ".abstract", ".ris"];
+const ENDINGS: &str = ".pdf .full .html .htm .abstract .ris";
 
 /// The rules of a host.
 pub(super) fn rules_of(host: &str) -> impl Iterator<Item = &'static HostRule> {
-    RULES
-        .iter()
-        .filter(move |rule| rule.hosts.iter().any(|known| is_at(host, known)))
+    RULES.iter().filter(move |rule| is_at(host, rule.hosts))
 }
 
 /// Whether an address may be known without its scheme.
 pub(super) fn is_known_host(host: &str) -> bool {
-    DOI_HOSTS.iter().any(|known| is_at(host, known)) || rules_of(host).next().is_some()
+    is_at(host, DOI_HOSTS) || rules_of(host).next().is_some()
 }
 
-fn is_at(host: &str, known: &str) -> bool {
-    host.strip_suffix(known)
-        .is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+/// The number behind a part of the path of this name, without version and ending.
+fn number_behind(address: &WebAddress<'_>, name: &str) -> Option<String> {
+    number(
+        address
+            .behind(name)
+            .map(without_ending)
+            .map(without_version),
+    )
+}
+
+/// The number behind a label in a part of the path: `PMC123`.
+fn number_labeled(address: &WebAddress<'_>, label: &str) -> Option<String> {
+    let mut parts = address.segments();
+    parts.find_map(|part| number(strip(part, label)))
 }
 
 /// The first number of arXiv in a path.
@@ -495,9 +364,9 @@ fn old_pii(text: &str) -> Option<String> {
 }
 
 fn without_ending(part: &str) -> &str {
-    let ending = ENDINGS.iter().find(|ending| part.ends_with(*ending));
-    match ending {
-        Some(ending) => without_ending(&part[..part.len() - ending.len()]),
+    let mut endings = ENDINGS.split(' ');
+    match endings.find_map(|ending| part.strip_suffix(ending)) {
+        Some(part) => without_ending(part),
         None => part,
     }
 }

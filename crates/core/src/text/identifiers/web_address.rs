@@ -82,6 +82,14 @@ impl<'a> WebAddress<'a> {
     }
 }
 
+/// Whether a host is one of these, which are separated by spaces, or lies below one of them.
+pub(super) fn is_at(host: &str, known: &str) -> bool {
+    known.split(' ').any(|known| {
+        let sub = host.strip_suffix(known);
+        sub.is_some_and(|sub| sub.is_empty() || sub.ends_with('.'))
+    })
+}
+
 /// What follows `https://`. Archives write one slash.
 fn without_scheme(address: &str) -> Option<&str> {
     ["https:/", "http:/"].iter().find_map(|scheme| {

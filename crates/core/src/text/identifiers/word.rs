@@ -8,8 +8,8 @@ const BEGINNINGS: [&str; 6] = ["10.", "http", "doi", "pmid", "pmcid", "arxiv"];
 
 /// The end of the address or identifier that begins at a place of a text, without the marks of the sentence around it.
 ///
-/// White space, quotes and marks of other scripts end it, and a closing bracket that was not opened in it. Angle brackets
-/// belong to it only in the DOIs that hold a SICI (`10.1130/0091(1990)018<0001:ABC>2.3.CO;2`).
+/// White space, quotes and marks of other scripts end it, a closing bracket that was not opened in it, and the marker of a
+/// citation. Angle brackets belong to it only in the DOIs that hold a SICI (`10.1130/0091(1990)018<0001:ABC>2.3.CO;2`).
 pub(in crate::text) fn word_end(text: &str, start: usize) -> usize {
     let word = &text[start..];
     let mut end = word.len();
@@ -20,6 +20,7 @@ pub(in crate::text) fn word_end(text: &str, start: usize) -> usize {
             continue;
         }
         let is_closed = match c {
+            '[' if is_marker(&word[at..]) => true,
             '(' | '[' | '{' => {
                 open[bracket(c)] += 1;
                 false
@@ -53,59 +54,33 @@ fn bracket(c: char) -> usize {
     }
 }
 
-/// What ends an address: white space, quotes, marks of other scripts.
+/// Quotes, signs and marks of other scripts that end an address.
+const ENDS: &str = ">\"`|\\^…•“”„‟‘’«»‹›。，、；：！？（）【】《》〈〉「」『』¹²³⁰⁴⁵⁶⁷⁸⁹";
+
+/// What ends an address.
 fn is_end(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(
-            c,
-            '>' | '"'
-                | '`'
-                | '|'
-                | '\\'
-                | '^'
-                | '…'
-                | '•'
-                | '“'
-                | '”'
-                | '„'
-                | '‟'
-                | '‘'
-                | '’'
-                | '«'
-                | '»'
-                | '‹'
-                | '›'
-        )
-        || matches!(
-            c,
-            '。' | '，'
-                | '、'
-                | '；'
-                | '：'
-                | '！'
-                | '？'
-                | '（'
-                | '）'
-                | '【'
-                | '】'
-                | '《'
-                | '》'
-                | '〈'
-                | '〉'
-                | '「'
-                | '」'
-                | '『'
-                | '』'
-        )
+    c.is_whitespace() || c.is_control() || ENDS.contains(c)
+}
+
+/// Whether `[2]`, `[1, 3]` or `[1][2]` stands here with nothing of the word behind it. A SICI has words in its brackets, and
+/// goes on behind them.
+fn is_marker(text: &str) -> bool {
+    let Some((numbers, rest)) = text[1..].split_once(']') else {
+        return false;
+    };
+    let is_of_numbers = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | ' ');
+    let rest = rest.trim_start_matches(['.', ',', ';', ':', '!', '?', ')', '*', '_']);
+    numbers.starts_with(|c: char| c.is_ascii_digit())
+        && numbers.chars().all(is_of_numbers)
+        && rest
+            .chars()
+            .next()
+            .is_none_or(|c| matches!(c, '[' | '(') || is_end(c))
 }
 
 /// Marks of a sentence or of Markdown at the end, and brackets that are opened there.
-fn is_trailing(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '*' | '~' | '_' | '\'' | '(' | '[' | '{'
-    )
+pub(super) fn is_trailing(c: char) -> bool {
+    ".,;:!?*~_'([{".contains(c)
 }
 
 /// The length of `<0001:ABC>2.3.CO;2` at the beginning of a text; 0 if it begins otherwise.

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use crate::text::tables::section;
+
 /// NLTK's English parameters (`punkt_tab/english`), sorted; origin and license: `NOTICE`.
 const ENGLISH: &str = include_str!("english.tsv");
 
@@ -31,12 +33,12 @@ impl Parameters {
     /// The English model; parsed once.
     pub(super) fn english() -> &'static Self {
         static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| Parameters {
-            abbreviations: section("abbreviations").collect(),
-            collocations: section("collocations")
+            abbreviations: lines("abbreviations").collect(),
+            collocations: lines("collocations")
                 .filter_map(|line| line.split_once('\t'))
                 .collect(),
-            starters: section("sentence_starters").collect(),
-            contexts: section("orthography")
+            starters: lines("sentence_starters").collect(),
+            contexts: lines("orthography")
                 .filter_map(|line| line.split_once('\t'))
                 .map(|(word, contexts)| (word, contexts.parse().unwrap_or(0)))
                 .collect(),
@@ -52,15 +54,9 @@ impl Parameters {
     }
 }
 
-/// The lines of a section: it begins with its name and ends at an empty line.
-fn section(name: &str) -> impl Iterator<Item = &'static str> {
-    let lines = ENGLISH
-        .split("\n\n")
-        .find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
-    lines
-        .unwrap_or_default()
-        .split('\n')
-        .filter(|line| !line.is_empty())
+/// The lines of a part of the model.
+fn lines(name: &str) -> impl Iterator<Item = &'static str> {
+    section(ENGLISH, name)
 }
 
 #[cfg(test)]

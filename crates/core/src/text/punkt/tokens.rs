@@ -15,24 +15,7 @@ pub(super) fn ends_word(c: char) -> bool {
 
 /// Punctuation that is a token by itself.
 fn begins_no_word(c: char) -> bool {
-    matches!(
-        c,
-        '(' | '"'
-            | '`'
-            | '{'
-            | '['
-            | ':'
-            | ';'
-            | '&'
-            | '#'
-            | '*'
-            | '@'
-            | ')'
-            | '}'
-            | ']'
-            | '-'
-            | ','
-    )
+    "(\"`{[:;&#*@)}]-,".contains(c)
 }
 
 /// The tokens of a text, in order; line breaks always separate.
