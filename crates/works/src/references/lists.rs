@@ -117,6 +117,8 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
                 level,
                 is_paused: false,
             });
+            is_after_blank = false;
+            continue;
         }
         let Some(open) = &mut list else {
             continue;
@@ -129,12 +131,12 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
             is_after_blank = true;
             continue;
         }
-        if level > 0 && (open.level == 0 || level < open.level) {
-            list = None;
-        } else if level == open.level && !is_list_title(line) && level > 0 {
-            list = None;
-        } else if level == 0 && !is_list_title(line) {
+        // A heading below that of the list is the title of a group.
+        let is_group = open.level > 0 && level > open.level;
+        if level == 0 {
             open.add(&mut entries, line, is_after_blank);
+        } else if !is_group {
+            list = None;
         }
         is_after_blank = false;
     }
