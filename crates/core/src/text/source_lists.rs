@@ -22,12 +22,12 @@ pub struct ListedSource {
     pub label: Option<u64>,
     /// What stands behind the label, up to the next entry.
     pub range: Range<usize>,
-    form: LabelForm,
+    form: EntryForm,
 }
 
 /// How an entry begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LabelForm {
+enum EntryForm {
     /// `[1] ..`, `[^1]: ..`, `¹ ..`
     Bracket,
     /// `1. ..`, `- ..`, a row of a table
@@ -35,98 +35,19 @@ enum LabelForm {
     Plain,
 }
 
-/// Words of titles in English: any of the first list, with any of the second.
-const TITLE_WORDS: [&str; 9] = [
-    "references",
-    "reference",
-    "sources",
-    "bibliography",
-    "citations",
-    "citation",
-    "literature",
-    "cited",
-    "reading",
-];
-const WORDS_OF_TITLES: [&str; 22] = [
-    "key",
-    "main",
-    "selected",
-    "works",
-    "list",
-    "of",
-    "and",
-    "&",
-    "the",
-    "further",
-    "used",
-    "full",
-    "consulted",
-    "additional",
-    "primary",
-    "suggested",
-    "data",
-    "web",
-    "online",
-    "source",
-    "all",
-    "links",
-];
+/// Words of titles in English: at least one of these.
+const TITLE_WORDS: &str =
+    "references reference sources bibliography citations citation literature cited reading";
 
-/// Titles in other languages.
-const TITLES: [&str; 52] = [
-    "参考文献",
-    "参考资料",
-    "参考来源",
-    "参考",
-    "参考链接",
-    "来源",
-    "资料来源",
-    "数据来源",
-    "引用来源",
-    "引用",
-    "引用文献",
-    "信息来源",
-    "文献",
-    "主要参考来源",
-    "主要参考文献",
-    "主要参考资料",
-    "參考文獻",
-    "參考資料",
-    "參考來源",
-    "資料來源",
-    "來源",
-    "出典",
-    "参照",
-    "参考資料",
-    "参考サイト",
-    "참고문헌",
-    "참고 문헌",
-    "출처",
-    "참고 자료",
-    "literaturverzeichnis",
-    "literatur",
-    "quellen",
-    "quellenverzeichnis",
-    "referenzen",
-    "références",
-    "références bibliographiques",
-    "bibliographie",
-    "referencias",
-    "referencias bibliográficas",
-    "bibliografía",
-    "fuentes",
-    "referências",
-    "fontes",
-    "bibliografia",
-    "riferimenti",
-    "fonti",
-    "источники",
-    "литература",
-    "список литературы",
-    "ссылки",
-    "المراجع",
-    "المصادر",
-];
+/// Other words of titles in English.
+const WORDS_IN_TITLES: &str = "key main selected works list of and & the further used full consulted additional primary suggested data web online source all links";
+
+/// Titles in other languages, between bars.
+const TITLES: &str = "|参考文献|参考资料|参考来源|参考|参考链接|来源|资料来源|数据来源|引用来源|引用|引用文献|信息来源|文献|主要参考来源|\
+    主要参考文献|主要参考资料|參考文獻|參考資料|參考來源|資料來源|來源|出典|参照|参考資料|参考サイト|참고문헌|참고 문헌|출처|참고 자료|\
+    literaturverzeichnis|literatur|quellen|quellenverzeichnis|referenzen|références|références bibliographiques|\
+    bibliographie|referencias|referencias bibliográficas|bibliografía|fuentes|referências|fontes|bibliografia|riferimenti|\
+    fonti|источники|литература|список литературы|ссылки|المراجع|المصادر|";
 
 /// The lists of sources of a text, in order: all below a title, else the one at its end.
 ///
@@ -172,12 +93,12 @@ pub fn is_list_title(line: &str) -> bool {
     let title = title.trim_matches(is_edge);
     let unnumbered = title.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let title = unnumbered.trim_start_matches(is_edge).to_lowercase();
+    let is_word = |words: &str, word: &str| words.split(' ').any(|known| known == word);
     let mut words = title.split_whitespace();
-    TITLES.contains(&title.as_str())
-        || words.any(|word| TITLE_WORDS.contains(&word))
-            && title
-                .split_whitespace()
-                .all(|word| TITLE_WORDS.contains(&word) || WORDS_OF_TITLES.contains(&word))
+    let has_core = words.clone().any(|word| is_word(TITLE_WORDS, word));
+    TITLES.contains(&format!("|{title}|"))
+        || has_core
+            && words.all(|word| is_word(TITLE_WORDS, word) || is_word(WORDS_IN_TITLES, word))
 }
 
 /// The lines of a text, without the white space around them.
@@ -240,19 +161,19 @@ impl OpenList {
         let content = &text[line.clone()];
         let last = self.list.entries.last_mut();
         match last {
-            Some(last) if last.form != LabelForm::Plain && !is_after_blank => {
+            Some(last) if last.form != EntryForm::Plain && !is_after_blank => {
                 last.range.end = line.end;
             }
             // The title of a part of the list.
             _ if content.starts_with("**") && content.trim_end_matches(':').ends_with("**") => {
                 return true;
             }
-            Some(last) if last.form != LabelForm::Plain => return false,
+            Some(last) if last.form != EntryForm::Plain => return false,
             _ if !is_reference(content) || cites_itself(content) => return false,
             _ => self.list.entries.push(ListedSource {
                 label: None,
                 range: line.clone(),
-                form: LabelForm::Plain,
+                form: EntryForm::Plain,
             }),
         }
         self.list.range.end = line.end;
@@ -269,7 +190,7 @@ impl SourceList {
     /// Whether most entries read like references. `[1] ..` below a title is an entry whatever it says.
     fn is_plausible(&self, text: &str) -> bool {
         let of_references = self.entries.iter().filter(|entry| {
-            entry.form == LabelForm::Bracket || is_reference(&text[entry.range.clone()])
+            entry.form == EntryForm::Bracket || is_reference(&text[entry.range.clone()])
         });
         2 * of_references.count() >= self.entries.len().max(1)
     }
@@ -288,7 +209,7 @@ fn list_at_end(text: &str) -> Option<SourceList> {
         }
         let is_open = !entries.is_empty() && paragraphs_behind == 0;
         let entry = marked_entry(text, line.clone());
-        let entry = entry.filter(|entry| entry.form == LabelForm::Bracket);
+        let entry = entry.filter(|entry| entry.form == EntryForm::Bracket);
         match entry.filter(|_| is_after_blank || is_open) {
             Some(entry) => {
                 if !is_open {
@@ -327,13 +248,13 @@ fn marked_entry(text: &str, line: Range<usize>) -> Option<ListedSource> {
     let marker = marker_at(inner, 0).or_else(|| superscript_at(inner, 0));
     let (label, rest, form) = if let Some(marker) = marker.filter(|one| one.numbers.len() == 1) {
         let rest = &inner[marker.range.end..];
-        (Some(marker.numbers[0]), rest, LabelForm::Bracket)
+        (Some(marker.numbers[0]), rest, EntryForm::Bracket)
     } else if let Some((number, rest)) = numbered(inner) {
-        (number.parse().ok(), rest, LabelForm::Item)
+        (number.parse().ok(), rest, EntryForm::Item)
     } else if let Some((number, rest)) = row.and_then(|row| row.split_once('|')) {
-        (number.trim().parse().ok(), rest, LabelForm::Item)
+        (number.trim().parse().ok(), rest, EntryForm::Item)
     } else {
-        (item.len() < content.len()).then_some((None, item, LabelForm::Item))?
+        (item.len() < content.len()).then_some((None, item, EntryForm::Item))?
     };
     let rest = rest.strip_prefix("**").unwrap_or(rest);
     let rest = rest.trim_start_matches([':', '.', '|', ' ', '\t']);
