@@ -8,7 +8,7 @@ mod answers;
 mod bibtex;
 mod csl;
 #[cfg(test)]
-mod golden;
+mod golden_tests;
 mod links;
 mod lists;
 mod nbib;
