@@ -11,7 +11,7 @@ use scholareval::analysis::comparison::{
     ComparedCase, Comparison, ComparisonOptions, MetricId, MetricTable, Observation, Observations,
     ObservedSystem, compare,
 };
-use scholareval::domain::Unit;
+use scholareval::domain::{SubjectKind, Unit};
 
 const SYSTEMS: usize = 10;
 const CASES: usize = 1_000;
@@ -71,7 +71,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
     };
     let table = MetricTable {
         votes: false,
-        games: None,
+        games: Vec::new(),
         sets: Vec::new(),
         metric: MetricId {
             scorer: "rubric".into(),
@@ -87,6 +87,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
         samples: None,
     };
     Observations {
+        subject: SubjectKind::Answer,
         systems: (0..rows.len()).map(system).collect(),
         cases: (0..CASES).map(case).collect(),
         words: with_words.then(|| rows.iter().map(words).collect()),

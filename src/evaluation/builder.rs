@@ -19,7 +19,7 @@ use super::slicing::keep_slice;
 use super::works::{OnBytes, look_up};
 use super::{Plan, StopHandle};
 use crate::analysis::comparison::{LookRule, ScoreRule};
-use crate::domain::{RubricProfile, Severity};
+use crate::domain::{RubricProfile, Severity, SubjectKind};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
 use crate::record::{Manifest, NoEvents, PolicyEntry, scorer_key};
@@ -358,8 +358,6 @@ fn manifest(
         names.push(scorer.name().to_owned());
     }
     settings.extend(inputs.settings.clone());
-    let needs_rubrics = scorers.iter().any(|scorer| needs_rubric(&**scorer));
-    let is_of_tests = needs_rubrics && inputs.has_tests();
     let mut manifest = Manifest {
         label: options.output.label.clone(),
         settings,
@@ -375,11 +373,15 @@ fn manifest(
             on_unscored: options.scoring.on_unscored,
             max_unscored: options.scoring.max_unscored,
         },
+        subject: inputs.subject,
         ..Manifest::begin(options.scoring.mode())
     };
-    let is_of_pairs = options.pairs.is_some() && inputs.has_tests();
+    let uses_tests = match inputs.subject {
+        SubjectKind::Answer => scorers.iter().any(|scorer| needs_rubric(&**scorer)),
+        SubjectKind::Pair => true,
+    };
     // Runs of plain scorers alone pair nothing with test cases, so that no answer can be missing.
-    if is_of_tests || is_of_pairs {
+    if uses_tests && inputs.has_tests() {
         manifest.missing = inputs.missing_names();
     }
     manifest.with_reference()

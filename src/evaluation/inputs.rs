@@ -15,8 +15,8 @@ use crate::dataset::{
     Support, SystemAnswers, TestCases, load_selected,
 };
 use crate::domain::{
-    BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SystemName,
-    TestCase,
+    BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SubjectKind,
+    SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::text::perturbation::Perturbation;
@@ -41,10 +41,12 @@ pub(super) const REMOVED: &str = "removed";
 
 /// All input of a run.
 pub struct LoadedInputs {
+    /// What is scored.
+    pub subject: SubjectKind,
     /// Answers paired with their test cases, systems in name order, cases in file order; empty without tests. Texts of
     /// large files are [left there](crate::domain::Answer::left_in).
     pub rubric: Arc<[Item]>,
-    /// Every answer once, for scorers that need no rubric.
+    /// Every answer once, for scorers that need no rubric; of pairs these.
     pub plain: Arc<[Item]>,
     /// How criteria are read, asked and counted.
     pub profile: RubricProfile,
@@ -124,6 +126,7 @@ impl LoadedInputs {
         notes.extend(checked.notes);
         notes.extend(scorable.notes);
         Ok(Self {
+            subject: SubjectKind::Answer,
             rubric,
             plain,
             profile,
@@ -244,6 +247,7 @@ impl LoadedInputs {
         self.settings
             .insert(PAIRS_SETTING.to_owned(), json!(chosen));
         self.support.pairs = pairs.len();
+        self.subject = SubjectKind::Pair;
         self.rubric = Arc::default();
         self.plain = pairs.into();
         Ok(())

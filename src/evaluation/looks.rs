@@ -14,6 +14,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::gates::assumed_score;
 use super::inputs::LoadedInputs;
+use super::pairs::OrderTurns;
 use crate::analysis::comparison::{
     LookRule, LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks, observe,
 };
@@ -80,8 +81,8 @@ impl LookedRun {
         }
         let mut answered = HashSet::new();
         for item in all_items(inputs) {
-            for system in systems_of(item) {
-                answered.insert((system.clone(), item.case.case_id.clone()));
+            for answer in item.answers() {
+                answered.insert((answer.system.clone(), item.case.case_id.clone()));
             }
         }
         Self {
@@ -137,6 +138,7 @@ impl LookedRun {
             }
         }
         let answers = RunAnswers {
+            subject: manifest.subject,
             scored: &of_stage,
             unanswered: Some(unanswered),
             on_unscored: manifest.policy.on_unscored,
@@ -194,6 +196,7 @@ pub(super) fn assumed_observations(
         }
     }
     let answers = RunAnswers {
+        subject: inputs.subject,
         scored: &scored,
         ..RunAnswers::default()
     };
@@ -206,19 +209,13 @@ pub(super) fn assumed_observations(
 fn systems(inputs: &LoadedInputs) -> Vec<SystemName> {
     let mut systems: Vec<SystemName> = Vec::new();
     for item in all_items(inputs) {
-        for system in systems_of(item) {
-            if !systems.contains(system) {
-                systems.push(system.clone());
+        for answer in item.answers() {
+            if !systems.contains(&answer.system) {
+                systems.push(answer.system.clone());
             }
         }
     }
     systems
-}
-
-/// The system of an answer, or both of a pair.
-fn systems_of(item: &Item) -> impl Iterator<Item = &SystemName> {
-    let other = item.other.as_ref().map(|other| &other.system);
-    std::iter::once(&item.answer.system).chain(other)
 }
 
 fn all_items(inputs: &LoadedInputs) -> impl Iterator<Item = &Item> {
@@ -240,7 +237,7 @@ fn second_orders_of<'a>(
         by_case.entry(&pair.case.case_id).or_default().push(systems);
     }
     let place_of: HashMap<&SystemName, usize> = names.into_iter().zip(0..).collect();
-    let mut turns: HashMap<[&SystemName; 2], usize> = HashMap::new();
+    let mut turns = OrderTurns::default();
     let mut second_orders = Vec::new();
     for case in cases {
         for [first, second] in by_case.remove(case).unwrap_or_default() {
@@ -248,15 +245,11 @@ fn second_orders_of<'a>(
             if !is_by_name {
                 continue;
             }
-            // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
-            let start = place_of[first] + place_of[second];
-            let turn = turns.entry([first, second]).or_insert(start);
-            let last = if turn.is_multiple_of(2) {
-                [second, first]
-            } else {
+            let last = if turns.exchanges([place_of[first], place_of[second]]) {
                 [first, second]
+            } else {
+                [second, first]
             };
-            *turn += 1;
             second_orders.push(SecondOrder {
                 systems: last.map(Clone::clone),
                 name: SystemName::of_pair(last[0], last[1]),

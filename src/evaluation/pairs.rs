@@ -330,26 +330,34 @@ fn in_orders<'a>(mut shown: Vec<Shown<'a>>, chosen: &ChosenPairs, seed: u64) -> 
     if chosen.design == PairDesign::Cycle {
         return shown;
     }
-    // By turns over the questions of a pair in a random order: exactly half of them, whatever the order of the file.
-    shown.sort_by_key(|pair| {
-        let systems = (pair.first.place, pair.second.place);
-        (systems, drawn(seed, &["order", case_of(&pair.first)]))
-    });
-    let mut pair = None;
-    let mut turn = 0;
-    for shown_pair in &mut shown {
-        let systems = (shown_pair.first.place, shown_pair.second.place);
-        if pair != Some(systems) {
-            pair = Some(systems);
-            // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
-            turn = systems.0 + systems.1;
+    // The questions in a random order: exactly half of them, whatever the order of the file.
+    shown.sort_by_key(|pair| drawn(seed, &["order", case_of(&pair.first)]));
+    let mut turns = OrderTurns::default();
+    for pair in &mut shown {
+        if turns.exchanges([pair.first.place, pair.second.place]) {
+            *pair = pair.exchanged();
         }
-        if turn % 2 == 1 {
-            *shown_pair = shown_pair.exchanged();
-        }
-        turn += 1;
     }
     shown
+}
+
+/// The order of each pair of systems by turns over the questions, so that each system is first in half of the questions of a pair, or
+/// in one more or less.
+#[derive(Default)]
+pub(super) struct OrderTurns {
+    /// By the places of the systems.
+    turns: HashMap<[usize; 2], usize>,
+}
+
+impl OrderTurns {
+    /// Whether the second of these systems is first in the next question.
+    pub(super) fn exchanges(&mut self, places: [usize; 2]) -> bool {
+        // Pairs begin by turns as well, or the system with the first name would be first once more often in each.
+        let turn = self.turns.entry(places).or_insert(places[0] + places[1]);
+        let is_odd = *turn % 2 == 1;
+        *turn += 1;
+        is_odd
+    }
 }
 
 fn case_of<'a>(answer: &Placed<'a>) -> &'a str {

@@ -15,7 +15,7 @@ use super::pairs::{ChosenPairs, PairOrders};
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
 use crate::analysis::comparison::{Look, LookRule, ScoreRule};
-use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity, today};
+use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity, SubjectKind, today};
 use crate::error::{Error, Result};
 use crate::judge::answering::Answering;
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
@@ -360,11 +360,15 @@ impl Prepared {
 
     /// The answers to score.
     pub(super) fn recorded_inputs(&self) -> Inputs {
+        match self.inputs.subject {
+            SubjectKind::Answer => self.recorded_answers(),
+            SubjectKind::Pair => Inputs::of_pairs(&self.inputs.plain),
+        }
+    }
+
+    fn recorded_answers(&self) -> Inputs {
         let rubric = &self.inputs.rubric;
         let plain = &self.inputs.plain;
-        if plain.iter().any(|item| item.other.is_some()) {
-            return Inputs::of_pairs(plain);
-        }
         let mut scorers = self.scorers.iter();
         if self.inputs.has_tests() && scorers.clone().all(|scorer| needs_rubric(&**scorer)) {
             return Inputs::new(rubric.to_vec());

@@ -156,6 +156,7 @@ impl RecordedEvaluation {
         }
         let kept_cases = manifest.kept_cases.iter();
         Ok(LoadedInputs {
+            subject: manifest.subject,
             rubric,
             plain,
             profile,
@@ -218,6 +219,7 @@ impl RecordedEvaluation {
             kept_cases: earlier.kept_cases,
             warnings: earlier.warnings,
             uncounted: inputs.uncounted.clone(),
+            subject: inputs.subject,
             ..Manifest::begin(earlier.mode)
         };
         let manifest = manifest.with_reference();

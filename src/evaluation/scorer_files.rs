@@ -9,7 +9,7 @@ use super::judges::Judges;
 use super::options::EvaluationOptions;
 use super::scorers::PageStoreOptions;
 use crate::dataset::InputFile;
-use crate::domain::{Aspect, Role, SavedPages};
+use crate::domain::{Aspect, Role, SavedPages, SubjectKind};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
 use crate::question::PAIR;
@@ -89,7 +89,10 @@ impl ScorerFiles {
         inputs: &LoadedInputs,
         judges: &Judges,
     ) -> Result<Vec<Arc<dyn Scorer>>> {
-        let prompts_of_pairs = judges.prompt_set().filter(|_| options.pairs.is_some());
+        let prompts_of_pairs = match inputs.subject {
+            SubjectKind::Answer => None,
+            SubjectKind::Pair => judges.prompt_set(),
+        };
         let by_criteria = options
             .pairs
             .as_ref()

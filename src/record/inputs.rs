@@ -14,7 +14,7 @@ use super::manifest::Manifest;
 use super::writer::write_line;
 use crate::analysis::comparison::RunLooks;
 use crate::dataset::with_text;
-use crate::domain::{CaseId, FieldInFile, Item, SystemName, TestCase};
+use crate::domain::{CaseId, FieldInFile, Item, SubjectKind, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
 
@@ -36,6 +36,8 @@ enum InputLine<C, A> {
 /// The cases and answers of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
+    /// What the run scores.
+    subject: SubjectKind,
     /// The cases, answered or not, each once.
     pub cases: Vec<Arc<TestCase>>,
     /// The answers, each once.
@@ -44,7 +46,7 @@ pub struct Inputs {
     rubric: Vec<usize>,
     /// Indices into `items` of the answers for the other scorers, in the order of the run.
     plain: Vec<usize>,
-    /// Indices into `items` of the answers of each pair, where pairs were judged.
+    /// Indices into `items` of the answers of each pair, in the order in which a judge sees them.
     pairs: Vec<[usize; 2]>,
 }
 
@@ -60,7 +62,7 @@ impl Inputs {
             items,
             rubric,
             plain,
-            pairs: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -83,11 +85,11 @@ impl Inputs {
             index_pairs.push(places);
         }
         Self {
+            subject: SubjectKind::Pair,
             cases: cases_of(&items),
             items,
-            rubric: Vec::new(),
-            plain: Vec::new(),
             pairs: index_pairs,
+            ..Self::default()
         }
     }
 
@@ -114,7 +116,7 @@ impl Inputs {
             items,
             rubric: (0..rubric.len()).collect(),
             plain: plain_indices,
-            pairs: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -134,22 +136,19 @@ impl Inputs {
     pub fn keep_asked(&mut self, looks: &RunLooks) {
         let is_kept =
             |item: &Item| looks.has_asked(item.system().as_str(), item.case.case_id.as_str());
-        if !self.pairs.is_empty() {
-            let pairs: Vec<Item> = self.pairs().into_iter().filter(is_kept).collect();
-            *self = Self::of_pairs(&pairs);
-            return;
-        }
-        let rubric: Vec<Item> = self
-            .rubric()
-            .filter(|item| is_kept(item))
-            .cloned()
-            .collect();
-        let plain: Vec<Item> = self.plain().filter(|item| is_kept(item)).cloned().collect();
-        *self = Self::of_lists(&rubric, &plain);
+        let [rubric, plain] = [true, false].map(|needs_rubric| {
+            let mut items = self.of_scorer(needs_rubric);
+            items.retain(is_kept);
+            items
+        });
+        *self = match self.subject {
+            SubjectKind::Answer => Self::of_lists(&rubric, &plain),
+            SubjectKind::Pair => Self::of_pairs(&plain),
+        };
     }
 
     /// The pairs, in the order of the run.
-    pub fn pairs(&self) -> Vec<Item> {
+    fn pairs(&self) -> Vec<Item> {
         let mut pairs = Vec::with_capacity(self.pairs.len());
         for [first, second] in &self.pairs {
             if let (Some(first), Some(second)) = (self.items.get(*first), self.items.get(*second)) {
@@ -166,12 +165,10 @@ impl Inputs {
 
     /// What this scorer scores, in the order of the run.
     pub fn of_scorer(&self, needs_rubric: bool) -> Vec<Item> {
-        if !self.pairs.is_empty() {
-            self.pairs()
-        } else if needs_rubric {
-            self.rubric().cloned().collect()
-        } else {
-            self.plain().cloned().collect()
+        match self.subject {
+            SubjectKind::Answer if needs_rubric => self.rubric().cloned().collect(),
+            SubjectKind::Answer => self.plain().cloned().collect(),
+            SubjectKind::Pair => self.pairs(),
         }
     }
 
@@ -208,7 +205,10 @@ impl Inputs {
         let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else {
             return Ok(None);
         };
-        let mut inputs = Self::default();
+        let mut inputs = Self {
+            subject: manifest.subject,
+            ..Self::default()
+        };
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
         let field = Arc::new(FieldInFile {
             path: dir.join("inputs.jsonl"),
@@ -370,6 +370,7 @@ mod tests {
                 authors: vec![name],
                 year: Some(2020),
                 url: key.clone(),
+                id: key.clone(),
             });
             Source {
                 title,

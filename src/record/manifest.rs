@@ -17,7 +17,7 @@ use crate::analysis::comparison::RunLooks;
 use crate::dataset::InputFile;
 use crate::domain::{
     AnswerSelection, Aspect, EndingModel, EndpointUse, Fingerprint, Mode, ModelEnd, RubricParts,
-    RubricProfile, SavedPages, Unit,
+    RubricProfile, SavedPages, SubjectKind, Unit,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::judge::refusals::ReplyLimits;
@@ -166,6 +166,9 @@ pub struct Manifest {
     pub finished_at: Option<String>,
     /// Arithmetic and parser.
     pub mode: Mode,
+    /// What the run scores. [`Manifest::load`] finds it for runs that do not record it.
+    #[serde(default)]
+    pub subject: SubjectKind,
     /// In compat mode: what each scorer reproduces, with its commit or version.
     #[serde(default, deserialize_with = "reference_by_scorer")]
     pub reference: BTreeMap<String, String>,
@@ -236,6 +239,7 @@ pub struct Headline {
 struct Version {
     schema_version: u32,
     scholareval_version: String,
+    subject: Option<SubjectKind>,
 }
 
 /// What each scorer reproduces; earlier versions had one text, that of [`QABENCH`], whatever the scorers were.
@@ -380,7 +384,12 @@ impl Manifest {
                 .hint("use that version, or run score again")
                 .into());
         }
-        Ok(Some(parse(&path, &text)?))
+        let mut manifest: Self = parse(&path, &text)?;
+        // Runs of before `subject` was recorded: those of pairs have the setting of their design.
+        if version.subject.is_none() && manifest.settings.contains_key(PAIRS_SETTING) {
+            manifest.subject = SubjectKind::Pair;
+        }
+        Ok(Some(manifest))
     }
 
     /// The manifest of a run directory.

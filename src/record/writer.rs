@@ -223,7 +223,7 @@ impl RunDir {
 /// The score of a run in a list of runs.
 fn headline(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Option<Headline> {
     let answers = RunAnswers {
-        name: "",
+        subject: manifest.subject,
         scored,
         on_unscored: manifest.policy.on_unscored,
         ..RunAnswers::default()

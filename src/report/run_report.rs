@@ -10,9 +10,9 @@ use super::{
     write_items_csv,
 };
 use super::{scorecard, scorecard_csv, scorecard_json, visible, wrapped};
-use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED, are_pairs};
+use crate::analysis::comparison::{ComparisonDepth, ComparisonOptions, SEED};
 use crate::analysis::{self, Probe, Summary, agreement, distinct};
-use crate::domain::{Note, ScoredAnswer};
+use crate::domain::{Note, ScoredAnswer, SubjectKind};
 use crate::error::{Error, Result};
 use crate::evaluation::summary;
 use crate::files::write_whole;
@@ -73,7 +73,7 @@ impl RunReport {
             );
             return Self::of_probe(summary, &context, &probed, files, texts);
         }
-        if are_pairs(scored) {
+        if manifest.subject == SubjectKind::Pair {
             return Self::of_pairs(summary, &context, (manifest, run, scored), files, texts);
         }
         let mut shown = summary.clone();

@@ -165,7 +165,7 @@ fn is_labeler(name: &str, labels: &Labels) -> bool {
 
 /// The run's judge as a rater: its values of the metric.
 fn judge(name: &str, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
-    let rater = run_rater(name, &run.scored, metric);
+    let rater = run_rater(name, run.manifest.subject, &run.scored, metric);
     Ok(rater.map_err(|known| {
         let metric = metric.unwrap_or_default();
         let what = format!("the run has no number called {metric:?}");
@@ -278,8 +278,7 @@ fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> R
 fn labeled_answers(labels: &Labels) -> Vec<AnswerOf<'_>> {
     let mut labeled = Vec::new();
     for rater in &labels.raters {
-        for preference in &rater.preferences {
-            let pair = &preference.pair;
+        for pair in rater.preferences.keys() {
             labeled.push((&pair.first, &pair.case_id));
             labeled.push((&pair.second, &pair.case_id));
         }
@@ -342,8 +341,7 @@ fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
             scored.insert((&rating.system, &rating.case_id));
         }
     }
-    for preference in &judge.preferences {
-        let pair = &preference.pair;
+    for pair in judge.preferences.keys() {
         scored.extend([(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]);
     }
     let all = answers(run).len();

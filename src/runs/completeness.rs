@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::analysis::comparison::are_pairs;
-use crate::domain::{CaseId, ScoredAnswer, SystemName, UnscoredKind};
+use crate::domain::{CaseId, ScoredAnswer, SubjectKind, SystemName, UnscoredKind};
 use crate::record::{Manifest, RecordedRun, RunStatus};
 
 use super::directories::end_of;
@@ -69,10 +68,16 @@ fn is_judged(answer: &ScoredAnswer) -> bool {
 /// imported from results that do not name them).
 pub(super) fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
-    if are_pairs(&run.scored) {
+    match manifest.subject {
+        SubjectKind::Answer => missing_scores(run),
         // Which systems meet is the choice of a design: what is missing are answers, and no pairs.
-        return Some(listed_missing(manifest).collect());
+        SubjectKind::Pair => Some(listed_missing(manifest).collect()),
     }
+}
+
+/// The same of a run of single answers.
+fn missing_scores(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
+    let manifest = &run.manifest;
     let asked_cases = manifest.asked_cases();
     let mut kept: Vec<&str> = manifest.kept_cases.iter().map(String::as_str).collect();
     kept.retain(|case| {

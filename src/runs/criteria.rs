@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::people::RunLabels;
 use super::run_set::RunSet;
-use crate::analysis::comparison::are_pairs;
 use crate::analysis::{Criteria, criteria};
-use crate::domain::ScoredAnswer;
+use crate::domain::{ScoredAnswer, SubjectKind};
 use crate::error::{InputFault, Result};
 
 /// Statistics of every criterion, with its agreement with the item labels in these files.
@@ -34,7 +33,8 @@ pub fn criteria_and_people(set: &RunSet, labels: &RunLabels) -> Criteria {
         None => &labels.raters,
     };
     // What pairs are compared by says nothing of single answers.
-    let single = set.runs.iter().filter(|run| !are_pairs(&run.scored));
+    let runs = set.runs.iter();
+    let single = runs.filter(|run| run.manifest.subject == SubjectKind::Answer);
     let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
     let mut criteria = criteria(&scored, raters);
     criteria.notes.extend(labels.notes.iter().cloned());

@@ -14,11 +14,11 @@ use super::directories::run_directories;
 use crate::analysis::OnUnscored;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
-    ObservedSystem, RunAnswers, anchored_scales, are_pairs, carried_scales, compare, judge_changes,
-    observe, run_changes,
+    ObservedSystem, RunAnswers, anchored_scales, carried_scales, compare, judge_changes, observe,
+    run_changes,
 };
 use crate::dataset::with_text;
-use crate::domain::{CaseId, ScoredAnswer, SystemName};
+use crate::domain::{CaseId, ScoredAnswer, SubjectKind, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{AnsweredJudge, IMPORTED, Manifest, RecordedRun, RoleEntry, load_run};
 use crate::text::words::word_count;
@@ -202,6 +202,7 @@ impl RunSet {
         for run in runs {
             answers.push(RunAnswers {
                 name: &run.name,
+                subject: run.manifest.subject,
                 scored: &run.scored,
                 words: word_counts(run)?,
                 unanswered: missing_answers(run),
@@ -214,11 +215,16 @@ impl RunSet {
         })
     }
 
+    /// The first run of pairs.
+    pub(crate) fn run_of_pairs(&self) -> Option<&RecordedRun> {
+        let mut runs = self.runs.iter();
+        runs.find(|run| run.manifest.subject == SubjectKind::Pair)
+    }
+
     /// # Errors
     /// Where a run of pairs is among others: their verdicts would be those of different opponents.
     fn check_pairs_alone(&self) -> Result<()> {
-        let of_pairs = self.runs.iter().find(|run| are_pairs(&run.scored));
-        let Some(run) = of_pairs.filter(|_| self.runs.len() > 1) else {
+        let Some(run) = self.run_of_pairs().filter(|_| self.runs.len() > 1) else {
             return Ok(());
         };
         let what = "its answers were compared with each other, which is read alone and not beside other runs";

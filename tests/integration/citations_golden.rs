@@ -104,7 +104,7 @@ fn coverage_is_the_references_in_compat() {
             .collect();
         let found: Vec<_> = items
             .iter()
-            .map(|item| coverage(item, Mode::Compat).unwrap())
+            .map(|item| coverage(item, IndexBase::Zero, Mode::Compat).unwrap())
             .collect();
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let expect = |key: &str, ours: f64| {

@@ -139,6 +139,31 @@ fn a_judge_that_likes_length_orders_the_systems_by_it_and_is_asked_once() {
 }
 
 #[test]
+fn a_run_whose_manifest_does_not_say_that_it_is_of_pairs_is_one() {
+    let work = workspace(&[("short", 10), ("long", 30)], 4);
+    let server = FakeServer::start(Behaviour::good().saying(likes_length));
+    let done = pairs(&work, &server, &[]).exits_with(0);
+    let commands: [&[&str]; 3] = [
+        &["compare", "out", "--format", "json"],
+        &["rescore", "out", "--out", "again", "--overwrite"],
+        &["report", "out", "--out", "page.html"],
+    ];
+    let outputs = || commands.map(|command| work.run(command).exits_with(0).stdout);
+    let recorded = outputs();
+
+    let mut manifest = work.json("out/manifest.json");
+    let subject = manifest.as_object_mut().unwrap().remove("subject");
+    assert_eq!(subject, Some(json!("pair")));
+    work.write("out/manifest.json", &manifest.to_string());
+    assert_eq!(outputs(), recorded);
+    assert_eq!(work.json("again/manifest.json")["subject"], "pair");
+    assert!(work.read("page.html").contains(r#"[["win_rate",1.0]]"#));
+    // The same command continues it, and has nothing to ask.
+    let again = pairs(&work, &server, &[]).exits_with(0);
+    assert_eq!((again.stdout, server.chat_count()), (done.stdout, 8));
+}
+
+#[test]
 fn a_judge_that_follows_the_place_makes_all_equal_and_is_named() {
     let work = workspace(&[("a", 10), ("b", 10)], 4);
     let server = FakeServer::start(Behaviour::good().saying(|_| verdict("A")));

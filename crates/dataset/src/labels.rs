@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use scholareval_core::domain::{
-    CaseId, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName,
+    CaseId, ComparedPair, Note, Preference, Rater, RaterKind, Rating, SystemName,
 };
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::read_text;
@@ -191,7 +191,7 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<LabelRow<'a>>> {
 
 enum LabelValue {
     Rating(Rating),
-    Preference(Preference),
+    Preference(ComparedPair, Preference),
 }
 
 impl LabelValue {
@@ -207,13 +207,11 @@ impl LabelValue {
                 let subject = format!("{subject} of {system}");
                 (&rating.case_id, subject, rating.value)
             }
-            Self::Preference(preference) => {
-                let pair = &preference.pair;
+            Self::Preference(pair, preference) => {
                 let first = pair.first.as_str().escape_debug();
                 let second = pair.second.as_str().escape_debug();
                 let subject = format!("{first} against {second}");
-                let sign = f64::from(preference.preferred.sign());
-                (&pair.case_id, subject, sign)
+                (&pair.case_id, subject, preference.sign().into())
             }
         }
     }
@@ -290,7 +288,8 @@ impl Collector {
             return Ok(());
         }
         let label = if is_preference {
-            LabelValue::Preference(preference(row, case_id)?)
+            let (pair, preference) = preference(row, case_id)?;
+            LabelValue::Preference(pair, preference)
         } else {
             let Number(Some(value)) = row.required("value")? else {
                 return Ok(());
@@ -376,10 +375,11 @@ impl Collector {
             let [first, second] = models.clone();
             // The released numbers are points of an answer in its pair, so only their difference
             // means something.
-            let preferred = Preferred::of_difference(a - b, 0.0);
-            let preference = Preference::new(case_id.clone(), first, second, preferred)
-                .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
-            self.add(row, person, LabelValue::Preference(preference))?;
+            let preference = Preference::of_difference(a - b, 0.0);
+            let (pair, preference) =
+                ComparedPair::preferring(case_id.clone(), first, second, preference)
+                    .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
+            self.add(row, person, LabelValue::Preference(pair, preference))?;
         } else if has_ranking {
             self.count_missing(RANKING);
         }
@@ -489,7 +489,9 @@ impl Collector {
         self.seen.insert(key, (number, position));
         match label {
             LabelValue::Rating(rating) => rater.ratings.push(rating),
-            LabelValue::Preference(preference) => rater.preferences.push(preference),
+            LabelValue::Preference(pair, preference) => {
+                rater.preferences.insert(pair, preference);
+            }
         }
         Ok(())
     }
@@ -497,28 +499,27 @@ impl Collector {
 
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,
 /// 0 is a tie. A system's name takes precedence over the letters.
-fn preference(row: &LabelRow<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
+fn preference(
+    row: &LabelRow<'_>,
+    case_id: CaseId,
+) -> Result<(ComparedPair, Preference), InputFault> {
     let a = row.text("system_a")?;
     let b = row.text("system_b")?;
     let value: Value = row.required("preference")?;
     let word = value.as_str().map(str::trim).unwrap_or_default();
-    let preferred = match (
-        word.to_lowercase().as_str(),
-        Number::try_from(value.clone()),
-    ) {
+    let preference = match (Preference::named(word), Number::try_from(value.clone())) {
         // A system may well be called `b`; its full name must not be read as the letter.
-        _ if word == a => Preferred::First,
-        _ if word == b => Preferred::Second,
-        ("a", _) => Preferred::First,
-        ("b", _) => Preferred::Second,
-        ("tie", _) => Preferred::Tie,
-        (_, Ok(Number(Some(number)))) => Preferred::of_difference(number, 0.0),
+        _ if word == a => Preference::First,
+        _ if word == b => Preference::Second,
+        (Some(preference), _) => preference,
+        (None, Ok(Number(Some(number)))) => Preference::of_difference(number, 0.0),
         _ => {
             let wanted = format!("a, b, tie, {a:?}, {b:?} or a number");
             return Err(row.fault(format!("preference: {}", expected(&wanted, &value))));
         }
     };
-    Preference::new(case_id, a.as_str().into(), b.as_str().into(), preferred).ok_or_else(|| {
+    let [first, second] = [&a, &b].map(|system| system.as_str().into());
+    ComparedPair::preferring(case_id, first, second, preference).ok_or_else(|| {
         row.fault(format!("system_a and system_b are both {a:?}"))
             .hint("name two systems")
     })

@@ -255,19 +255,25 @@ struct SourceLine {
     url: Value,
     #[serde(default)]
     doi: Value,
+    #[serde(default)]
+    id: Value,
+    #[serde(default, rename = "paperId")]
+    paper_id: Value,
 }
 
 impl SourceLine {
-    /// Authors, year and address; `None` if the file has none of them.
+    /// Authors, year, address and id; `None` if the file has none of them.
     fn work(&self) -> Option<Box<SourceWork>> {
         let url = [&self.doi, &self.url]
             .into_iter()
             .filter_map(Value::as_str)
             .find(|address| !address.is_empty());
+        let id = self.id.as_str().or_else(|| self.paper_id.as_str());
         let work = SourceWork {
             authors: author_names(&self.authors),
             year: year_of(&self.year),
             url: url.map(str::to_owned),
+            id: id.map(str::to_owned),
         };
         (work != SourceWork::default()).then(|| Box::new(work))
     }
@@ -546,6 +552,7 @@ mod tests {
             authors: named(&["A B"]),
             year: Some(2015),
             url: Some("https://x.org".into()),
+            id: None,
         };
         assert_eq!(work(full).as_deref(), Some(&expected));
         let other = json!({"authors": ["A", " "], "year": 2015.0, "url": 5, "doi": "10.1000/x"});

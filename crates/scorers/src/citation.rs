@@ -12,10 +12,12 @@ use serde_json::Value;
 
 pub use scholareval_core::domain::IndexBase;
 use scholareval_core::domain::{
-    ComponentKind, Mode, Prediction, Role, Score, Unit, markers, without_markers,
+    CitedName, ComponentKind, Mode, Prediction, Role, Score, Unit, citations, cited_claims,
+    without_citations_of,
 };
-use scholareval_core::text::citation_markers::{citation_ids, number_markers};
-use scholareval_core::text::claims::{TextClaim, text_claims};
+use scholareval_core::text::citation_markers::{
+    citation_ids, citation_markers, number_markers, without_citations,
+};
 use scholareval_core::text::punkt::sentences;
 use scholareval_core::text::words::word_count;
 use scholareval_stats::Prf;
@@ -36,12 +38,12 @@ pub struct GoldCoverage {
 /// Result of the audit of one answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CitationAudit {
-    /// Markers in square brackets.
+    /// Citations.
     pub markers: usize,
-    /// Distinct cited numbers, in order.
-    pub distinct: BTreeSet<u64>,
-    /// Distinct numbers without a source; empty if the prediction has no sources at all.
-    pub dangling: BTreeSet<u64>,
+    /// What they name, each once, in order.
+    pub distinct: BTreeSet<CitedName>,
+    /// The names without a source; empty if the prediction has no sources at all.
+    pub dangling: BTreeSet<CitedName>,
     /// Numbers of sources that are not cited.
     pub unused: Vec<usize>,
     /// Repeated numbers within one marker (`[1, 1]`).
@@ -68,25 +70,30 @@ pub struct CitationAudit {
 /// };
 /// let found = audit(&prediction, IndexBase::Zero, Mode::Default);
 /// assert_eq!((found.markers, found.distinct.len(), found.words), (2, 2, 5));
-/// assert_eq!((found.dangling.into_iter().collect::<Vec<_>>(), found.unused), (vec![7], vec![1]));
+/// let dangling: Vec<_> = found.dangling.iter().filter_map(|name| name.number()).collect();
+/// assert_eq!((dangling, found.unused), (vec![7], vec![1]));
 /// ```
 pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAudit {
     let text = prediction.output();
-    let markers = markers(text, mode);
-    let distinct: BTreeSet<u64> = markers
-        .iter()
-        .flat_map(|marker| marker.numbers.iter().copied())
-        .collect();
+    let markers = names_by_marker(prediction, base, mode);
+    let distinct: BTreeSet<CitedName> = markers.iter().flatten().cloned().collect();
     let cited_places: BTreeSet<usize> = distinct
         .iter()
-        .filter_map(|number| base.place_of(*number))
+        .filter_map(|name| base.place_of(name.number()?))
         .collect();
     let mut duplicates = 0;
-    for marker in &markers {
-        let numbers_of_marker: BTreeSet<u64> = marker.numbers.iter().copied().collect();
-        duplicates += marker.numbers.len() - numbers_of_marker.len();
+    for names in &markers {
+        let distinct_names: BTreeSet<&CitedName> = names.iter().collect();
+        duplicates += names.len() - distinct_names.len();
     }
-    let (cited_sentences, uncited_sentences) = sentences_by_citation(text, mode);
+    let (cited_sentences, uncited_sentences) = sentences_by_citation(prediction, base, mode);
+    // Markers are not counted: an answer would be longer for citing more.
+    let text_of_words = match mode {
+        Mode::Default => {
+            without_citations_of(text, &citations(text, Some(prediction), number(base)))
+        }
+        Mode::Compat => without_citations(text),
+    };
     CitationAudit {
         markers: markers.len(),
         dangling: dangling(&distinct, prediction.sources.len(), base),
@@ -98,40 +105,67 @@ pub fn audit(prediction: &Prediction, base: IndexBase, mode: Mode) -> CitationAu
         distinct,
         cited_sentences,
         uncited_sentences,
-        // Markers are not counted: an answer would be longer for citing more.
-        words: word_count(&without_markers(text, mode)),
-        coverage: coverage(prediction, mode),
+        words: word_count(&text_of_words),
+        coverage: coverage(prediction, base, mode),
     }
 }
 
+/// The number of the first source.
+fn number(base: IndexBase) -> u64 {
+    u8::from(base).into()
+}
+
+/// What each citation names; in compat mode the numbers of each marker that the reference knows.
+fn names_by_marker(prediction: &Prediction, base: IndexBase, mode: Mode) -> Vec<Vec<CitedName>> {
+    let text = prediction.output();
+    if mode == Mode::Compat {
+        let markers = number_markers(text).into_iter();
+        return markers
+            .map(|marker| marker.numbers.into_iter().map(CitedName::Number).collect())
+            .collect();
+    }
+    let citations = citations(text, Some(prediction), number(base)).into_iter();
+    // Author and year that lead to no source are text.
+    citations
+        .map(|citation| citation.names)
+        .filter(|names| !names.is_empty())
+        .collect()
+}
+
 /// The sentences with and without a marker.
-fn sentences_by_citation(text: &str, mode: Mode) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+fn sentences_by_citation(
+    prediction: &Prediction,
+    base: IndexBase,
+    mode: Mode,
+) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let text = prediction.output();
     if mode == Mode::Compat {
         let sentences = sentences(text).into_iter();
         return sentences.partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     }
-    let claims = text_claims(text).into_iter();
-    let (cited, uncited): (Vec<TextClaim>, Vec<TextClaim>) =
-        claims.partition(|claim| !claim.numbers.is_empty());
-    let ranges = [cited, uncited].map(|claims_of_list| {
-        claims_of_list
-            .into_iter()
-            .map(|claim| claim.range)
-            .collect()
-    });
-    ranges.into()
+    let (mut cited, mut uncited) = (Vec::new(), Vec::new());
+    for claim in cited_claims(text, Some(prediction), number(base)) {
+        let is_cited = claim.names().next().is_some();
+        let list = if is_cited { &mut cited } else { &mut uncited };
+        list.push(claim.range);
+    }
+    (cited, uncited)
 }
 
-/// The cited numbers without a source. An answer without any sources has none: its input does not list them.
-fn dangling(distinct: &BTreeSet<u64>, source_count: usize, base: IndexBase) -> BTreeSet<u64> {
+/// What is cited without being a source. An answer without any sources has none: its input does not list them.
+fn dangling(
+    distinct: &BTreeSet<CitedName>,
+    source_count: usize,
+    base: IndexBase,
+) -> BTreeSet<CitedName> {
     let mut dangling = BTreeSet::new();
     if source_count == 0 {
         return dangling;
     }
-    for number in distinct {
-        let place = base.place_of(*number);
+    for name in distinct {
+        let place = name.number().and_then(|number| base.place_of(number));
         if place.is_none_or(|place| place >= source_count) {
-            dangling.insert(*number);
+            dangling.insert(name.clone());
         }
     }
     dangling
@@ -139,8 +173,8 @@ fn dangling(distinct: &BTreeSet<u64>, source_count: usize, base: IndexBase) -> B
 
 /// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
 /// numbers do not count), else the markers of the gold answer. `None` without either.
-pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
-    let cited = cited_ids(prediction.output(), mode);
+pub fn coverage(prediction: &Prediction, base: IndexBase, mode: Mode) -> Option<GoldCoverage> {
+    let cited = cited_ids(prediction, base, mode);
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
         Some(ids) => match &prediction.id_mapping {
             Some(mapping) => (
@@ -152,7 +186,13 @@ pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
                 ids.iter().map(|id| bare(id)).collect(),
             ),
         },
-        None => (cited, cited_ids(prediction.gold.answer.as_deref()?, mode)),
+        None => {
+            let gold = Prediction {
+                output: Some(prediction.gold.answer.as_deref()?.into()),
+                ..Prediction::default()
+            };
+            (cited, cited_ids(&gold, base, mode))
+        }
     };
     let both = cited.intersection(&gold).count() as f64;
     Some(GoldCoverage {
@@ -161,14 +201,15 @@ pub fn coverage(prediction: &Prediction, mode: Mode) -> Option<GoldCoverage> {
     })
 }
 
-/// The distinct numbers of the markers of a text, each as a separate marker.
-pub(super) fn cited_ids(text: &str, mode: Mode) -> BTreeSet<String> {
+/// The distinct sources that an output names, each as a separate marker.
+pub(super) fn cited_ids(prediction: &Prediction, base: IndexBase, mode: Mode) -> BTreeSet<String> {
     if mode == Mode::Compat {
-        return citation_ids(text).into_iter().collect();
+        return citation_ids(prediction.output()).into_iter().collect();
     }
-    let markers = markers(text, mode).into_iter();
-    let numbers = markers.flat_map(|marker| marker.numbers);
-    numbers.map(|number| format!("[{number}]")).collect()
+    let names = names_by_marker(prediction, base, mode)
+        .into_iter()
+        .flatten();
+    names.map(|name| format!("[{name}]")).collect()
 }
 
 /// The number of a marker.
@@ -278,7 +319,7 @@ pub fn names_gold_sources(prediction: &Prediction) -> bool {
         || gold
             .answer
             .as_deref()
-            .is_some_and(|answer| !markers(answer, Mode::Default).is_empty())
+            .is_some_and(|answer| !citation_markers(answer).is_empty())
 }
 
 impl Scorer for CitationAuditScorer {
@@ -347,6 +388,10 @@ mod tests {
         }
     }
 
+    fn numbers(of: &[u64]) -> BTreeSet<CitedName> {
+        of.iter().copied().map(CitedName::Number).collect()
+    }
+
     fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> GoldCoverage {
         let id_mapping = mapping
             .iter()
@@ -359,6 +404,7 @@ mod tests {
                 id_mapping,
                 ..prediction(output, 0)
             },
+            IndexBase::Zero,
             Mode::Default,
         )
         .unwrap()
@@ -370,12 +416,12 @@ mod tests {
         let zero = audit(&answer, IndexBase::Zero, Mode::Default);
         assert_eq!(
             (zero.dangling.clone(), zero.unused.clone()),
-            (BTreeSet::from([2]), vec![])
+            (numbers(&[2]), vec![])
         );
         let from_one = audit(&answer, IndexBase::One, Mode::Default);
         assert_eq!(
             (from_one.dangling.clone(), from_one.unused.clone()),
-            (BTreeSet::from([0]), vec![])
+            (numbers(&[0]), vec![])
         );
         assert_eq!(
             (zero.markers, zero.distinct.len(), zero.duplicates),
@@ -423,7 +469,7 @@ mod tests {
         assert_eq!((ours.markers, sentences, ours.duplicates), (3, (3, 1), 1));
         assert_eq!(
             (ours.distinct, ours.dangling),
-            (BTreeSet::from([0, 1, 4]), BTreeSet::from([4]))
+            (numbers(&[0, 1, 4]), numbers(&[4]))
         );
         // It works. It scales. - Fast - Small
         assert_eq!((ours.words, ours.unused), (8, vec![2]));
@@ -466,7 +512,10 @@ mod tests {
             (1.0, 2.0 / 3.0)
         );
         assert!((gold_coverage.scores.f1 - 0.8).abs() < 1e-12);
-        assert_eq!(coverage(&prediction("x [1]", 0), Mode::Default), None);
+        assert_eq!(
+            coverage(&prediction("x [1]", 0), IndexBase::Zero, Mode::Default),
+            None
+        );
     }
 
     proptest! {

@@ -166,8 +166,8 @@ impl Scorer for PageScorer {
         if self.mode == Mode::Compat {
             return compat::step(self, subject, verdicts);
         }
-        let language = ReportLanguage::of_question(&subject.case.initial_prompt);
         let report = &subject.answer.answer_text;
+        let language = ReportLanguage::of_report(&subject.case.initial_prompt, report);
         let statements = match report::listed(report, language, verdicts) {
             Listed::Open(calls) => return Step::Ask(calls),
             Listed::Failed(reason) => return Step::Done(fold::unscored(self, &reason)),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::values::{self, ComponentValue};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 use scholareval_core::domain::{
-    Answer, AnswerPreference, Component, ComponentKind, Role, Score, TestCase, Unit,
+    Answer, AnswerPreference, Component, ComponentKind, Preference, Role, Score, TestCase, Unit,
 };
 use scholareval_core::question::{BetterAnswer, JudgeCall, PairForm, preference};
 use scholareval_core::text::words::word_count;
@@ -215,7 +215,7 @@ impl Scorer for PairScorer {
         // Nobody has to be paid to see that they are the same.
         if subject.answer.answer_text == other.answer_text {
             let same = Some("both answers are the same text".to_owned());
-            let tie = Ok((AnswerPreference::TIE.value, same));
+            let tie = Ok((Preference::Tie.points(), same));
             let results = vec![tie; compared_by.len()];
             let score = self.score(&compared_by, results);
             return Step::Done(with_words(score, [subject.answer, other]));
@@ -301,7 +301,7 @@ mod tests {
         let Step::Done(score) = step(
             WHOLE,
             ["x", "y"],
-            &said(&[(PREFERENCE, AnswerPreference::SECOND)]),
+            &said(&[(PREFERENCE, Preference::Second.into())]),
         ) else {
             panic!("it is not done");
         };
@@ -324,8 +324,8 @@ mod tests {
             ..WHOLE
         };
         let verdicts = said(&[
-            ("cause", AnswerPreference::FIRST),
-            ("error", AnswerPreference::FIRST),
+            ("cause", Preference::First.into()),
+            ("error", Preference::First.into()),
         ]);
         let Step::Done(score) = step(by_criteria, ["x", "y"], &verdicts) else {
             panic!("it is not done");
@@ -341,7 +341,7 @@ mod tests {
             by_criteria: true,
             ..WHOLE
         };
-        let mut verdicts = said(&[("cause", AnswerPreference::FIRST)]);
+        let mut verdicts = said(&[("cause", Preference::First.into())]);
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
         verdicts.insert("error".into(), Err(reason));
         let Step::Done(score) = step(by_criteria, ["x", "y"], &verdicts) else {
@@ -359,7 +359,7 @@ mod tests {
         };
         let much = AnswerPreference {
             is_strong: true,
-            ..AnswerPreference::FIRST
+            ..Preference::First.into()
         };
         let Step::Done(score) = step(arrows, ["x", "y"], &said(&[(PREFERENCE, much)])) else {
             panic!("it is not done");

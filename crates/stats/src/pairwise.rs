@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::bootstrap::{BootstrapOptions, Interval};
 use super::paired_difference::{PairedDifference, ends, family};
 use super::paired_test::PairedFamily;
@@ -45,12 +47,13 @@ impl PairVerdict {
 }
 
 /// How often a system beats another, a tie counting half.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WinRate {
     /// The mean of its means when shown first and second, so that a judge that prefers a place gives neither system an advantage;
     /// with verdicts of one order only, their mean.
     pub win_rate: f64,
     /// Standard error over questions; `None` for a single question.
+    #[serde(skip)]
     pub standard_error: Option<f64>,
     /// Questions with a verdict.
     pub questions: usize,
@@ -61,15 +64,17 @@ pub struct WinRate {
     /// (mean when first - mean when second) / 2: what the first place is worth; `None` with one order only.
     pub position_effect: Option<f64>,
     /// Questions that one of the two wins, over all their verdicts.
+    #[serde(skip)]
     pub decided: usize,
     /// The verdicts of both orders.
     pub orders: BothOrders,
 }
 
 /// Questions whose pair was judged in both orders.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct BothOrders {
     /// The number of them.
+    #[serde(rename = "both")]
     pub questions: usize,
     /// Both orders give the same verdict.
     pub consistent: usize,
@@ -77,6 +82,21 @@ pub struct BothOrders {
     pub towards_first: usize,
     /// The answer shown second does.
     pub towards_second: usize,
+}
+
+impl BothOrders {
+    /// Adds those of another pair.
+    pub fn add(&mut self, other: Self) {
+        self.questions += other.questions;
+        self.consistent += other.consistent;
+        self.towards_first += other.towards_first;
+        self.towards_second += other.towards_second;
+    }
+
+    /// The share of questions in which both orders say the same.
+    pub fn consistent_share(&self) -> Option<f64> {
+        (self.questions > 0).then(|| self.consistent as f64 / self.questions as f64)
+    }
 }
 
 /// Values of opposite orders add to 1 where both say the same; sums of weighted verdicts differ in their last digits.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
-use crate::analysis::comparison::are_pairs;
 use crate::cli::args::{LabelArgs, LabelForm};
 use crate::cli::terminal::{path_text, write_stdout};
 use crate::dataset::{
@@ -147,7 +146,7 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
             "{flag} is for pages, and --format csv writes a table of answers to standard output; leave one of them out"
         )));
     }
-    if runs.runs.iter().any(|run| are_pairs(&run.scored)) {
+    if runs.run_of_pairs().is_some() {
         let message = "--format csv lists single answers, and a run of pairs is labeled in pairs; leave --format out";
         return Err(Error::Usage(message.to_owned()));
     }

@@ -1,11 +1,12 @@
 //! What pairs of answers show beyond their comparison: strengths, the orders of each pair, sentences on place and length.
 
 use super::legend::explained;
-use crate::analysis::comparison::{Comparison, OrderCounts, PairRecord, Pairwise};
+use crate::analysis::comparison::{Comparison, PairRecord, Pairwise};
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
 use crate::report::numbers::percent;
 use crate::report::table::{Cell, Column, Format, Table};
+use crate::stats::BothOrders;
 
 /// A judge whose verdict follows the place in more of the questions than this is not one to rely on.
 const MOSTLY: f64 = 0.5;
@@ -44,19 +45,19 @@ pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> 
     table.push(Column::text("against"), texts(rows, |row| &row.second));
     let win_rates = rows
         .iter()
-        .map(|row| Cell::estimate(Some(row.win_rate), row.interval));
+        .map(|row| Cell::estimate(Some(row.rate.win_rate), row.interval));
     let win_rate = Column {
         has_interval: true,
         ..explained("win_rate", Format::Percent)
     };
     table.push(win_rate, win_rates);
-    let questions = rows.iter().map(|row| Cell::count(row.questions));
+    let questions = rows.iter().map(|row| Cell::count(row.rate.questions));
     table.push(Column::count("questions"), questions);
-    let when_first = numbers(rows, |row| row.when_first);
+    let when_first = numbers(rows, |row| row.rate.when_first);
     table.push(explained("when_first", Format::Percent), when_first);
-    let when_second = numbers(rows, |row| row.when_second);
+    let when_second = numbers(rows, |row| row.rate.when_second);
     table.push(explained("when_second", Format::Percent), when_second);
-    let consistent = numbers(rows, |row| row.orders.consistent_share());
+    let consistent = numbers(rows, |row| row.rate.orders.consistent_share());
     table.push(explained("consistent", Format::Percent), consistent);
     let equal_length = rows
         .iter()
@@ -118,7 +119,7 @@ fn pairwise_notes(pairwise: &Pairwise) -> Vec<Note> {
     ));
     let mut pairs = pairwise.pairs.iter();
     // With one order of each pair it is what the better systems have.
-    if pairs.any(|pair| pair.position_effect.is_some()) {
+    if pairs.any(|pair| pair.rate.position_effect.is_some()) {
         notes.push(Note::info(place(pairwise)));
     }
     notes.extend(both_orders(&pairwise.orders).map(Note::info));
@@ -150,7 +151,7 @@ fn cycle([a, b, c]: &[String; 3]) -> String {
 }
 
 /// The warning about a judge whose verdict mostly follows the place of an answer.
-fn follows_the_place(orders: &OrderCounts) -> Option<Note> {
+fn follows_the_place(orders: &BothOrders) -> Option<Note> {
     let share = orders.consistent_share()?;
     if share >= MOSTLY {
         return None;
@@ -175,11 +176,11 @@ fn place(pairwise: &Pairwise) -> String {
     }
 }
 
-fn both_orders(orders: &OrderCounts) -> Option<String> {
-    (orders.both > 0).then(|| {
+fn both_orders(orders: &BothOrders) -> Option<String> {
+    (orders.questions > 0).then(|| {
         format!(
             "Of {} in both orders, {} have the same verdict, {} follow the first place and {} the second.",
-            counted(orders.both, "comparison"),
+            counted(orders.questions, "comparison"),
             orders.consistent,
             orders.towards_first,
             orders.towards_second

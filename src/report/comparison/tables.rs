@@ -3,6 +3,7 @@
 use super::legend::explained;
 use super::pairwise::push_strengths;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
+use crate::domain::SubjectKind;
 use crate::report::layout::counted;
 use crate::report::numbers::{percent, unit_name};
 use crate::report::table::{Cell, Column, Format, Table};
@@ -45,11 +46,11 @@ pub(in crate::report) fn systems_table(
     }
     push_ranked_first(&mut table, metric);
     // A system without a value is not compared, and has no part in the shared cases.
-    let cases = rows.iter().map(|row| match row.mean {
-        // Of judged pairs a win rate is from all that the system has.
-        Some(_) if comparison.pairwise.is_some() => Cell::count(row.own_cases),
-        Some(_) => Cell::count(metric.cases.len()),
-        None => Cell::count(0),
+    let cases = rows.iter().map(|row| match (row.mean, comparison.subject) {
+        (Some(_), SubjectKind::Answer) => Cell::count(metric.cases.len()),
+        // A win rate is from all that the system has.
+        (Some(_), SubjectKind::Pair) => Cell::count(row.own_cases),
+        (None, _) => Cell::count(0),
     });
     table.push(explained("cases", Format::Count), cases);
     let unscored = rows.iter().map(|row| Cell::count(row.unscored));
@@ -68,10 +69,9 @@ fn systems_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     } else {
         "highest first"
     };
-    let noun = if metric.systems.len() > 1 && comparison.pairwise.is_none() {
-        "shared case"
-    } else {
-        "case"
+    let noun = match comparison.subject {
+        SubjectKind::Answer if metric.systems.len() > 1 => "shared case",
+        SubjectKind::Answer | SubjectKind::Pair => "case",
     };
     let mut title = format!(
         "{} ({}), {} intervals, {order}: {}",

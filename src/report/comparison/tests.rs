@@ -7,7 +7,7 @@ use crate::analysis::comparison::{
     ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect,
     MetricComparison, MetricId, ObservedSystem, PairComparison, SystemMean,
 };
-use crate::domain::{CaseId, Note, Unit};
+use crate::domain::{CaseId, Note, SubjectKind, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
 use crate::stats::{Interval, PairedMethod};
 
@@ -142,6 +142,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
     };
     Comparison {
         schema_version: 1,
+        subject: SubjectKind::Answer,
         runs: vec![run("run1"), run("run\n2")],
         systems: ["careful", "brief", HOSTILE]
             .into_iter()

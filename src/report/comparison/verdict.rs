@@ -2,6 +2,7 @@
 
 use super::tables::metric_name;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::domain::SubjectKind;
 use crate::report::numbers::shown_difference;
 use crate::report::table::Format;
 use crate::stats::Interval;
@@ -89,12 +90,10 @@ pub(super) enum VerdictWords {
 
 impl VerdictWords {
     pub(super) fn of(comparison: &Comparison, metric: &MetricComparison) -> Self {
-        if comparison.pairwise.is_some() {
-            Self::Beats
-        } else if metric.metric.higher_is_better {
-            Self::Higher
-        } else {
-            Self::More
+        match comparison.subject {
+            SubjectKind::Pair => Self::Beats,
+            SubjectKind::Answer if metric.metric.higher_is_better => Self::Higher,
+            SubjectKind::Answer => Self::More,
         }
     }
 

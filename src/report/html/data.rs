@@ -259,17 +259,17 @@ fn case_block(
     let mut measures = CaseMeasures::default();
     for (run, part) in parts {
         match part {
-            CasePart::Score(scored) if scored.systems.is_some() => {
-                add_game(&mut entries, *run, scored);
-            }
-            CasePart::Score(scored) => {
-                let entry = entries.entry((*run, &scored.system)).or_default();
-                let places = measures.add(scored);
-                entry
-                    .scores
-                    .push(score_entry(scored, &places, report.with_answers));
-                snippets.get_or_insert_with(|| snippets_of(scored));
-            }
+            CasePart::Score(scored) => match &scored.systems {
+                Some(systems) => add_game(&mut entries, *run, scored, systems),
+                None => {
+                    let entry = entries.entry((*run, &scored.system)).or_default();
+                    let places = measures.add(scored);
+                    entry
+                        .scores
+                        .push(score_entry(scored, &places, report.with_answers));
+                    snippets.get_or_insert_with(|| snippets_of(scored));
+                }
+            },
             CasePart::Answer(item, base) => {
                 let answer = &item.answer;
                 let entry = entries.entry((*run, &answer.system)).or_default();
@@ -314,10 +314,8 @@ fn add_game<'a>(
     entries: &mut HashMap<(usize, &'a SystemName), SystemEntry<'a>>,
     run: usize,
     scored: &'a ScoredAnswer,
+    [first, second]: &'a [SystemName; 2],
 ) {
-    let Some([first, second]) = &scored.systems else {
-        return;
-    };
     let score = &scored.score;
     for (system, other, is_first) in [(first, second, true), (second, first, false)] {
         let of_system = |value: f64| if is_first { value } else { 1.0 - value };
@@ -397,8 +395,8 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let prediction = answer.prediction.as_deref();
     let mut cites = Vec::new();
     for cite in citations(answer.own_text(), prediction, index_base) {
-        let start = utf16(text, cite.range.start);
-        let end = utf16(text, cite.range.end);
+        let start = utf16(text, cite.place.range.start);
+        let end = utf16(text, cite.place.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
     let references_start = answer.own_bytes.filter(|start| *start < text.len());

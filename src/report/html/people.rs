@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::HtmlReport;
 use crate::analysis::comparison::Observation;
 use crate::domain::{
-    CaseId, Component, Preferred, Rater, RaterKind, ScoredAnswer, SystemName, Unit,
+    CaseId, Component, Preference, Rater, RaterKind, ScoredAnswer, SystemName, Unit,
 };
 use crate::runs::RunLabels;
 use crate::stats::mean;
@@ -122,17 +122,16 @@ impl<'a> People<'a> {
 
     fn add_preferences(&mut self, labels: &'a RunLabels, judge: &JudgeOrder<'_>) {
         for rater in people_of(&labels.raters) {
-            for preference in &rater.preferences {
-                let pair = &preference.pair;
+            for (pair, preference) in &rater.preferences {
                 let places = [&pair.first, &pair.second].map(|name| judge.place_of(name));
                 let [Some(first), Some(second)] = places else {
                     continue;
                 };
-                let systems = match preference.preferred {
-                    Preferred::Second => [second, first],
-                    _ => [first, second],
+                let systems = match preference {
+                    Preference::First | Preference::Tie => [first, second],
+                    Preference::Second => [second, first],
                 };
-                let is_tie = preference.preferred == Preferred::Tie;
+                let is_tie = *preference == Preference::Tie;
                 let of_case = self.preferences.entry(&pair.case_id).or_default();
                 of_case.push(PreferenceLabel {
                     rater: rater.name.to_string(),

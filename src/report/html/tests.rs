@@ -57,7 +57,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         ],
         net_ranges: Vec::new(),
         samples: None,
-        games: None,
+        games: Vec::new(),
         sets: Vec::new(),
     };
     let cases = (0..cases).map(case).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::dataset::no_faults;
-use crate::domain::{GivenLabel, ItemLabel, LabelFile, LabelSheet, PageItem, PageSide};
+use crate::domain::{GivenLabel, ItemLabel, LabelFile, LabelSheet, PageItem};
 use crate::error::{Error, InputFault, Result};
 
 /// An item on which raters differ.
@@ -97,8 +97,8 @@ fn unknown_label<'a>(sheet: &LabelSheet, file: &'a LabelFile) -> Option<&'a Item
 /// The label with the sides of the item.
 fn as_in_item(label: &ItemLabel, on_page: &PageItem) -> DisputedLabel {
     let given = match label.label {
-        Some(GivenLabel::Preference(side)) if on_page.swapped => {
-            Some(GivenLabel::Preference(exchanged(side)))
+        Some(GivenLabel::Preference(preference)) => {
+            Some(GivenLabel::Preference(on_page.preferred(preference)))
         }
         other => other,
     };
@@ -108,20 +108,10 @@ fn as_in_item(label: &ItemLabel, on_page: &PageItem) -> DisputedLabel {
     }
 }
 
-fn exchanged(side: PageSide) -> PageSide {
-    match side {
-        PageSide::Left => PageSide::Right,
-        PageSide::Tie => PageSide::Tie,
-        PageSide::Right => PageSide::Left,
-    }
-}
-
 fn order_of(label: &DisputedLabel) -> f64 {
     match label.label {
         Some(GivenLabel::Value(value)) => value,
-        Some(GivenLabel::Preference(PageSide::Left)) => 1.0,
-        Some(GivenLabel::Preference(PageSide::Tie)) => 2.0,
-        Some(GivenLabel::Preference(PageSide::Right)) => 3.0,
+        Some(GivenLabel::Preference(preference)) => -f64::from(preference.sign()),
         Some(GivenLabel::CannotAssess) => f64::INFINITY,
         None => f64::NAN,
     }
@@ -131,7 +121,7 @@ fn order_of(label: &DisputedLabel) -> f64 {
 mod tests {
     use super::*;
     use crate::domain::{
-        Digest, LABEL_SCHEMA, LabelDraw, LabelKind, LabelUnit, RaterPage, SheetItem,
+        Digest, LABEL_SCHEMA, LabelDraw, LabelKind, LabelUnit, Preference, RaterPage, SheetItem,
     };
 
     fn sheet(kind: LabelKind) -> LabelSheet {
@@ -224,22 +214,22 @@ mod tests {
             file(
                 "ann",
                 &[
-                    ("x", side(PageSide::Left), ""),
-                    ("y", side(PageSide::Left), ""),
+                    ("x", side(Preference::First), ""),
+                    ("y", side(Preference::First), ""),
                 ],
             ),
             file(
                 "ben",
                 &[
-                    ("x", side(PageSide::Right), ""),
-                    ("y", side(PageSide::Left), ""),
+                    ("x", side(Preference::Second), ""),
+                    ("y", side(Preference::First), ""),
                 ],
             ),
         ];
         let disputes = disputes(&sheet(LabelKind::Pair), &files).unwrap();
         assert_eq!(disputes.len(), 1);
         let labels: Vec<_> = disputes[0].labels.iter().map(|label| label.label).collect();
-        let both = [side(PageSide::Left), side(PageSide::Right)].map(Some);
+        let both = [side(Preference::First), side(Preference::Second)].map(Some);
         assert_eq!((&*disputes[0].item, labels), ("y", both.to_vec()));
     }
 

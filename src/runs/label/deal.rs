@@ -59,7 +59,7 @@ pub(super) fn page_order(
         for item in group.into_iter().chain(claims) {
             page.push(PageItem {
                 item: item.id.clone(),
-                swapped: item.other.is_some() && rng.random(),
+                swapped: item.unit.kind == LabelKind::Pair && rng.random(),
             });
         }
     }

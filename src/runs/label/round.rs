@@ -11,11 +11,11 @@ use super::draw::{Drawn, LabelCandidates, draw_answers, draw_pairs, item_of};
 use super::names::{mentions, plain_name};
 use super::texts::blind_answer;
 use super::units::{LabelTask, RunTasks, pair};
-use crate::analysis::comparison::{SEED, are_pairs};
+use crate::analysis::comparison::SEED;
 use crate::dataset::with_text;
 use crate::domain::{
     ADJUDICATOR, BlindTexts, Digest, FrameAnswer, LABEL_SCHEMA, LabelKind, LabelScale, LabelSheet,
-    Note, RaterPage, SheetItem,
+    Note, RaterPage, SheetItem, SubjectKind,
 };
 use crate::error::{Error, Result};
 use crate::runs::RunSet;
@@ -91,17 +91,21 @@ pub struct LabelRound {
 /// anything to label; [`Error::Input`] for runs without texts.
 pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
     let raters = rater_pages(&options.raters, set)?;
-    let is_of_pairs = options.pairs || set.runs.iter().any(|run| are_pairs(&run.scored));
-    let drawn = if is_of_pairs {
-        draw_pairs(set, options.answers, options.seed)?
+    let subject = if options.pairs || set.run_of_pairs().is_some() {
+        SubjectKind::Pair
     } else {
-        draw_answers(set, options.candidates(set)?, options.answers, options.seed)?
+        SubjectKind::Answer
+    };
+    let drawn = match subject {
+        SubjectKind::Answer => {
+            draw_answers(set, options.candidates(set)?, options.answers, options.seed)?
+        }
+        SubjectKind::Pair => draw_pairs(set, options.answers, options.seed)?,
     };
     let mut builder = RoundBuilder::new(options.seed, &drawn)?;
-    let groups = if is_of_pairs {
-        builder.add_pairs(set, &drawn, options.seed)?
-    } else {
-        builder.add_answers(set, &drawn, &options.units)?
+    let groups = match subject {
+        SubjectKind::Answer => builder.add_answers(set, &drawn, &options.units)?,
+        SubjectKind::Pair => builder.add_pairs(set, &drawn, options.seed)?,
     };
     let overlap = options.overlap.unwrap_or(if raters.len() > 1 {
         options.answers.div_ceil(5)

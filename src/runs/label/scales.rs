@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{GivenLabel, LabelLevel, LabelScale, PageSide, ReplyShape, text_of};
+use crate::domain::{GivenLabel, LabelLevel, LabelScale, Preference, ReplyShape, text_of};
 
 /// The keys of levels, in their order.
 const KEYS: [char; 11] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+'];
@@ -106,18 +106,18 @@ pub(super) fn numbered(first: usize, levels: &[(&str, &str)]) -> LabelScale {
 
 /// Which of two answers is better.
 pub(super) fn preference() -> LabelScale {
-    let sides = [
-        ("left is better", PageSide::Left),
-        ("about equal", PageSide::Tie),
-        ("right is better", PageSide::Right),
+    let preferences = [
+        ("left is better", Preference::First),
+        ("about equal", Preference::Tie),
+        ("right is better", Preference::Second),
     ];
     let mut levels = Vec::new();
-    for (number, (name, side)) in (1..).zip(sides) {
+    for (number, (name, preference)) in (1..).zip(preferences) {
         levels.push(LabelLevel {
             key: KEYS[number],
             name: name.to_owned(),
             means: String::new(),
-            label: GivenLabel::Preference(side),
+            label: GivenLabel::Preference(preference),
         });
     }
     LabelScale { levels }

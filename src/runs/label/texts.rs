@@ -66,8 +66,8 @@ fn resolved_citations(answer: &Answer, base: u64) -> Vec<BlindCitation> {
     let mut all = Vec::new();
     for citation in citations(answer.own_text(), answer.prediction.as_deref(), base) {
         all.push(BlindCitation {
-            start: citation.range.start,
-            end: citation.range.end,
+            start: citation.place.range.start,
+            end: citation.place.range.end,
             sources: citation.sources,
             dangling: citation.dangling,
         });

@@ -12,8 +12,8 @@ use super::labeled_texts::{check_texts, probabilities};
 use crate::analysis::rater_agreement::ItemScale;
 use crate::dataset::{Labels, SHEET_FILE, load_label_files, load_label_sheet};
 use crate::domain::{
-    ComparedPair, GivenLabel, LabelFile, LabelKind, LabelSheet, LabelUnit, Note, Preference,
-    Preferred, Rater, RaterKind, SheetItem,
+    ComparedPair, GivenLabel, LabelFile, LabelKind, LabelSheet, LabelUnit, Note, Preference, Rater,
+    RaterKind, SheetItem,
 };
 use crate::error::{InputFault, Result};
 use crate::record::RecordedRun;
@@ -152,11 +152,9 @@ fn value_together(values: &PeopleSay<f64>) -> Option<f64> {
 }
 
 /// The adjudicated preference, else what most raters prefer; a split is a tie.
-fn preferred_together(preferences: &PeopleSay<Preferred>) -> Preferred {
-    let signs = preferences
-        .labels()
-        .map(|preference| i32::from(preference.sign()));
-    let majority = Preferred::of_difference(f64::from(signs.sum::<i32>()), 0.0);
+fn preference_together(preferences: &PeopleSay<Preference>) -> Preference {
+    let signs = preferences.labels().map(Preference::sign).map(f64::from);
+    let majority = Preference::of_difference(signs.sum(), 0.0);
     preferences.settled().unwrap_or(majority)
 }
 
@@ -166,7 +164,7 @@ struct LabelCollector {
     /// The sheets of the files, each once.
     sheets: Vec<LabelSheet>,
     values: BTreeMap<AnswerKey, BTreeMap<LabelUnit, PeopleSay<f64>>>,
-    preferences: BTreeMap<ComparedPair, PeopleSay<Preferred>>,
+    preferences: BTreeMap<ComparedPair, PeopleSay<Preference>>,
     raters: BTreeSet<String>,
     not_assessed: usize,
 }
@@ -217,11 +215,11 @@ impl LabelCollector {
                     let values = self.values_of(sheet, item);
                     values.add(file, value, &label.at);
                 }
-                GivenLabel::Preference(side) => {
-                    let preference = preference_of(sheet, item, on_page.preferred(side));
-                    if let Some(Preference { pair, preferred }) = preference {
+                GivenLabel::Preference(preference) => {
+                    let preference = on_page.preferred(preference);
+                    if let Some((pair, preference)) = preferring(sheet, item, preference) {
                         let of_pair = self.preferences.entry(pair).or_default();
-                        of_pair.add(file, preferred, &label.at);
+                        of_pair.add(file, preference, &label.at);
                     }
                 }
                 GivenLabel::CannotAssess => {
@@ -251,19 +249,17 @@ impl LabelCollector {
             let by_rater = |item_labels: &PeopleSay<f64>| item_labels.by(name);
             let (mut rater, _) = self.rater(name, by_rater, &asked_units, &weights);
             for (pair, pair_labels) in &self.preferences {
-                rater.preferences.extend(
-                    pair_labels
-                        .by(name)
-                        .map(|preferred| preference(pair, preferred)),
-                );
+                let preference = pair_labels.by(name);
+                rater
+                    .preferences
+                    .extend(preference.map(|preference| (pair.clone(), preference)));
             }
             labels.raters.push(rater);
         }
         let (mut people, partly) = self.rater("people", value_together, &asked_units, &weights);
         for (pair, pair_labels) in &self.preferences {
-            people
-                .preferences
-                .push(preference(pair, preferred_together(pair_labels)));
+            let together = preference_together(pair_labels);
+            people.preferences.insert(pair.clone(), together);
         }
         // One rater alone is the people.
         let are_several = self.raters.len() > 1 || self.settled() > 0;
@@ -359,20 +355,18 @@ fn is_offered(sheet: &LabelSheet, item: &SheetItem, given: GivenLabel) -> bool {
 }
 
 /// The preference between the two answers of an item; `None` if they are of one system.
-fn preference_of(sheet: &LabelSheet, item: &SheetItem, preferred: Preferred) -> Option<Preference> {
+fn preferring(
+    sheet: &LabelSheet,
+    item: &SheetItem,
+    preference: Preference,
+) -> Option<(ComparedPair, Preference)> {
     let first = &sheet.frame[item.answer];
     let second = &sheet.frame[item.other?];
-    Preference::new(
+    let [first_system, second_system] = [first, second].map(|answer| answer.system.clone());
+    ComparedPair::preferring(
         first.case_id.clone(),
-        first.system.clone(),
-        second.system.clone(),
-        preferred,
+        first_system,
+        second_system,
+        preference,
     )
-}
-
-fn preference(pair: &ComparedPair, preferred: Preferred) -> Preference {
-    Preference {
-        pair: pair.clone(),
-        preferred,
-    }
 }

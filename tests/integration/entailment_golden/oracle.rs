@@ -1,11 +1,10 @@
 //! One question after the other, as the reference asks: written apart from the scorer, for both modes.
 
-use scholareval::domain::{Mode, Prediction, Source};
-use scholareval::scorer::entailment::{EntailmentScorer, Form};
-use scholareval::text::citation_markers::{
-    citation_markers, first_numbers, without_citations, without_markers,
+use scholareval::domain::{
+    CitedName, Mode, Prediction, Source, citations, cited_claims, without_citations_of,
 };
-use scholareval::text::claims::text_claims;
+use scholareval::scorer::entailment::{EntailmentScorer, Form};
+use scholareval::text::citation_markers::{first_numbers, without_citations};
 use scholareval::text::punkt::sentences;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -58,18 +57,19 @@ fn texts(scorer: &EntailmentScorer, item: &Prediction, mode: Mode) -> Vec<(Strin
             .collect()
     };
     let output = item.output();
+    let base = u8::from(scorer.index_base).into();
     match (scorer.form, mode == Mode::Compat) {
         (Form::Short, true) => vec![(
             format!("{} {}", item.input, without_citations(output)),
             theirs(&format!("{} {output}", item.input)),
         )],
         (Form::Short, false) => vec![(
-            format!("{} {}", item.input, without_markers(output)),
-            each_once(
-                citation_markers(output)
-                    .into_iter()
-                    .flat_map(|marker| marker.numbers),
+            format!(
+                "{} {}",
+                item.input,
+                without_citations_of(output, &citations(output, Some(item), base))
             ),
+            each_once(item.cited_numbers(scorer.index_base, mode).into_iter()),
         )],
         (_, true) => sentences(output)
             .into_iter()
@@ -77,10 +77,14 @@ fn texts(scorer: &EntailmentScorer, item: &Prediction, mode: Mode) -> Vec<(Strin
             .filter(|text| text.chars().count() >= 50)
             .map(|text| (without_citations(text), theirs(text)))
             .collect(),
-        (_, false) => text_claims(output)
+        (_, false) => cited_claims(output, Some(item), base)
             .into_iter()
             .filter(|claim| output[claim.range.clone()].chars().count() >= 50)
-            .map(|claim| (claim.text, each_once(claim.numbers.into_iter())))
+            .map(|claim| {
+                let numbers = claim.names().filter_map(CitedName::number);
+                let numbers = each_once(numbers);
+                (claim.text, numbers)
+            })
             .collect(),
     }
 }

@@ -93,13 +93,14 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let manifest = work.json("out/manifest.json");
     has_exactly(
         &manifest,
-        "schema_version scholareval_version status label started_at finished_at mode reference settings inputs scorers \
+        "schema_version scholareval_version status label started_at finished_at mode subject reference settings inputs scorers \
          roles seed answers kept_cases missing warnings policy endpoints files scores headline",
     );
     assert_eq!(
         (&manifest["schema_version"], &manifest["status"]),
         (&json!(2), &json!("complete"))
     );
+    assert_eq!(manifest["subject"], "answer");
     assert_eq!(
         (&manifest["answers"], &manifest["kept_cases"]),
         (&json!(4), &json!(["c1", "c2"]))

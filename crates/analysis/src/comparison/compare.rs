@@ -10,7 +10,7 @@ use super::{
     Comparison, ComparisonDepth, ComparisonOptions, MetricComparison, MetricTable, Observation,
     Observations, PairComparison, SystemMean,
 };
-use scholareval_core::domain::Note;
+use scholareval_core::domain::{Note, SubjectKind};
 use scholareval_core::text::names::counted;
 use scholareval_stats::{group_letters, indistinguishable_groups, rank_distribution};
 
@@ -38,13 +38,20 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
     for table in &observations.metrics {
         metrics.push(compare_metric(observations, table, options));
     }
-    let of_pairs = metrics.first();
+    let pairwise = match observations.subject {
+        SubjectKind::Answer => None,
+        SubjectKind::Pair => {
+            let win_rate = metrics.first();
+            win_rate.and_then(|metric| pairwise(observations, metric, options))
+        }
+    };
     Comparison {
         schema_version: SCHEMA_VERSION,
+        subject: observations.subject,
         runs: Vec::new(),
         systems: observations.systems.clone(),
         options: options.clone(),
-        pairwise: of_pairs.and_then(|metric| pairwise(observations, metric, options)),
+        pairwise,
         metrics,
         differences: Vec::new(),
         judged_by: Vec::new(),

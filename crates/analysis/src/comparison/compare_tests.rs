@@ -43,7 +43,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
             .collect(),
         net_ranges: Vec::new(),
         samples: None,
-        games: None,
+        games: Vec::new(),
         sets: Vec::new(),
     };
     Observations {

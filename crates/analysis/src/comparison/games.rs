@@ -8,13 +8,12 @@
 //!   system says of two.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use super::shared::{SharedCases, slices};
 use super::{
     ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem, RunAnswers,
 };
-use scholareval_core::domain::{CaseId, ScoredAnswer, SystemName, Unit};
+use scholareval_core::domain::{CaseId, ScoredAnswer, SubjectKind, SystemName, Unit};
 use scholareval_scorers::pairs::{MUCH_BETTER, PAIRS, WORDS};
 use scholareval_stats::{
     BootstrapOptions, Interval, MetricValues, NoStrengths, PairVerdict, PairedFamily, Strengths,
@@ -92,8 +91,10 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
             values[*system][*case] = Observation::Missing;
         }
     }
-    let first = run.scored.iter().find(|answer| answer.systems.is_some());
-    let scorer = first.map_or_else(|| PAIRS.name.into(), |answer| answer.score.scorer.clone());
+    let scorer = run
+        .scored
+        .first()
+        .map_or_else(|| PAIRS.name.into(), |answer| answer.score.scorer.clone());
     let name = if scorer.is_baseline() {
         "lexical_win_rate"
     } else {
@@ -106,10 +107,11 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
         samples: None,
         votes: false,
         net_ranges: Vec::new(),
-        games: Some(games),
+        games,
         sets: Vec::new(),
     };
     Observations {
+        subject: SubjectKind::Pair,
         systems: systems.into_iter().map(observed).collect(),
         cases,
         words: None,
@@ -196,6 +198,8 @@ pub(super) struct PairSample {
     pub(super) differences: Vec<Vec<f64>>,
     /// The question of each value.
     pub(super) questions: Vec<usize>,
+    /// What the values can be.
+    values: MetricValues,
     /// Whether the values are differences of strengths, and not of win rates.
     pub(super) is_of_strengths: bool,
     /// The win rates by which the pairs are tested; empty for strengths and few questions, which are tested by their values.
@@ -209,7 +213,7 @@ impl PairSample {
             return WinRate::family(&self.win_rates, options);
         }
         let lists = slices(&self.differences);
-        paired_family(&lists, Some(&self.questions), MetricValues::Any, options)
+        paired_family(&lists, Some(&self.questions), self.values, options)
     }
 }
 
@@ -254,12 +258,25 @@ impl SharedCases<'_> {
 
     /// The judged pairs of a case.
     pub(super) fn games_of(&self, case: usize) -> &[Game] {
-        let games = self.table.games.as_ref();
-        games.map_or(&[], |games| games[case].as_slice())
+        self.table.games.get(case).map_or(&[], Vec::as_slice)
     }
 
-    /// What these pairs are tested by; `None` where the verdicts allow no test.
+    /// What these pairs are tested by: the values of both systems in each shared case, or the verdicts on the two. `None` where the
+    /// verdicts allow no test.
     pub(super) fn pair_sample(&self, ranks: &[(usize, usize)]) -> Option<PairSample> {
+        match self.all.subject {
+            SubjectKind::Answer => Some(PairSample {
+                differences: self.differences(ranks),
+                questions: self.questions.clone(),
+                values: self.metric_values(),
+                is_of_strengths: false,
+                win_rates: Vec::new(),
+            }),
+            SubjectKind::Pair => self.verdict_sample(ranks),
+        }
+    }
+
+    fn verdict_sample(&self, ranks: &[(usize, usize)]) -> Option<PairSample> {
         let verdicts = self.verdicts();
         let distinct: BTreeSet<usize> = verdicts.iter().map(|verdict| verdict.question).collect();
         let questions: Vec<usize> = distinct.into_iter().collect();
@@ -274,6 +291,7 @@ impl SharedCases<'_> {
             return Some(PairSample {
                 differences: differences.collect(),
                 questions,
+                values: MetricValues::Any,
                 is_of_strengths: true,
                 win_rates: Vec::new(),
             });
@@ -292,6 +310,7 @@ impl SharedCases<'_> {
         Some(PairSample {
             differences,
             questions,
+            values: MetricValues::Any,
             is_of_strengths: false,
             win_rates,
         })
@@ -373,13 +392,10 @@ pub(super) fn lead_of_strengths(difference: f64) -> f64 {
     (difference / 2.0).tanh()
 }
 
-/// Whether these answers are pairs.
-pub fn are_pairs(scored: &[Arc<ScoredAnswer>]) -> bool {
-    scored.iter().any(|answer| answer.systems.is_some())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::comparison::{Comparison, ComparisonOptions, PairComparison, compare};
     use scholareval_core::domain::{Answer, Component, ComponentKind, Item, Score, TestCase};
@@ -476,7 +492,10 @@ mod tests {
         let pairwise = comparison.pairwise.unwrap();
         assert_eq!(pairwise.unscored, 1);
         let pair = &pairwise.pairs[0];
-        assert_eq!((Some(pair.win_rate), pair.interval), (a.mean, a.interval));
+        assert_eq!(
+            (Some(pair.rate.win_rate), pair.interval),
+            (a.mean, a.interval)
+        );
         // 2 W - 1, although the case with one verdict says 1.
         assert!((metric.pairs[0].difference - (2.0 * expected - 1.0)).abs() < 1e-12);
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gates::Gate;
 use super::pairs::Extremes;
-use super::shared::{SharedCases, slices};
+use super::shared::SharedCases;
 use super::{
     ComparisonOptions, MetricComparison, MetricId, Observations, Pairwise, RunAnswers, SEED,
     observe, pair_count,
@@ -19,8 +19,7 @@ use super::{
 use scholareval_core::domain::Unit;
 use scholareval_core::error::{Error, Result};
 use scholareval_stats::{
-    BootstrapOptions, Interval, LookEstimate, critical_values, paired_family,
-    predictive_probability,
+    BootstrapOptions, Interval, LookEstimate, critical_values, predictive_probability,
 };
 
 /// Shares of the questions after which a run is looked at.
@@ -670,30 +669,17 @@ fn estimates(
     tested: &[(usize, usize)],
     is_only: bool,
 ) -> Vec<Option<LookEstimate>> {
-    let games = shared.table.games.as_ref();
-    let sample = games.and_then(|_| shared.pair_sample(tested));
-    let sample = sample.filter(|pair_sample| !pair_sample.is_of_strengths);
-    if games.is_some() && sample.is_none() {
+    let sample = shared.pair_sample(tested);
+    let Some(sample) = sample.filter(|sample| !sample.is_of_strengths) else {
         return Vec::new();
-    }
-    let values = shared.metric_values();
-    let mut differences = shared.differences(tested);
-    let mut questions = &shared.questions;
-    if let Some(sample) = &sample {
-        differences.clone_from(&sample.differences);
-        questions = &sample.questions;
-    }
-    let lists = slices(&differences);
+    };
     if !is_only {
-        let each = lists.iter();
-        let each = each.map(|list| LookEstimate::of(list, Some(questions), values));
+        let values = shared.metric_values();
+        let each = sample.differences.iter();
+        let each = each.map(|list| LookEstimate::of(list, Some(&sample.questions), values));
         return each.collect();
     }
-    let options = BootstrapOptions::seeded(shared.options.seed);
-    let family = match &sample {
-        Some(sample) => sample.family(options),
-        None => paired_family(&lists, Some(questions), values, options),
-    };
+    let family = sample.family(BootstrapOptions::seeded(shared.options.seed));
     let mut estimates = Vec::new();
     for test in family.map_or(Vec::new(), |family| family.pairs) {
         let error = test.standard_error;

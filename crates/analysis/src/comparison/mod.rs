@@ -25,7 +25,7 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use games::{Game, are_pairs};
+pub use games::Game;
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use looks::{
@@ -44,7 +44,7 @@ pub use old_scale::{
     plan_anchors,
 };
 pub use pairs::MIN_QUESTIONS;
-pub use pairwise::{OrderCounts, PairRecord, Pairwise, SystemStrength, pairwise};
+pub use pairwise::{PairRecord, Pairwise, SystemStrength, pairwise};
 pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::p_text;
 pub use result::{

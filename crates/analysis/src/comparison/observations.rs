@@ -8,7 +8,7 @@ use super::games::Game;
 use super::set_table::SetTable;
 use crate::headline::headline;
 use crate::quantity::{Observation, unit_range};
-use scholareval_core::domain::{CaseId, ScorerId, SystemName, Unit};
+use scholareval_core::domain::{CaseId, ScorerId, SubjectKind, SystemName, Unit};
 use scholareval_core::error::{Error, Result};
 use scholareval_core::text::names::nearest;
 use scholareval_scorers::{is_better_higher, scorer_named};
@@ -113,9 +113,9 @@ pub struct MetricTable {
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
     /// Whether verdicts are votes of samples that stop early.
     pub votes: bool,
-    /// By case the judged pairs of answers behind the values, if answers were compared with each other: pairs of systems are then tested
-    /// by these.
-    pub games: Option<Vec<Vec<Game>>>,
+    /// By case the judged pairs of answers behind the values, by which pairs of systems are tested; empty where single answers were
+    /// judged.
+    pub games: Vec<Vec<Game>>,
     /// Numbers of each system's whole set of answers that this metric stands for in tests, the main one first.
     pub sets: Vec<SetTable>,
 }
@@ -131,6 +131,8 @@ impl MetricTable {
 /// The answers of some runs by every metric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observations {
+    /// What was judged.
+    pub subject: SubjectKind,
     /// The systems, in the given order.
     pub systems: Vec<ObservedSystem>,
     /// Every case with an answer, in order of first appearance, then the cases of the runs without any answer.

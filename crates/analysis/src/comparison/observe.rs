@@ -6,20 +6,22 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::games::{are_pairs, observe_games};
+use super::games::observe_games;
 use super::samples::sample_values;
 use super::set_table::SetTable;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::OnUnscored;
 use crate::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
 use crate::set_number::SetNumber;
-use scholareval_core::domain::{CaseId, ScoredAnswer, ScorerId, SystemName, Unit};
+use scholareval_core::domain::{CaseId, ScoredAnswer, ScorerId, SubjectKind, SystemName, Unit};
 
 /// The answers of one run.
 #[derive(Debug, Clone, Default)]
 pub struct RunAnswers<'a> {
     /// The run's name, unique among the runs; disambiguates systems.
     pub name: &'a str,
+    /// What the run scored.
+    pub subject: SubjectKind,
     /// Every answer by every scorer.
     pub scored: &'a [Arc<ScoredAnswer>],
     /// Words of each answer; empty if answers are not recorded.
@@ -46,11 +48,17 @@ pub struct RunAnswers<'a> {
 /// assert!(observe(&[run]).metrics.is_empty());
 /// ```
 pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
-    if let [run] = runs
-        && are_pairs(run.scored)
-    {
-        return observe_games(run);
+    let Some(first) = runs.first() else {
+        return Observations::default();
+    };
+    match first.subject {
+        SubjectKind::Answer => observe_answers(runs),
+        SubjectKind::Pair => observe_games(first),
     }
+}
+
+/// Tabulates runs of single answers.
+fn observe_answers(runs: &[RunAnswers<'_>]) -> Observations {
     let scored = runs.iter().flat_map(|run| run.scored);
     let scorers = distinct(scored.map(|answer| &answer.score.scorer));
     let (mut observations, sets) = tabulate(runs, &scorers);
@@ -99,6 +107,7 @@ pub(crate) fn tabulate(
     }
     let words = frame.words(runs);
     let observations = Observations {
+        subject: SubjectKind::Answer,
         words,
         metrics,
         systems,
@@ -341,7 +350,7 @@ impl<'a> Frame<'a> {
             net_ranges,
             samples: (!judges.is_empty()).then_some(samples),
             votes,
-            games: None,
+            games: Vec::new(),
             sets: Vec::new(),
         }
     }

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::games::lead_of_strengths;
-use super::shared::{SAME, SharedCases, slices};
+use super::shared::{SAME, SharedCases};
 use super::{ComparisonDepth, LengthEffect, Observation, PairComparison};
+use scholareval_core::domain::SubjectKind;
 use scholareval_stats::{
     Interval, MetricValues, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean,
     paired_family,
@@ -31,28 +32,59 @@ pub(super) fn compare_pairs(
     if shared.cases.is_empty() || ranks.is_empty() {
         return (Vec::new(), None);
     }
-    if shared.table.games.is_some() {
-        return judged_pairs(shared, ranks);
-    }
-    let samples = shared.differences(&ranks);
-    let lists = slices(&samples);
-    let values = shared.metric_values();
-    let family = paired_family(&lists, Some(&shared.questions), values, shared.bootstrap());
+    let sample = shared.pair_sample(&ranks);
+    let family = sample
+        .as_ref()
+        .and_then(|sample| sample.family(shared.bootstrap()));
+    let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
     let mut results = Vec::with_capacity(ranks.len());
     for (index, ranks) in ranks.into_iter().enumerate() {
-        let Some(mut pair) = tested_pair(shared, ranks, family.as_ref(), index, lists[index])
+        let differences = shared.differences_by_case(ranks);
+        // None of two that were never compared, directly or by strengths.
+        let Some(mut pair) = tested_pair(shared, ranks, family.as_ref(), index, &differences)
         else {
             continue;
         };
-        pair.cohens_dz = cohens_dz(lists[index]);
-        pair.cliffs_delta = cliffs_delta(&shared.values[ranks.0], &shared.values[ranks.1]);
+        match shared.all.subject {
+            SubjectKind::Answer => add_effects(shared, ranks, &differences, &mut pair),
+            SubjectKind::Pair => show_win_rates(&mut pair, of_strengths),
+        }
         if shared.options.depth == ComparisonDepth::Full {
-            pair.length = length_effect(shared, ranks, pair.pointwise);
             add_sensitivity(shared, &mut pair);
         }
         results.push(pair);
     }
     (results, family)
+}
+
+/// Adds the sizes of the difference, and the difference at equal length.
+fn add_effects(
+    shared: &SharedCases<'_>,
+    ranks: (usize, usize),
+    differences: &[f64],
+    pair: &mut PairComparison,
+) {
+    pair.cohens_dz = cohens_dz(differences);
+    pair.cliffs_delta = cliffs_delta(&shared.values[ranks.0], &shared.values[ranks.1]);
+    if shared.options.depth == ComparisonDepth::Full {
+        pair.length = length_effect(shared, ranks, pair.pointwise);
+    }
+}
+
+/// Shows the difference of a judged pair as one of win rates, whatever it was tested by.
+fn show_win_rates(pair: &mut PairComparison, of_strengths: bool) {
+    // Sign flips do not know the range of win rates, and no share is above all.
+    let mut on_win_rates: fn(f64) -> f64 = |end| end.clamp(-1.0, 1.0);
+    if of_strengths {
+        on_win_rates = lead_of_strengths;
+        pair.difference = on_win_rates(pair.difference);
+        pair.detectable = pair.detectable.map(on_win_rates);
+        // That of strengths is not one of win rates.
+        pair.standard_error = None;
+    }
+    for interval in [&mut pair.interval, &mut pair.pointwise] {
+        *interval = interval.map(|interval| interval.map(on_win_rates));
+    }
 }
 
 /// The pair at this index of the family with its test and the differences by case; `None` without either.
@@ -95,42 +127,6 @@ fn tested_pair(
             .zip(error)
             .map(|(critical, error)| (critical + POWER) * error),
     })
-}
-
-/// The same where answers were compared with each other: a pair is tested by its verdicts.
-fn judged_pairs(
-    shared: &SharedCases<'_>,
-    ranks: Vec<(usize, usize)>,
-) -> (Vec<PairComparison>, Option<PairedFamily>) {
-    let sample = shared.pair_sample(&ranks);
-    let family = sample
-        .as_ref()
-        .and_then(|sample| sample.family(shared.bootstrap()));
-    let of_strengths = sample.is_some_and(|sample| sample.is_of_strengths);
-    let mut results = Vec::with_capacity(ranks.len());
-    for (index, pair) in ranks.into_iter().enumerate() {
-        let leads = shared.cases.iter();
-        let leads: Vec<f64> = leads.filter_map(|case| shared.lead(pair, *case)).collect();
-        // None of two that were never compared, directly or by strengths.
-        let Some(mut result) = tested_pair(shared, pair, family.as_ref(), index, &leads) else {
-            continue;
-        };
-        // Sign flips do not know the range of win rates, and no share is above all.
-        let mut on_win_rates: fn(f64) -> f64 = |end| end.clamp(-1.0, 1.0);
-        if of_strengths {
-            on_win_rates = lead_of_strengths;
-            result.difference = on_win_rates(result.difference);
-            result.detectable = result.detectable.map(on_win_rates);
-            // That of strengths is not one of win rates.
-            result.standard_error = None;
-        }
-        for interval in [&mut result.interval, &mut result.pointwise] {
-            *interval = interval.map(|interval| interval.map(on_win_rates));
-        }
-        add_sensitivity(shared, &mut result);
-        results.push(result);
-    }
-    (results, family)
 }
 
 /// A pair's differences over every case of both systems, with all missing values against its first system, and in favor of it.
@@ -181,24 +177,26 @@ fn possible_difference(
     [first, second]: [usize; 2],
     case: usize,
 ) -> Option<Interval> {
-    if shared.table.games.is_some() {
-        return shared.lead_range((first, second), case).or_else(|| {
+    match shared.all.subject {
+        SubjectKind::Answer => {
+            let first_range = range_of(shared, first, case)?;
+            let second_range = range_of(shared, second, case)?;
+            Some(Interval::new(
+                first_range.low - second_range.high,
+                first_range.high - second_range.low,
+            ))
+        }
+        SubjectKind::Pair => shared.lead_range((first, second), case).or_else(|| {
             // An answer that is not there loses, or a system could pass by not answering.
             let is_missing = |rank: usize| shared.observation(rank, case) == Observation::Missing;
             let any = Interval::new(-1.0, 1.0);
             (is_missing(first) || is_missing(second)).then_some(any)
-        });
+        }),
     }
-    let own_range = values_values(shared, first, case)?;
-    let other_range = values_values(shared, second, case)?;
-    Some(Interval::new(
-        own_range.low - other_range.high,
-        own_range.high - other_range.low,
-    ))
 }
 
 /// The values that a system could have in a case; `None` if it was not asked.
-fn values_values(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
+fn range_of(shared: &SharedCases<'_>, rank: usize, case: usize) -> Option<Interval> {
     let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     match shared.observation(rank, case) {
         Observation::Missing => {

@@ -47,7 +47,7 @@ pub struct Pairwise {
     /// Its standard error over questions.
     pub first_shown_error: Option<f64>,
     /// Over all questions and pairs: what both orders say.
-    pub orders: OrderCounts,
+    pub orders: BothOrders,
     /// Verdicts for one of two answers of unequal length.
     pub decided: usize,
     /// Those for the longer answer.
@@ -81,20 +81,11 @@ pub struct PairRecord {
     pub first: String,
     /// That of the other one.
     pub second: String,
-    /// How often the first beats the second, a tie counting half.
-    pub win_rate: f64,
+    /// How often the first beats the second.
+    #[serde(flatten)]
+    pub rate: WinRate,
     /// Wilson's interval of this pair alone.
     pub interval: Option<Interval>,
-    /// Questions with a verdict.
-    pub questions: usize,
-    /// The win rate when the first system is shown first.
-    pub when_first: Option<f64>,
-    /// The win rate when it is shown second.
-    pub when_second: Option<f64>,
-    /// Half of the difference: what the first place is worth; `None` with one order only.
-    pub position_effect: Option<f64>,
-    /// What both orders say.
-    pub orders: OrderCounts,
     /// The win rate less the one that the strengths give: far from 0 where the three-way comparisons contradict each other.
     pub residual: Option<f64>,
     /// The win rate for answers of equal length; `None` below 20 questions, and where the system with the shorter answers is longer in
@@ -104,40 +95,7 @@ pub struct PairRecord {
     pub at_equal_length_interval: Option<Interval>,
 }
 
-/// Questions of which a pair was judged in both orders.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct OrderCounts {
-    /// The number of them.
-    pub both: usize,
-    /// Both orders say the same.
-    pub consistent: usize,
-    /// The verdict follows the answer shown first.
-    pub towards_first: usize,
-    /// The verdict follows the answer shown second.
-    pub towards_second: usize,
-}
-
-impl OrderCounts {
-    fn add(&mut self, orders: BothOrders) {
-        self.both += orders.questions;
-        self.consistent += orders.consistent;
-        self.towards_first += orders.towards_first;
-        self.towards_second += orders.towards_second;
-    }
-
-    fn of(orders: BothOrders) -> Self {
-        let mut counts = Self::default();
-        counts.add(orders);
-        counts
-    }
-
-    /// Share of questions in which both orders say the same.
-    pub fn consistent_share(&self) -> Option<f64> {
-        (self.both > 0).then(|| self.consistent as f64 / self.both as f64)
-    }
-}
-
-/// What the pairs of these observations show, beyond their comparison; `None` if they are not of pairs.
+/// What the pairs of these observations show, beyond their comparison; `None` without a verdict.
 pub fn pairwise(
     observations: &Observations,
     comparison: &MetricComparison,
@@ -145,24 +103,21 @@ pub fn pairwise(
 ) -> Option<Pairwise> {
     let mut tables = observations.metrics.iter();
     let table = tables.find(|table| table.metric == comparison.metric)?;
-    let games = table.games.as_ref()?;
     let shared = SharedCases::of(observations, table, options);
     let verdicts = shared.verdicts();
     let strengths = strengths_by_rank(&shared, &verdicts, options.ties);
     let mut pairs = Vec::new();
-    let mut orders = OrderCounts::default();
+    let mut orders = BothOrders::default();
     for first in 0..shared.participants {
         for second in first + 1..shared.participants {
-            if let Some((record, both_orders)) =
-                pair_record(&shared, &verdicts, &strengths, (first, second))
-            {
-                orders.add(both_orders);
-                pairs.push(record);
+            if let Some(pair) = pair_record(&shared, &verdicts, &strengths, (first, second)) {
+                orders.add(pair.rate.orders);
+                pairs.push(pair);
             }
         }
     }
     let (first_shown, first_shown_error) = first_shown(&verdicts)?;
-    let games: Vec<&Game> = games.iter().flatten().collect();
+    let games: Vec<&Game> = table.games.iter().flatten().collect();
     let values: Vec<f64> = games.iter().filter_map(|game| game.value).collect();
     let ties = values.iter().filter(|value| is_tie(**value)).count();
     let (decided, longer_wins) = longer_wins(&games);
@@ -226,28 +181,22 @@ fn pair_record(
     verdicts: &[PairVerdict],
     strengths: &Result<Strengths, NoStrengths>,
     (first, second): (usize, usize),
-) -> Option<(PairRecord, BothOrders)> {
-    let win_rate = WinRate::of(shared.order[first], shared.order[second], verdicts)?;
+) -> Option<PairRecord> {
+    let rate = WinRate::of(shared.order[first], shared.order[second], verdicts)?;
     let line = length_line(shared, (first, second));
     let fitted = strengths.as_ref().ok().map(|strengths| {
         let lead = strengths.values[first] - strengths.values[second];
         f64::midpoint(1.0, lead_of_strengths(lead))
     });
-    let record = PairRecord {
+    Some(PairRecord {
         first: shared.label(first).to_owned(),
         second: shared.label(second).to_owned(),
-        win_rate: win_rate.win_rate,
-        interval: win_rate.interval(shared.options.level),
-        questions: win_rate.questions,
-        when_first: win_rate.when_first,
-        when_second: win_rate.when_second,
-        position_effect: win_rate.position_effect,
-        orders: OrderCounts::of(win_rate.orders),
-        residual: fitted.map(|fitted| win_rate.win_rate - fitted),
+        interval: rate.interval(shared.options.level),
+        residual: fitted.map(|fitted| rate.win_rate - fitted),
+        rate,
         at_equal_length: line.map(|(at_equal_length, _)| at_equal_length),
         at_equal_length_interval: line.map(|(_, interval)| interval),
-    };
-    Some((record, win_rate.orders))
+    })
 }
 
 /// The win rate for answers of equal length with its interval: the value of each question regressed on (l - m) / (l + m) for

@@ -136,8 +136,7 @@ fn differences_of(
     shared: &SharedCases<'_>,
     pairs: &[(usize, usize)],
 ) -> (Vec<Vec<f64>>, Vec<usize>) {
-    let games = shared.table.games.as_ref();
-    let sample = games.and_then(|_| shared.pair_sample(pairs));
+    let sample = shared.pair_sample(pairs);
     match sample.filter(|sample| !sample.is_of_strengths) {
         Some(sample) => (sample.differences, sample.questions),
         None => (shared.differences(pairs), shared.questions.clone()),

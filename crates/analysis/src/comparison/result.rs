@@ -7,7 +7,7 @@ use super::{
     ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, OldScale, Pairwise, RunChange,
     RunLooks,
 };
-use scholareval_core::domain::{Note, parse_inner_share};
+use scholareval_core::domain::{Note, SubjectKind, parse_inner_share};
 use scholareval_stats::{Interval, PairedMethod, Ties};
 
 /// The seed of comparisons, unless another is chosen.
@@ -99,6 +99,9 @@ impl ComparisonOptions {
 pub struct Comparison {
     /// Version of this format.
     pub schema_version: u32,
+    /// What was judged.
+    #[serde(skip)]
+    pub subject: SubjectKind,
     /// The runs.
     pub runs: Vec<ComparedRun>,
     /// The systems, in the given order.

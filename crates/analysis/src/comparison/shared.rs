@@ -10,6 +10,7 @@ use super::{
 use crate::quantity::{MeanValues, bounds};
 use crate::questions::Questions;
 use crate::summary::Metric;
+use scholareval_core::domain::SubjectKind;
 use scholareval_stats::{
     BootstrapOptions, Interval, MetricValues, SystemWinRate, mean, rank_among,
 };
@@ -152,11 +153,11 @@ impl<'a> SharedCases<'a> {
         self.cases = self.by_id.clone();
         self.cases.retain(|case| {
             let has_value = |system: &usize| table.values[*system][*case].value().is_some();
-            match set {
-                Some(set) => set.has_shared_part(&participants, *case),
-                // Of judged pairs every verdict counts, whatever others of its case are missing.
-                None if table.games.is_some() => participants.iter().any(has_value),
-                None => participants.iter().all(has_value),
+            match (set, all.subject) {
+                (Some(set), _) => set.has_shared_part(&participants, *case),
+                (None, SubjectKind::Answer) => participants.iter().all(has_value),
+                // Every verdict counts, whatever others of its case are missing.
+                (None, SubjectKind::Pair) => participants.iter().any(has_value),
             }
         });
         // Without a shared case, order by the means over all cases of each system.
@@ -280,12 +281,23 @@ impl<'a> SharedCases<'a> {
 
     /// Values of the first system less those of the second, by pair.
     pub(super) fn differences(&self, pairs: &[(usize, usize)]) -> Vec<Vec<f64>> {
-        let mut differences = Vec::new();
-        for (first, second) in pairs {
-            let values = self.values[*first].iter().zip(&self.values[*second]);
-            differences.push(values.map(|(a, b)| a - b).collect());
+        pairs.iter().map(|pair| self.difference(*pair)).collect()
+    }
+
+    fn difference(&self, (first, second): (usize, usize)) -> Vec<f64> {
+        let values = self.values[first].iter().zip(&self.values[second]);
+        values.map(|(a, b)| a - b).collect()
+    }
+
+    /// The differences that count as wins, ties and losses of a pair: one of each case in which the two were compared.
+    pub(super) fn differences_by_case(&self, pair: (usize, usize)) -> Vec<f64> {
+        match self.all.subject {
+            SubjectKind::Answer => self.difference(pair),
+            SubjectKind::Pair => {
+                let leads = self.cases.iter().map(|case| self.lead(pair, *case));
+                leads.flatten().collect()
+            }
         }
-        differences
     }
 
     /// What the values of these systems can be in these cases. Net shares lie between the means of the lowest and of the highest

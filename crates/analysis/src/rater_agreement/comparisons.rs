@@ -11,7 +11,7 @@ use super::result::{PairAgreement, ThresholdAgreement, TieThreshold};
 use super::scales::top_of_scale;
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::ratings::{Estimate, Ratings, distinct};
-use scholareval_core::domain::{CaseId, ComparedPair, Preferred, RaterKind, SystemName};
+use scholareval_core::domain::{CaseId, ComparedPair, Preference, RaterKind, SystemName};
 use scholareval_stats::{
     Coefficient, Interval, coefficient_interval, mean, mean_interval, rounded,
 };
@@ -38,7 +38,7 @@ impl Compared<'_> {
             } else {
                 thresholds[rater]
             };
-            Preferred::of_difference(self.differences[rater], threshold).sign()
+            Preference::of_difference(self.differences[rater], threshold).sign()
         })
     }
 

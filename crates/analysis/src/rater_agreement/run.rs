@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::comparison::metrics_of;
 use crate::quantity::{Quantity, distinct, finite};
 use scholareval_core::domain::{
-    CaseId, ComparedPair, ComponentKind, Preference, Preferred, Rater, RaterKind, Rating, Score,
-    ScoredAnswer, SystemName, Unit,
+    ComparedPair, ComponentKind, Preference, Rater, RaterKind, Rating, Score, ScoredAnswer,
+    SubjectKind, Unit,
 };
 use scholareval_stats::mean;
 
@@ -18,18 +18,27 @@ use scholareval_stats::mean;
 /// is called `SCORER.NAME`. With a `metric` (`score`, `ann_score`, a component, a tag, any other metric that comparisons have, or
 /// one of these as `SCORER.NAME`), both the whole answer and the item of that name have its value. Unscored values are omitted.
 ///
-/// The rating of a run that compares answers in pairs are its preferences, whatever the metric.
+/// Of a run of pairs they are its preferences, whatever the metric.
 ///
 /// # Errors
 /// The names of all numbers if none is called `metric`.
 pub fn run_rater(
     name: &str,
+    subject: SubjectKind,
     scored: &[Arc<ScoredAnswer>],
     metric: Option<&str>,
 ) -> Result<Rater, Vec<String>> {
-    if scored.iter().any(|answer| answer.systems.is_some()) {
-        return Ok(rater_of_pairs(name, scored));
+    match subject {
+        SubjectKind::Answer => rater_of_answers(name, scored, metric),
+        SubjectKind::Pair => Ok(rater_of_pairs(name, scored)),
     }
+}
+
+fn rater_of_answers(
+    name: &str,
+    scored: &[Arc<ScoredAnswer>],
+    metric: Option<&str>,
+) -> Result<Rater, Vec<String>> {
     let whole = whole_answer(scored);
     let chosen = match metric {
         Some(metric) => match number_called(metric, whole, scored) {
@@ -213,34 +222,21 @@ fn rater_of_pairs(name: &str, scored: &[Arc<ScoredAnswer>]) -> Rater {
             continue;
         };
         let case_id = answer.case.case_id.clone();
-        let (pair, value) = if first < second {
-            (pair_of(case_id, first, second), value)
-        } else {
-            (pair_of(case_id, second, first), 1.0 - value)
-        };
+        let (pair, is_exchanged) = ComparedPair::of(case_id, first.clone(), second.clone());
+        let value = if is_exchanged { 1.0 - value } else { value };
         values.entry(pair).or_default().push(value);
     }
     let mut rater = Rater::new(name, RaterKind::Judge);
     for (pair, values) in values {
         let lead = mean(&values).unwrap_or(0.5) - 0.5;
-        rater.preferences.push(Preference {
-            pair,
-            preferred: Preferred::of_difference(lead, EQUAL),
-        });
+        let preference = Preference::of_difference(lead, EQUAL);
+        rater.preferences.insert(pair, preference);
     }
     rater
 }
 
 /// Verdicts of both orders that cancel each other are a tie, whatever their last digits.
 const EQUAL: f64 = 1e-9;
-
-fn pair_of(case_id: CaseId, first: &SystemName, second: &SystemName) -> ComparedPair {
-    ComparedPair {
-        case_id,
-        first: first.clone(),
-        second: second.clone(),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -279,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_rubrics_score_is_the_answers_and_what_was_only_counted_is_no_item() {
-        let rater = run_rater("r", &run(), None).unwrap();
+        let rater = rater_of_answers("r", &run(), None).unwrap();
         let ratings = of(&rater);
         // 0.4 of the weight at 0.5 and 0.6 at 1: 0.8
         assert!(
@@ -308,16 +304,16 @@ mod tests {
             ("length", 120.0),
             ("rubric.length", 0.5),
         ] {
-            let rater = run_rater("r", &run(), Some(metric)).unwrap();
+            let rater = rater_of_answers("r", &run(), Some(metric)).unwrap();
             assert!(
                 (rater.ratings[0].value - expected).abs() < 1e-12,
                 "{metric}: {:?}",
                 rater.ratings
             );
         }
-        let rater = run_rater("r", &run(), Some("rubric.length")).unwrap();
+        let rater = rater_of_answers("r", &run(), Some("rubric.length")).unwrap();
         assert_eq!(of(&rater), [(None, 0.5), (Some("rubric.length"), 0.5)]);
-        let known = run_rater("r", &run(), Some("lenght")).unwrap_err();
+        let known = rater_of_answers("r", &run(), Some("lenght")).unwrap_err();
         assert_eq!(known[..4], ["score", "coverage", "length", "ann_score"]);
     }
 
@@ -329,7 +325,7 @@ mod tests {
         tagged.components[0].tags = vec!["depth".into()];
         run[1] = answer(tagged);
         for metric in ["depth", "rubric.depth"] {
-            let rater = run_rater("r", &run, Some(metric)).unwrap();
+            let rater = rater_of_answers("r", &run, Some(metric)).unwrap();
             // Length 0.5 with the weight 0.1, the property 1 with 0.6: 0.65 / 0.7.
             let expected = 0.65 / 0.7;
             assert!(
@@ -339,13 +335,13 @@ mod tests {
             let items: Vec<Option<&str>> = of(&rater).iter().map(|(item, _)| *item).collect();
             assert_eq!(items, [None, Some(metric)]);
         }
-        let known = run_rater("r", &run, Some("dept")).unwrap_err();
+        let known = rater_of_answers("r", &run, Some("dept")).unwrap_err();
         assert!(known.iter().any(|name| name == "depth"), "{known:?}");
     }
 
     #[test]
     fn an_unscored_answer_was_not_rated() {
-        let rater = run_rater("r", &[answer(simple_score(None))], None).unwrap();
+        let rater = rater_of_answers("r", &[answer(simple_score(None))], None).unwrap();
         assert!(
             of(&rater)
                 .iter()

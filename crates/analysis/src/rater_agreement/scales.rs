@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::result::{AgreementLevel, AgreementOptions};
 use super::units::{Context, RatedUnit, RaterView};
 use crate::ratings::Ratings;
-use scholareval_core::domain::{CaseId, Note, Preferred, Rater, SystemName};
+use scholareval_core::domain::{CaseId, Note, Preference, Rater, SystemName};
 use scholareval_stats::Interval;
 
 /// Maximum number of distinct values for categories (0 to 10 are eleven).
@@ -150,17 +150,16 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
     for item in items {
         let mut with = 0;
         let mut against = 0;
-        for preference in &rater.preferences {
-            let case = &preference.pair.case_id;
-            let first = values.get(&(&**item, &preference.pair.first, case));
-            let second = values.get(&(&**item, &preference.pair.second, case));
+        for (pair, preference) in &rater.preferences {
+            let first = values.get(&(&**item, &pair.first, &pair.case_id));
+            let second = values.get(&(&**item, &pair.second, &pair.case_id));
             let (Some(first), Some(second)) = (first, second) else {
                 continue;
             };
-            let by_values =
-                Preferred::of_difference(first - second, 0.0).sign() * preference.preferred.sign();
-            with += usize::from(by_values > 0);
-            against += usize::from(by_values < 0);
+            let by_values = Preference::of_difference(first - second, 0.0);
+            let agreement = by_values.sign() * preference.sign();
+            with += usize::from(agreement > 0);
+            against += usize::from(agreement < 0);
         }
         let all = (with + against) as f64;
         let more = against as f64 - with as f64;
@@ -174,7 +173,7 @@ fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scholareval_core::domain::{Preference, RaterKind, Rating};
+    use scholareval_core::domain::{ComparedPair, RaterKind, Rating};
 
     /// Prefers `a` in every case and gives it 1 for `citation`, `b` 2; in the first `with` cases the reverse.
     fn person(cases: usize, with: usize) -> Rater {
@@ -188,13 +187,9 @@ mod tests {
             };
             let (a, b) = if case < with { (2.0, 1.0) } else { (1.0, 2.0) };
             rater.ratings.extend([rating("a", a), rating("b", b)]);
-            let preference = Preference::new(
-                format!("c{case}").into(),
-                "a".into(),
-                "b".into(),
-                Preferred::First,
-            );
-            rater.preferences.extend(preference);
+            let case_id = format!("c{case}").into();
+            let (pair, _) = ComparedPair::of(case_id, "a".into(), "b".into());
+            rater.preferences.insert(pair, Preference::First);
         }
         rater
     }

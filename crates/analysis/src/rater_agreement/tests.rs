@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::*;
-use scholareval_core::domain::{Note, Preference, Preferred, Rater, RaterKind, Rating, Unit};
+use scholareval_core::domain::{ComparedPair, Note, Preference, Rater, RaterKind, Rating, Unit};
 
 const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -385,23 +385,20 @@ fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
     assert!(!few(&agreement), "{:?}", agreement.notes);
 }
 
-fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
+fn preferring(name: &str, outcomes: &[(&str, &str, Preference)]) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Human);
-    for (case, (a, b, preferred)) in outcomes.iter().enumerate() {
+    for (case, (a, b, preference)) in outcomes.iter().enumerate() {
         let case_id = format!("c{case}").into();
-        rater.preferences.extend(Preference::new(
-            case_id,
-            (*a).into(),
-            (*b).into(),
-            *preferred,
-        ));
+        let (a, b) = ((*a).into(), (*b).into());
+        let preferring = ComparedPair::preferring(case_id, a, b, *preference);
+        rater.preferences.extend(preferring);
     }
     rater
 }
 
 #[test]
 fn preferences_are_compared_with_a_judges_ratings() {
-    use Preferred::{First, Second, Tie};
+    use Preference::{First, Second, Tie};
     let person = preferring(
         "p",
         &[
@@ -451,7 +448,7 @@ fn preferences_are_compared_with_a_judges_ratings() {
 
 #[test]
 fn two_peoples_preferences_have_alpha_and_kappa() {
-    use Preferred::{First, Second};
+    use Preference::{First, Second};
     let x = preferring(
         "x",
         &[("a", "b", First), ("a", "b", Second), ("a", "b", First)],

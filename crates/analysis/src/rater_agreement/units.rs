@@ -62,12 +62,7 @@ impl RaterView {
         let compares = !at_items && options.metric.is_none();
         let preferences = rater.preferences.iter().filter(|_| compares);
         let preferences = preferences
-            .map(|preference| {
-                (
-                    preference.pair.clone(),
-                    f64::from(preference.preferred.sign()),
-                )
-            })
+            .map(|(pair, preference)| (pair.clone(), preference.sign().into()))
             .collect();
         let mut view = Self::of(&rater.name, rater.kind, values, preferences);
         view.units.clone_from(&rater.units);

@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::{CITATIONS, metric, rows};
 use scholareval_core::domain::{
-    Answer, Fingerprint, JudgeReply, Mode, PageKind, PageState, ReadPage, ReportLanguage,
-    SavedPages, Score, ScoredAnswer, SupportState, TestCase,
+    Answer, CitedStatement, Fingerprint, JudgeReply, Judgment, Mode, PageKind, PageState, ReadPage,
+    Reading, ReportLanguage, Role, SavedPages, Score, ScoredAnswer, SupportState, TestCase,
+    Verdict,
 };
 use scholareval_core::error::Result;
 use scholareval_core::question::{CitedStatements, DistinctStatements, JudgeCall, PageSupport};
@@ -146,11 +147,27 @@ fn without_markers(sentence: &str) -> (String, Vec<u64>) {
     (fact.trim().to_owned(), markers)
 }
 
+/// What the stub finds for a call. The extraction is a rule in the golden runs and no reply, so that its statements are not
+/// cleaned as those of replies are: one of three back ticks stays.
+fn judgment(call: &JudgeCall) -> Judgment {
+    if let Some(cited) = call.question.downcast_ref::<CitedStatements>() {
+        let mut statements = Vec::new();
+        for pair in extracted(&cited.report) {
+            statements.push(CitedStatement {
+                text: pair["fact"].as_str().unwrap().to_owned(),
+                urls: vec![pair["url"].as_str().unwrap().to_owned()],
+            });
+        }
+        return Ok(Reading::new(Verdict::Statements(statements.into())));
+    }
+    let reply = JudgeReply::of_text(reply(call));
+    call.question
+        .parse(&reply, Mode::Compat)
+        .map_err(Into::into)
+}
+
 /// The reply of the stub to a call.
 fn reply(call: &JudgeCall) -> String {
-    if let Some(cited) = call.question.downcast_ref::<CitedStatements>() {
-        return json!(extracted(&cited.report)).to_string();
-    }
     if let Some(distinct) = call.question.downcast_ref::<DistinctStatements>() {
         let numbered = (1..).zip(&*distinct.statements);
         let kept = numbered.filter(|(_, text)| digit(text) != 0);
@@ -216,10 +233,7 @@ fn score_of(report: &Value, wording: &PromptSet, asked_calls: &mut Asked) -> Sco
         };
         for call in calls {
             asked_calls.add(&call, wording);
-            let reading = call
-                .question
-                .parse(&JudgeReply::of_text(reply(&call)), Mode::Compat);
-            let judgments = call.question.split(&reading.map_err(Into::into));
+            let judgments = call.question.split(&judgment(&call));
             for (item, judgment) in call.items().into_iter().zip(judgments) {
                 verdicts.insert(item, judgment);
             }
@@ -360,4 +374,18 @@ fn the_rule_of_the_extraction_splits_sentences_and_takes_markers_with_a_referenc
         .collect();
     assert_eq!(facts, ["One.", "Three holds.", "Three holds."]);
     assert_eq!(pairs[1]["url"], "https://b.example");
+}
+
+#[test]
+fn a_statement_of_back_ticks_stays_as_the_rule_extracts_it() {
+    let report = "A block:\n``` [1]\n[1] https://a.example/x";
+    let question = CitedStatements {
+        report: report.into(),
+        language: ReportLanguage::English,
+    };
+    let call = JudgeCall::new("statements", Role::Page, question);
+    let Verdict::Statements(statements) = judgment(&call).unwrap().verdict else {
+        panic!("no statements");
+    };
+    assert_eq!(statements[0].text, "```");
 }

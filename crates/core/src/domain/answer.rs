@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::citations::markers;
 use super::{
-    CaseId, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, CitedName, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind,
+    UnscoredReason, citations,
 };
+use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +152,17 @@ pub struct TextInFile {
     pub blake3: Digest<16>,
 }
 
+/// What a run scores one by one. It is decided where a run is prepared, and recorded in its manifest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// Each answer of a system by itself.
+    #[default]
+    Answer,
+    /// Two answers to one case, in the order in which a judge sees them.
+    Pair,
+}
+
 /// What is scored: an answer with the case it answers, or two answers to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
@@ -168,8 +180,7 @@ pub struct Item {
 impl Item {
     /// Why nothing can be judged, where an answer is missing.
     pub fn missing_answer(&self, mode: Mode) -> Option<UnscoredReason> {
-        let mut answers = std::iter::once(&self.answer).chain(self.other.as_deref());
-        let missing = answers.find(|answer| answer.is_missing_in(mode))?;
+        let missing = self.answers().find(|answer| answer.is_missing_in(mode))?;
         let text = match missing.text_bytes() {
             0 => "null",
             _ => "only the error text of a failed generation",
@@ -194,6 +205,11 @@ impl Item {
             answer: first,
             other: Some(Arc::new(second)),
         }
+    }
+
+    /// The answer, or both of a pair in their order.
+    pub fn answers(&self) -> impl Iterator<Item = &Answer> {
+        std::iter::once(&self.answer).chain(self.other.as_deref())
     }
 
     /// The name of what is scored: the system, or [both of a pair](SystemName::of_pair).
@@ -242,6 +258,9 @@ pub struct SourceWork {
     /// Its address: a page, a DOI, an arXiv number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The id by which a marker may name it, such as that of Semantic Scholar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// Whether markers count sources from 0 or 1.
@@ -346,12 +365,25 @@ impl Prediction {
         self.output.as_deref().unwrap_or_default()
     }
 
+    /// The cited numbers in order, with repeats; in compat mode those of the markers that the reference knows.
+    pub fn cited_numbers(&self, base: IndexBase, mode: Mode) -> Vec<u64> {
+        match mode {
+            Mode::Default => {
+                let found = citations(self.output(), Some(self), u8::from(base).into());
+                let names = found.iter().flat_map(|citation| &citation.names);
+                names.filter_map(CitedName::number).collect()
+            }
+            Mode::Compat => {
+                let markers = number_markers(self.output()).into_iter();
+                markers.flat_map(|marker| marker.numbers).collect()
+            }
+        }
+    }
+
     /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored. In compat mode only
     /// the markers that the reference knows count.
     pub fn cited_sources(&self, base: IndexBase, mode: Mode) -> Vec<usize> {
-        let numbers = markers(self.output(), mode)
-            .into_iter()
-            .flat_map(|marker| marker.numbers);
+        let numbers = self.cited_numbers(base, mode).into_iter();
         // A set: a source that is cited ten times is listed once, in the order of the sources.
         let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
         places

@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, Preferred, SystemName};
+use super::{CaseId, Digest, Preference, SystemName};
 
 /// The version of `sheet.json` and of files of labels.
 pub const LABEL_SCHEMA: u32 = 1;
@@ -194,22 +194,10 @@ pub struct PageItem {
 pub enum GivenLabel {
     /// A level, in the unit of the run's component.
     Value(f64),
-    /// The better one of two answers.
-    Preference(PageSide),
+    /// The better one of two answers, by their sides of the page.
+    Preference(Preference),
     /// The rater looked and cannot decide by what is on the page.
     CannotAssess,
-}
-
-/// A place on a page with two answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PageSide {
-    /// The answer on the left is better.
-    Left,
-    /// Neither is.
-    Tie,
-    /// The answer on the right is better.
-    Right,
 }
 
 /// What a rater downloads: the labels so far, of one sheet.
@@ -289,18 +277,9 @@ impl LabelSheet {
 }
 
 impl PageItem {
-    /// The preference between the first and the second answer of the item, by the side that the rater prefers.
-    pub fn preferred(&self, side: PageSide) -> Preferred {
-        let as_shown = match side {
-            PageSide::Left => Preferred::First,
-            PageSide::Tie => Preferred::Tie,
-            PageSide::Right => Preferred::Second,
-        };
-        if self.swapped {
-            as_shown.exchanged()
-        } else {
-            as_shown
-        }
+    /// The preference between the first and the second answer of the item, by that between the left and the right of the page.
+    pub fn preferred(&self, on_page: Preference) -> Preference {
+        on_page.exchanged_if(self.swapped)
     }
 }
 
@@ -314,9 +293,10 @@ mod tests {
             item: "a".to_owned(),
             swapped,
         };
-        assert_eq!(seen(false).preferred(PageSide::Left), Preferred::First);
-        assert_eq!(seen(true).preferred(PageSide::Left), Preferred::Second);
-        assert_eq!(seen(true).preferred(PageSide::Tie), Preferred::Tie);
+        let left = Preference::First;
+        assert_eq!(seen(false).preferred(left), Preference::First);
+        assert_eq!(seen(true).preferred(left), Preference::Second);
+        assert_eq!(seen(true).preferred(Preference::Tie), Preference::Tie);
     }
 
     #[test]
@@ -330,7 +310,7 @@ mod tests {
         let expected = [
             GivenLabel::Value(0.5),
             GivenLabel::CannotAssess,
-            GivenLabel::Preference(PageSide::Left),
+            GivenLabel::Preference(Preference::First),
         ];
         assert_eq!(labels, expected.map(Some));
         assert!(!file.adjudicated && file.labels[0].earlier[0].label.is_none());

@@ -21,6 +21,7 @@ mod label_sheet;
 mod model_end;
 pub mod nearly_json;
 mod note;
+mod preference;
 pub mod python_json;
 mod rater;
 mod reference;
@@ -39,7 +40,8 @@ mod work;
 mod work_counts;
 
 pub use answer::{
-    Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, SourceWork, TextInFile,
+    Answer, FieldInFile, Gold, IndexBase, Item, Prediction, Source, SourceWork, SubjectKind,
+    TextInFile,
 };
 pub use aspect::{Aspect, GradeMerge, MAX_GRADE, MIN_GRADE};
 pub use blind_texts::{BlindAnswer, BlindCitation, BlindSource, BlindTask, BlindTexts};
@@ -47,7 +49,9 @@ pub use checked_reference::{
     CheckedReference, CitedWork, DifferingField, RetractionStatus, UncheckedReason, WorkField,
     WorkState,
 };
-pub use citations::{citations, markers, without_markers};
+pub use citations::{
+    Citation, CitedName, CitedSentence, citations, cited_claims, without_citations_of,
+};
 pub use cited_page::{
     CitedPage, JudgedStatement, OpenReason, PageKind, PageState, ReadPage, SavedPages,
     SupportCounts, SupportState,
@@ -68,12 +72,13 @@ pub(crate) use judge_reply::after_thinking;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use label_sheet::{
     ADJUDICATOR, EarlierLabel, FrameAnswer, GivenLabel, ItemLabel, LABEL_SCHEMA, LabelDraw,
-    LabelFile, LabelKind, LabelLevel, LabelScale, LabelSheet, LabelUnit, PageItem, PageSide,
-    PairFrame, RaterPage, SheetItem,
+    LabelFile, LabelKind, LabelLevel, LabelScale, LabelSheet, LabelUnit, PageItem, PairFrame,
+    RaterPage, SheetItem,
 };
 pub use model_end::{EndStage, EndingModel, ModelEnd, today};
 pub use note::{Note, Severity};
-pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
+pub use preference::Preference;
+pub use rater::{ComparedPair, Rater, RaterKind, Rating};
 pub use reference::{PersonName, Reference, ReferenceKind};
 pub use report::{CitationGroup, Report, ReportFault, ShownCitation, ShownText};
 pub use report_language::ReportLanguage;

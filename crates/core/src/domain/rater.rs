@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, SystemName, Unit};
+use super::{CaseId, Preference, SystemName, Unit};
 
 /// Kind of rater: decides which raters are averaged to `humans` and whose near-ties count as ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,50 +30,6 @@ pub struct Rating {
     pub value: f64,
 }
 
-/// Which of two answers is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Preferred {
-    /// The first one.
-    First,
-    /// The second one.
-    Second,
-    /// Neither.
-    Tie,
-}
-
-impl Preferred {
-    /// 1 for the first, -1 for the second, 0 for a tie.
-    pub fn sign(self) -> i8 {
-        match self {
-            Self::First => 1,
-            Self::Second => -1,
-            Self::Tie => 0,
-        }
-    }
-
-    /// The preference for a difference first - second; at most `threshold` is a tie.
-    pub fn of_difference(difference: f64, threshold: f64) -> Self {
-        if difference.abs() <= threshold {
-            Self::Tie
-        } else if difference > 0.0 {
-            Self::First
-        } else {
-            Self::Second
-        }
-    }
-
-    /// The preference with the answers exchanged.
-    #[must_use]
-    pub fn exchanged(self) -> Self {
-        match self {
-            Self::First => Self::Second,
-            Self::Second => Self::First,
-            Self::Tie => Self::Tie,
-        }
-    }
-}
-
 /// Two systems' answers to one case, ordered by system name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComparedPair {
@@ -85,38 +41,29 @@ pub struct ComparedPair {
     pub second: SystemName,
 }
 
-/// One comparison of two answers by a rater.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Preference {
-    /// The compared answers.
-    pub pair: ComparedPair,
-    /// The better one.
-    pub preferred: Preferred,
-}
+impl ComparedPair {
+    /// The pair of these systems, and whether the second one is its first: one order for a pair, however a file has it.
+    pub fn of(case_id: CaseId, a: SystemName, b: SystemName) -> (Self, bool) {
+        let is_exchanged = a > b;
+        let [first, second] = if is_exchanged { [b, a] } else { [a, b] };
+        let pair = Self {
+            case_id,
+            first,
+            second,
+        };
+        (pair, is_exchanged)
+    }
 
-impl Preference {
-    /// The comparison, systems ordered by name; `None` if both are the same system.
-    pub fn new(
+    /// The pair of these systems with the preference between them; `None` if both are the same system.
+    pub fn preferring(
         case_id: CaseId,
         a: SystemName,
         b: SystemName,
-        preferred: Preferred,
-    ) -> Option<Self> {
-        let (first, second, preferred) = match a.cmp(&b) {
-            std::cmp::Ordering::Less => (a, b, preferred),
-            std::cmp::Ordering::Equal => return None,
-            // One order for a pair, however a file has it: labels of both orders are about the same
-            // pair.
-            std::cmp::Ordering::Greater => (b, a, preferred.exchanged()),
-        };
-        Some(Self {
-            pair: ComparedPair {
-                case_id,
-                first,
-                second,
-            },
-            preferred,
-        })
+        preference: Preference,
+    ) -> Option<(Self, Preference)> {
+        let (pair, is_exchanged) = Self::of(case_id, a, b);
+        let preference = preference.exchanged_if(is_exchanged);
+        (pair.first != pair.second).then_some((pair, preference))
     }
 }
 
@@ -130,7 +77,7 @@ pub struct Rater {
     /// Ratings.
     pub ratings: Vec<Rating>,
     /// Preferences.
-    pub preferences: Vec<Preference>,
+    pub preferences: BTreeMap<ComparedPair, Preference>,
     /// The unit of an item's ratings (`None`: of whole answers), where its question says so.
     pub units: BTreeMap<Option<Arc<str>>, Unit>,
 }
@@ -142,7 +89,7 @@ impl Rater {
             name: name.into(),
             kind,
             ratings: Vec::new(),
-            preferences: Vec::new(),
+            preferences: BTreeMap::new(),
             units: BTreeMap::new(),
         }
     }
@@ -154,23 +101,14 @@ mod tests {
 
     #[test]
     fn a_comparison_does_not_depend_on_who_is_named_first() {
-        let of = |a: &str, b: &str, preferred| {
-            Preference::new("c".into(), a.into(), b.into(), preferred)
+        let of = |a: &str, b: &str, preference| {
+            ComparedPair::preferring("c".into(), a.into(), b.into(), preference)
         };
         assert_eq!(
-            of("x", "y", Preferred::First),
-            of("y", "x", Preferred::Second)
+            of("x", "y", Preference::First),
+            of("y", "x", Preference::Second)
         );
-        assert_eq!(of("x", "y", Preferred::Tie), of("y", "x", Preferred::Tie));
-        assert_eq!(of("x", "x", Preferred::Tie), None);
-    }
-
-    #[test]
-    fn a_difference_within_the_threshold_is_a_tie() {
-        let of = |difference| Preferred::of_difference(difference, 0.25);
-        assert_eq!(
-            [0.5, 0.25, -0.25, -0.5].map(of).map(Preferred::sign),
-            [1, 0, 0, -1]
-        );
+        assert_eq!(of("x", "y", Preference::Tie), of("y", "x", Preference::Tie));
+        assert_eq!(of("x", "x", Preference::Tie), None);
     }
 }

@@ -15,6 +15,12 @@ pub enum ReportLanguage {
 const CHINESE_SHARE: f64 = 0.2;
 
 impl ReportLanguage {
+    /// The language of a report: that of its question, or its own where the question is not known.
+    pub fn of_report(question: &str, report: &str) -> Self {
+        let is_known = !question.trim().is_empty();
+        Self::of_question(if is_known { question } else { report })
+    }
+
     /// The language of a question. The tasks of DeepResearch Bench are reported on in the language of their question.
     ///
     /// ```

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::CriterionVerdict;
+use super::{CriterionVerdict, Preference};
 
 /// Parser and arithmetic: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -156,11 +156,11 @@ impl Verdict {
     }
 }
 
-/// Which of two answers a judge prefers.
+/// How far a judge prefers the first of two answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AnswerPreference {
-    /// 1: the answer shown first is better; 0: the second is; 1/2: a tie. A probability, or the merged value of samples, lies
-    /// between.
+    /// The [points](Preference::points) of the answer shown first. A probability, or the merged value of samples, lies between
+    /// them.
     pub value: f64,
     /// Whether the judge calls it much better, which counts no more than better.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -168,19 +168,18 @@ pub struct AnswerPreference {
 }
 
 impl AnswerPreference {
-    /// The answer shown first is better.
-    pub const FIRST: Self = Self::of_value(1.0);
-    /// Neither is.
-    pub const TIE: Self = Self::of_value(0.5);
-    /// The answer shown second is better.
-    pub const SECOND: Self = Self::of_value(0.0);
-
     /// The preference with this value for the answer shown first.
     pub const fn of_value(value: f64) -> Self {
         Self {
             value,
             is_strong: false,
         }
+    }
+}
+
+impl From<Preference> for AnswerPreference {
+    fn from(preference: Preference) -> Self {
+        Self::of_value(preference.points())
     }
 }
 

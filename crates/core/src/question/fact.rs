@@ -241,7 +241,9 @@ pub fn is_asked(id: &Value, language: Option<&str>) -> bool {
 /// The list under a key of the object that our prompts ask for; `None` for other replies. With these prompts, compat mode
 /// follows the steps of the scripts, too.
 pub(super) fn list_of_ours(reply: &str, key: &str) -> Option<Vec<Value>> {
-    let object = outermost_object(reply, Mode::Compat).ok()?;
+    let object = outermost_object(reply, Mode::Compat)
+        .or_else(|_| outermost_object(&without_escapes(reply), Mode::Compat))
+        .ok()?;
     object.get(key)?.as_array().cloned()
 }
 
@@ -255,7 +257,9 @@ pub(super) fn list_in(reply: &JudgeReply) -> Option<Vec<Value>> {
     if is_cut_json(reply) || !list.starts_with('[') {
         return None;
     }
-    match python_json::parse_distinct(list) {
+    let parsed = python_json::parse_distinct(list)
+        .or_else(|_| python_json::parse_distinct(&without_escapes(list)));
+    match parsed {
         Ok(Value::Array(list)) => Some(list),
         _ => None,
     }

@@ -14,7 +14,8 @@ use super::reading::{Unreadable, object_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
-    AnswerPreference, GradeMerge, JudgeReply, Judgment, Mode, Reading, UnscoredReason, Verdict,
+    AnswerPreference, GradeMerge, JudgeReply, Judgment, Mode, Preference, Reading, UnscoredReason,
+    Verdict,
 };
 
 pub use form::PairForm;
@@ -133,7 +134,7 @@ impl Question for BetterAnswer {
 
     /// Nothing is behind it.
     fn opening(&self) -> Verdict {
-        Verdict::Preference(AnswerPreference::TIE)
+        Verdict::Preference(Preference::Tie.into())
     }
 
     /// The answer that covers more of the criterion, or of the question.
@@ -141,14 +142,8 @@ impl Question for BetterAnswer {
         let looked_for = self.criterion.as_ref().unwrap_or(&self.question);
         let lead =
             words.coverage(looked_for, &self.first) - words.coverage(looked_for, &self.second);
-        let winner = if lead > BASELINE_TIE {
-            "A"
-        } else if lead < -BASELINE_TIE {
-            "B"
-        } else {
-            "tie"
-        };
-        Some(json!({"winner": winner}).to_string())
+        let preference = Preference::of_difference(lead, BASELINE_TIE);
+        Some(json!({"winner": preference.name()}).to_string())
     }
 }
 

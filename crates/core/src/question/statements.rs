@@ -1,7 +1,6 @@
 //! Which statements of a report cite web pages? A list of statements with their addresses.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -15,11 +14,8 @@ use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
     CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReportLanguage, Verdict,
-    text_of,
+    cited_claims, text_of,
 };
-use crate::text::addresses::addresses_in;
-use crate::text::citation_markers::{citation_markers, without_markers};
-use crate::text::sentences::simple_sentences;
 
 /// Statements with the pages that they cite.
 pub static STATEMENTS: KindInfo = KindInfo {
@@ -122,49 +118,20 @@ impl Question for CitedStatements {
     }
 }
 
-/// The sentences that cite an address, in themselves or by the number of a line that has it.
+/// The sentences that cite an address, in themselves or by an entry of the list of sources that has it.
 fn cited_sentences(report: &str) -> Vec<CitedStatement> {
-    let references = numbered_addresses(report);
     let mut statements = Vec::new();
-    for range in simple_sentences(report) {
-        let sentence = &report[range];
-        if reference_number(sentence).is_some_and(|number| references.contains_key(&number)) {
-            continue;
-        }
+    for claim in cited_claims(report, None, 0) {
         let mut urls: Vec<String> = Vec::new();
-        for marker in citation_markers(sentence) {
-            for number in marker.numbers {
-                urls.extend(references.get(&number).map(|url| (*url).to_owned()));
-            }
+        for citation in claim.citations {
+            urls.extend(citation.urls);
         }
-        urls.extend(addresses_in(sentence).into_iter().map(str::to_owned));
         if !urls.is_empty() {
-            let text = without_markers(sentence);
+            let text = claim.text;
             statements.push(CitedStatement { text, urls });
         }
     }
     statements
-}
-
-/// The addresses of the lines that begin with a number in brackets.
-fn numbered_addresses(report: &str) -> HashMap<u64, &str> {
-    let mut addresses = HashMap::new();
-    for line in report.lines() {
-        if let Some(number) = reference_number(line)
-            && let Some(address) = addresses_in(line).first().copied()
-        {
-            addresses.entry(number).or_insert(address);
-        }
-    }
-    addresses
-}
-
-/// The number in brackets at the beginning of a line.
-fn reference_number(line: &str) -> Option<u64> {
-    let line = line.trim_start();
-    let marker = citation_markers(line).into_iter().next()?;
-    let is_first = marker.range.start == 0;
-    marker.numbers.first().copied().filter(|_| is_first)
 }
 
 /// One statement of the list.
@@ -278,6 +245,10 @@ mod tests {
             "a statement has no text"
         );
         assert!(read(&format!("{{\"citations\": {list}}}")).is_err());
+        // Escapes that JSON does not have are repaired as by the scripts, and only those.
+        let escaped = r#"[{"fact": "ice \> 3 m \~ 4 \+ 5 \< 6", "url": "u"}]"#;
+        assert_eq!(read(escaped).unwrap()[0].text, "ice > 3 m ~ 4 + 5 < 6");
+        assert!(read(r#"[{"fact": "50\% of ice", "url": "u"}]"#).is_err());
     }
 
     #[test]
@@ -321,7 +292,7 @@ mod tests {
 
     #[test]
     fn numbers_and_addresses_cite_in_the_order_of_the_sentences_and_references_do_not() {
-        let report = "Ice shrinks [2, 9]. Nobody cites this. Ice grows (https://b.example/x).\n\n[1] One, https://a.example\n[2] Two: https://c.example/y";
+        let report = "Ice shrinks [2]. Nobody cites this. Ice grows (https://b.example/x).\n\n[1] One, https://a.example\n[2] Two: https://c.example/y";
         let statements = cited_sentences(report);
         let texts: Vec<&str> = statements
             .iter()

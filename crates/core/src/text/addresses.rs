@@ -4,6 +4,8 @@
 //! stored and looked up by its [`page_key`], so that these meet; the [`work_key`] joins the abstract and the full text of a
 //! paper.
 
+use std::ops::Range;
+
 use url::Url;
 
 use super::identifiers::{IdentifierScheme, identifiers_in, word_end};
@@ -131,17 +133,24 @@ pub fn work_key(address: &str) -> Option<String> {
 /// assert_eq!(addresses_in(text), ["https://example.org/a_(b)", "doi:10.1000/x"]);
 /// ```
 pub fn addresses_in(text: &str) -> Vec<&str> {
-    let mut addresses: Vec<&str> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    let mut rest = text;
-    while let Some(at) = next_address(rest) {
-        let address = address_at(&rest[at..]);
-        if page_key(address).is_some() && seen.insert(address) {
-            addresses.push(address);
+    let addresses = address_ranges(text).into_iter().map(|range| &text[range]);
+    addresses.filter(|address| seen.insert(*address)).collect()
+}
+
+/// Where the addresses in a text stand.
+pub(super) fn address_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    while let Some(at) = next_address(&text[start..]) {
+        let address = address_at(&text[start + at..]);
+        let range = start + at..start + at + address.len();
+        start = range.end;
+        if page_key(address).is_some() {
+            ranges.push(range);
         }
-        rest = &rest[at + address.len()..];
     }
-    addresses
+    ranges
 }
 
 /// Where the next address begins.

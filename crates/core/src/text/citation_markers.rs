@@ -1,4 +1,4 @@
-//! Finds and removes citation markers: `[3]`, `[1, 2]`, `[1-3]`, `【3】`, and author-year forms; finds lists of sources.
+//! Finds and removes citation markers: `[3]`, `[1, 2]`, `[1-3]`, `【3】`, `[cite: 3]`, and author-year forms.
 
 use std::ops::Range;
 
@@ -11,6 +11,9 @@ const LONGEST_AUTHOR_YEAR: usize = 240;
 /// Brackets of markers.
 const BRACKETS: [(char, char); 3] = [('[', ']'), ('【', '】'), ('［', '］')];
 
+/// How markers begin, those in superscript too.
+const OPENINGS: [char; 5] = ['[', '【', '［', '\\', '<'];
+
 /// What separates the numbers of a marker.
 pub(super) const SEPARATORS: [char; 7] = [',', ';', '，', '；', '、', '،', '؛'];
 
@@ -18,14 +21,16 @@ pub(super) const SEPARATORS: [char; 7] = [',', ';', '，', '；', '、', '،', '
 // No passage rests on more sources, and `[1-999999999]` must not fill the memory.
 const LONGEST_RANGE: u64 = 100;
 
-/// Titles of lists of sources.
-pub(super) const SOURCE_LISTS: [&str; 6] = [
-    "references",
-    "sources",
-    "bibliography",
-    "works cited",
-    "reference list",
+/// Words before the numbers of a marker: `[cite: 1]`.
+const LABELS: [&str; 8] = [
     "citations",
+    "citation",
+    "cite",
+    "sources",
+    "source",
+    "references",
+    "reference",
+    "ref",
 ];
 
 /// A citation marker with numbers in a text.
@@ -35,6 +40,23 @@ pub struct NumberMarker {
     pub range: Range<usize>,
     /// Its numbers as written; one too large for the type becomes the largest.
     pub numbers: Vec<u64>,
+}
+
+/// Where a citation stands in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkerPlace {
+    /// All that belongs to it: brackets, the address of a link, the parentheses around it.
+    pub range: Range<usize>,
+    /// The part of it that is text of the sentence, such as the title of a link; empty for a mere marker.
+    pub kept: Range<usize>,
+}
+
+impl MarkerPlace {
+    /// A marker of which nothing is text.
+    pub fn marker(range: Range<usize>) -> Self {
+        let kept = range.end..range.end;
+        Self { range, kept }
+    }
 }
 
 /// The markers `\[(\d+(?:,\s*\d+)*)\]` of a text, in order (`docs/metrics.md`, citations). Digits and white space are
@@ -65,17 +87,24 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// The markers of a text in every form that answers use, in order: `[3]`, `[1, 2]`, `[0; 1]`, `[1-3]`, `[1, 4–6]`, `【3】`,
-/// with white space anywhere within.
+/// with white space anywhere within; `[^3]`, `\\[3\\]`, `[cite: 1, 3]`, `【3†source】`, `【4:3†source】`.
 ///
 /// An index in code is not a marker: a bracket directly behind a word between back ticks, as in `` `x[0]` ``.
 ///
 /// ```
 /// use scholareval_core::text::citation_markers::citation_markers;
-/// let numbers: Vec<Vec<u64>> = citation_markers("A [0-2]. B【7】 `c[1]`.").into_iter().map(|m| m.numbers).collect();
-/// assert_eq!(numbers, [vec![0, 1, 2], vec![7]]);
+/// let markers = citation_markers("A [0-2]. B【7†L3-L5】 `c[1]` [cite: 4].");
+/// let numbers: Vec<Vec<u64>> = markers.into_iter().map(|marker| marker.numbers).collect();
+/// assert_eq!(numbers, [vec![0, 1, 2], vec![7], vec![4]]);
 /// ```
 pub fn citation_markers(text: &str) -> Vec<NumberMarker> {
-    let mut markers = Vec::new();
+    let places = places_of_markers(text).into_iter();
+    places.filter_map(|at| marker_at(text, at)).collect()
+}
+
+/// Where markers may begin: every character but the brackets of indices in code.
+pub(crate) fn places_of_markers(text: &str) -> Vec<usize> {
+    let mut places = Vec::new();
     let (mut is_fenced, mut line_start) = (false, 0);
     for line in text.split_inclusive('\n') {
         is_fenced ^= line.trim_start().starts_with("```");
@@ -83,26 +112,55 @@ pub fn citation_markers(text: &str) -> Vec<NumberMarker> {
         for (at, c) in line.char_indices() {
             is_code ^= c == '`';
             let is_index = is_code && (before.is_alphanumeric() || "_)]".contains(before));
-            if !is_index {
-                markers.extend(marker_at(text, line_start + at));
+            if !is_index && (OPENINGS.contains(&c) || superscript_digit(c).is_some()) {
+                places.push(line_start + at);
             }
             before = c;
         }
         line_start += line.len();
     }
-    markers
+    places
 }
 
-/// The marker that begins at this byte.
-pub(super) fn marker_at(text: &str, start: usize) -> Option<NumberMarker> {
-    let mut rest = &text[start..];
-    let close = BRACKETS
+/// The marker in brackets that begins at this byte.
+pub(crate) fn marker_at(text: &str, start: usize) -> Option<NumberMarker> {
+    let whole = &text[start..];
+    // Markdown escapes brackets.
+    let (bracketed, is_escaped) = match whole.strip_prefix('\\') {
+        Some(rest) => (rest.strip_prefix('[').map(|_| rest)?, true),
+        None => (whole, false),
+    };
+    let (open, close) = *BRACKETS
         .iter()
-        .find_map(|(open, close)| Some(*close).filter(|_| rest.starts_with(*open)))?;
+        .find(|(open, _)| bracketed.starts_with(*open))?;
+    let inner = &bracketed[open.len_utf8()..];
+    let (numbers, rest) = numbers_of(without_label(inner))?;
+    // What OpenAI's tools show behind a number: the lines, or the word "source".
+    let rest = match rest.strip_prefix('†') {
+        Some(shown) if open == '【' => &shown[shown.find([open, close, '\n'])?..],
+        _ => rest,
+    };
+    let rest = rest
+        .strip_prefix('\\')
+        .filter(|_| is_escaped)
+        .unwrap_or(rest);
+    let behind = rest.strip_prefix(close)?;
+    let range = start..text.len() - behind.len();
+    Some(NumberMarker { range, numbers })
+}
+
+/// Numbers with their separators, and what follows.
+fn numbers_of(text: &str) -> Option<(Vec<u64>, &str)> {
     let mut numbers = Vec::new();
+    let mut rest = text;
     loop {
-        let behind_mark = rest.split_at(rest.chars().next()?.len_utf8()).1;
-        let (first, after) = spaced_number(behind_mark)?;
+        let (mut first, mut after) = spaced_number(rest.trim_start_matches([' ', '^']))?;
+        // `【4:1†source】`: the first result of the fourth search.
+        if let Some((inner, behind)) = after.strip_prefix(':').and_then(spaced_number)
+            && behind.starts_with('†')
+        {
+            (first, after) = (inner, behind);
+        }
         let behind_dashes = after.trim_start_matches(is_dash);
         rest = after;
         let mut last = first;
@@ -114,14 +172,71 @@ pub(super) fn marker_at(text: &str, start: usize) -> Option<NumberMarker> {
             1..LONGEST_RANGE => numbers.extend(first..=last),
             _ => numbers.extend([first, last]),
         }
-        if let Some(behind) = rest.strip_prefix(close) {
-            let range = start..text.len() - behind.len();
-            return Some(NumberMarker { range, numbers });
-        }
-        if !rest.starts_with(SEPARATORS) {
-            return None;
+        match rest.strip_prefix(SEPARATORS) {
+            Some(next) => rest = next,
+            None => return Some((numbers, rest)),
         }
     }
+}
+
+/// The inside of a marker without the word before its numbers.
+fn without_label(inner: &str) -> &str {
+    for label in LABELS {
+        let word = inner.get(..label.len()).unwrap_or_default();
+        if word.eq_ignore_ascii_case(label) {
+            let behind = &inner[label.len()..];
+            return behind.strip_prefix([':', '：', '.']).unwrap_or(behind);
+        }
+    }
+    inner
+}
+
+/// The marker in superscript that begins at this byte: `¹`, `²,³`, `<sup>1</sup>`, `<sup>2, 3</sup>`, `<sup>[1][2]</sup>`. Alone
+/// it may as well be an exponent.
+pub(crate) fn superscript_at(text: &str, start: usize) -> Option<NumberMarker> {
+    let whole = &text[start..];
+    let Some(tagged) = whole.strip_prefix("<sup>") else {
+        let signs = ",˒⁻–-";
+        let end = whole.find(|c| superscript_digit(c).is_none() && !signs.contains(c));
+        let written = whole[..end.unwrap_or(whole.len())].trim_end_matches(|c| signs.contains(c));
+        let plain: String = written
+            .chars()
+            .map(|c| match superscript_digit(c) {
+                Some(digit) => digit,
+                None if c == '˒' => ',',
+                None if c == '⁻' => '-',
+                None => c,
+            })
+            .collect();
+        let (numbers, rest) = numbers_of(&plain)?;
+        let range = start..start + written.len();
+        return rest.is_empty().then_some(NumberMarker { range, numbers });
+    };
+    let (inner, tag) = tagged.split_at(tagged.find('<')?);
+    let behind = tag.strip_prefix("</sup>")?;
+    let range = start..text.len() - behind.len();
+    if let Some((numbers, "")) = numbers_of(inner) {
+        return Some(NumberMarker { range, numbers });
+    }
+    let mut numbers = Vec::new();
+    let mut rest = inner.trim_start();
+    while let Some(marker) = marker_at(rest, 0) {
+        numbers.extend(marker.numbers);
+        rest = rest[marker.range.end..].trim_start_matches([' ', ',', ';']);
+    }
+    (rest.is_empty() && !numbers.is_empty()).then_some(NumberMarker { range, numbers })
+}
+
+/// The digit that a superscript one stands for.
+pub(super) fn superscript_digit(c: char) -> Option<char> {
+    let digit = match c {
+        '¹' => 1,
+        '²' => 2,
+        '³' => 3,
+        '⁰' | '⁴'..='⁹' => u32::from(c) - u32::from('⁰'),
+        _ => return None,
+    };
+    char::from_digit(digit, 10)
 }
 
 /// A number with the white space around it, and what follows.
@@ -203,12 +318,19 @@ pub fn first_numbers(text: &str) -> Vec<String> {
 /// assert_eq!(without_citations("Lipids help [1, 2] , proteins too [3] ."), "Lipids help, proteins too.");
 /// ```
 pub fn without_citations(text: &str) -> String {
-    removed(text, 0..text.len(), &number_markers(text))
+    removed(text, 0..text.len(), &places(number_markers(text)))
 }
 
 /// The text without its markers in every form, tidied as by [`without_citations`].
 pub fn without_markers(text: &str) -> String {
-    removed(text, 0..text.len(), &citation_markers(text))
+    removed(text, 0..text.len(), &places(citation_markers(text)))
+}
+
+fn places(markers: Vec<NumberMarker>) -> Vec<MarkerPlace> {
+    let markers = markers.into_iter();
+    markers
+        .map(|marker| MarkerPlace::marker(marker.range))
+        .collect()
 }
 
 /// The text without its markers in every form. Nothing else changes but the spaces between a marker and a full stop or comma
@@ -235,15 +357,16 @@ pub fn cut_markers(text: &str) -> String {
 }
 
 /// A part of a text without these markers, all of them in the part.
-pub(super) fn removed(text: &str, part: Range<usize>, markers: &[NumberMarker]) -> String {
-    let mut kept = String::with_capacity(part.len());
+pub(crate) fn removed(text: &str, part: Range<usize>, markers: &[MarkerPlace]) -> String {
+    let mut left = String::with_capacity(part.len());
     let mut end = part.start;
-    for marker in markers {
-        kept.push_str(&text[end..marker.range.start]);
-        end = marker.range.end;
+    for MarkerPlace { range, kept } in markers {
+        left.push_str(&text[end..range.start]);
+        left.push_str(&text[kept.clone()]);
+        end = range.end;
     }
-    kept.push_str(&text[end..part.end]);
-    let single = single_spaces(&kept);
+    left.push_str(&text[end..part.end]);
+    let single = single_spaces(&left);
     single
         .trim_matches(is_python_whitespace)
         .replace(" .", ".")
@@ -270,28 +393,29 @@ fn single_spaces(text: &str) -> String {
     single
 }
 
-/// The author-year markers of a text, in order: `(Wang et al., 2023)`, `(1, Mir et al., 2021)`, `Lee (2020a)`.
+/// The author-year markers of a text, in order: `(Wang et al., 2023)`, `(1, Mir et al., 2021)`, `[Ng & Li, 2004]`, `Lee (2020a)`.
 ///
-/// The rule: round brackets without nested brackets, at most 240 bytes long, that hold a year from 1800 to 2099 as a
+/// The rule: brackets without nested ones, at most 240 bytes long, that hold a year from 1800 to 2099 as a
 /// word (a letter may follow) and, before it, a capitalized word; or only years, after a capitalized word or `al.`.
-/// Several separated by semicolons are one range each. For the lexical judge only.
+/// Several separated by semicolons are one range each.
 pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
     let mut markers = Vec::new();
     // The last word before a bracket with years only.
     let mut word = 0..0;
-    for (start, _) in text.match_indices('(') {
+    for (start, open) in text.match_indices(['(', '[']) {
         let inner_start = start + 1;
+        let close = if open == "(" { ')' } else { ']' };
         let Some(length) = text[inner_start..]
-            .find(['(', ')', '\n'])
+            .find(['(', '[', close, '\n'])
             .filter(|l| *l <= LONGEST_AUTHOR_YEAR)
         else {
             continue;
         };
         let inner = &text[inner_start..inner_start + length];
-        if !text[inner_start + length..].starts_with(')') {
+        if !text[inner_start + length..].starts_with(close) {
             continue;
         }
-        if is_years_only(inner) {
+        if open == "(" && is_years_only(inner) {
             // Looking back no further than to the last such bracket takes linear time on one huge token.
             let before = text[..start].trim_end_matches(' ');
             let space = before[word.end..]
@@ -316,23 +440,6 @@ pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
     markers
 }
 
-/// For each line whether it belongs to a list of sources: from a line that has only one of these titles (in lower case) to a
-/// heading or two empty lines.
-pub fn source_list_lines<'a>(text: &'a str, titles: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
-    let (mut in_list, mut empty_lines) = (false, 0);
-    text.split('\n').map(move |line| {
-        let line = line.trim();
-        empty_lines = if line.is_empty() { empty_lines + 1 } else { 0 };
-        if is_title(line, titles) {
-            in_list = true;
-        // One empty line occurs between entries.
-        } else if line.starts_with('#') || empty_lines >= 2 {
-            in_list = false;
-        }
-        in_list
-    })
-}
-
 /// Whether the line has only one of these titles, perhaps as a heading.
 pub fn is_title(line: &str, titles: &[&str]) -> bool {
     let name = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':'));
@@ -340,7 +447,7 @@ pub fn is_title(line: &str, titles: &[&str]) -> bool {
     name.len() <= 20 && titles.contains(&name.to_lowercase().as_str())
 }
 
-fn is_year(word: &str) -> bool {
+pub(crate) fn is_year(word: &str) -> bool {
     let digits = word
         .strip_suffix(|c: char| c.is_ascii_lowercase())
         .unwrap_or(word);

@@ -6,47 +6,42 @@
 
 use std::ops::Range;
 
-use super::citation_markers::{
-    SEPARATORS, SOURCE_LISTS, citation_markers, is_dash, marker_at, removed, source_list_lines,
-};
+use super::citation_markers::{MarkerPlace, SEPARATORS, is_dash, removed};
 use super::punkt::sentences;
 use super::sentences::{closes, is_abbreviation, other_stop};
+use super::source_lists::source_lists;
 
 /// A claim of a text with its citations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextClaim {
     /// Its range in the text, markers included.
     pub range: Range<usize>,
-    /// What it says, without markers.
+    /// What it says, without markers; the cells of a row with a space between them.
     pub text: String,
-    /// The numbers of its markers in order, with repeats.
-    pub numbers: Vec<u64>,
+    /// Which of the markers are its own.
+    pub markers: Range<usize>,
 }
 
-/// The claims of a text, in order (`docs/metrics.md`, claims).
-///
-/// ```
-/// use scholareval_core::text::claims::text_claims;
-///
-/// let claims = text_claims("Snow melts.[1] Ice stays. [0-2] finds why.\n- Rain falls [3]\n- Wind blows");
-/// let claims: Vec<_> = claims.iter().map(|claim| (claim.text.as_str(), claim.numbers.as_slice())).collect();
-/// assert_eq!(claims, [
-///     ("Snow melts.", &[1][..]), ("Ice stays.", &[]), ("finds why.", &[0, 1, 2]), ("Rain falls", &[3]), ("Wind blows", &[]),
-/// ]);
-/// ```
-pub fn text_claims(text: &str) -> Vec<TextClaim> {
-    let markers = citation_markers(text);
+/// The claims of a text, in order (`docs/metrics/citations.md`, claims), without its lists of sources. `markers` are its
+/// citations, in order. See [`cited_claims`](crate::domain::cited_claims).
+pub fn text_claims(text: &str, markers: &[MarkerPlace]) -> Vec<TextClaim> {
+    let marked = MarkedText { text, markers };
     let mut claims = Vec::new();
-    for block in blocks(text) {
-        for range in block.sentences(text) {
+    for block in marked.blocks() {
+        for range in marked.sentences(&block) {
             let first = markers.partition_point(|marker| marker.range.start < range.start);
             let behind = markers.partition_point(|marker| marker.range.end <= range.end);
             // A marker that continues in the next block belongs to none.
-            let markers = markers.get(first..behind).unwrap_or_default();
-            let numbers = markers.iter().flat_map(|marker| &marker.numbers);
+            let own = first..behind.max(first);
+            let mut said = removed(text, range.clone(), &markers[own.clone()]);
+            if block.kind == ClaimLineKind::Row {
+                let cells = said.split('|').map(str::trim);
+                let filled: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+                said = filled.join(" ");
+            }
             claims.push(TextClaim {
-                text: removed(text, range.clone(), markers),
-                numbers: numbers.copied().collect(),
+                text: said,
+                markers: own,
                 range,
             });
         }
@@ -66,12 +61,14 @@ enum ClaimLineKind {
     /// A line whose marker is the label of what follows.
     Entry,
     Heading,
+    /// In a list of sources.
+    Listed,
     Prose,
 }
 
 impl ClaimLineKind {
-    /// The kind of a line without the white space around it. `may_be_entry`: whether a marker at its beginning is a label.
-    fn of(line: &str, is_in_table: bool, may_be_entry: bool) -> Self {
+    /// The kind of a line without the white space around it. `is_labeled`: whether a marker at its beginning is its label.
+    fn of(line: &str, is_in_table: bool, is_labeled: bool) -> Self {
         let is_table = is_in_table || line.starts_with('|');
         let is_rule = !is_in_table && line.contains('-') && line.contains('|');
         if line.is_empty() {
@@ -84,8 +81,7 @@ impl ClaimLineKind {
             Self::Item(line.len() - item.len())
         } else if line.starts_with('#') && line.trim_start_matches('#').starts_with(' ') {
             Self::Heading
-        } else if may_be_entry && marker_at(line, 0).is_some() && line.contains(char::is_alphabetic)
-        {
+        } else if is_labeled && line.contains(char::is_alphabetic) {
             Self::Entry
         } else {
             Self::Prose
@@ -104,69 +100,215 @@ struct ClaimBlock {
 
 impl ClaimBlock {
     /// Whether a line of prose continues with this block.
-    fn takes(&self, line: &str) -> bool {
+    fn takes(&self, line: &str, is_marked: bool) -> bool {
         let is_item = matches!(self.kind, ClaimLineKind::Item(_));
         let is_wrapped = line.starts_with([' ', '\t']) || begins_lower(line);
-        self.is_open && (!is_item || is_wrapped || marker_at(line, 0).is_some())
+        self.is_open && (!is_item || is_wrapped || is_marked)
+    }
+}
+
+/// A text with its markers, in order.
+#[derive(Clone, Copy)]
+struct MarkedText<'a> {
+    text: &'a str,
+    markers: &'a [MarkerPlace],
+}
+
+impl MarkedText<'_> {
+    /// The marker that begins at this byte and is nothing else.
+    fn marker_at(self, at: usize) -> Option<Range<usize>> {
+        let place = self
+            .markers
+            .partition_point(|marker| marker.range.start < at);
+        let marker = self.markers.get(place)?;
+        (marker.range.start == at && marker.kept.is_empty()).then(|| marker.range.clone())
     }
 
-    /// Its sentences, with the markers behind their full stops. A row is one.
-    fn sentences(&self, text: &str) -> Vec<Range<usize>> {
+    /// The sentences of a block, with the markers behind their full stops. A row is one.
+    fn sentences(self, block: &ClaimBlock) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
-        if self.kind == ClaimLineKind::Row {
-            let row = self.range.clone();
+        if block.kind == ClaimLineKind::Row {
+            let row = block.range.clone();
             ranges.extend((!row.is_empty()).then_some(row));
             return ranges;
         }
-        let start = self.range.start;
-        for sentence in sentences(&text[self.range.clone()]) {
-            for part in parts(text, start + sentence.start..start + sentence.end) {
-                add_sentence(text, part, &mut ranges);
+        let start = block.range.start;
+        for sentence in sentences(&self.text[block.range.clone()]) {
+            for part in self.parts(start + sentence.start..start + sentence.end) {
+                self.add_sentence(part, &mut ranges);
             }
         }
         ranges
     }
-}
 
-/// The blocks of a text, in order.
-fn blocks(text: &str) -> Vec<ClaimBlock> {
-    let mut blocks: Vec<ClaimBlock> = Vec::new();
-    let (mut start, mut start_before) = (0, 0);
-    let (mut is_in_table, mut is_after_blank) = (false, true);
-    let in_list = source_list_lines(text, &SOURCE_LISTS);
-    for (line, is_source) in text.split_inclusive('\n').zip(in_list) {
-        let end = start + line.len();
-        let content = trimmed(text, start..end, char::is_whitespace);
-        let last = blocks.last_mut().filter(|last| last.is_open);
-        // In a list of sources, and at the beginning of a paragraph, a marker does not belong to the sentence before it.
-        let follows_entry = last
-            .as_ref()
-            .is_some_and(|last| last.kind == ClaimLineKind::Entry);
-        let may_be_entry = is_source || is_after_blank || follows_entry;
-        is_in_table &= line.contains('|');
-        let kind = ClaimLineKind::of(&text[content.clone()], is_in_table, may_be_entry);
-        is_after_blank = kind == ClaimLineKind::Blank;
-        match (kind, last) {
-            (ClaimLineKind::Blank, Some(last)) => last.is_open = last.kind == ClaimLineKind::Prose,
-            (ClaimLineKind::Blank, None) => {}
-            (ClaimLineKind::Rule, _) => {
-                is_in_table = true;
-                drop_line(&mut blocks, start_before);
+    /// The blocks of the text, in order, without those of its lists of sources.
+    fn blocks(self) -> Vec<ClaimBlock> {
+        let text = self.text;
+        let mut blocks: Vec<ClaimBlock> = Vec::new();
+        let (mut start, mut start_before) = (0, 0);
+        let (mut is_in_table, mut is_after_blank) = (false, true);
+        let mut lists = source_lists(text).into_iter().peekable();
+        for line in text.split_inclusive('\n') {
+            let end = start + line.len();
+            let content = trimmed(text, start..end, char::is_whitespace);
+            while lists.next_if(|list| list.range.end <= start).is_some() {}
+            let list = lists.peek().map(|list| list.range.clone());
+            let is_listed = list.is_some_and(|list| list.start <= content.start);
+            let last = blocks.last_mut().filter(|last| last.is_open);
+            // At the beginning of a paragraph a marker does not belong to the sentence before it.
+            let follows_entry = last
+                .as_ref()
+                .is_some_and(|last| last.kind == ClaimLineKind::Entry);
+            let is_marked = self.marker_at(content.start).is_some();
+            let is_labeled = is_marked && (is_after_blank || follows_entry);
+            is_in_table &= line.contains('|');
+            let kind = if is_listed {
+                ClaimLineKind::Listed
+            } else {
+                ClaimLineKind::of(&text[content.clone()], is_in_table, is_labeled)
+            };
+            is_after_blank = matches!(kind, ClaimLineKind::Blank | ClaimLineKind::Listed);
+            match (kind, last) {
+                (ClaimLineKind::Blank, Some(last)) => {
+                    last.is_open = last.kind == ClaimLineKind::Prose;
+                }
+                (ClaimLineKind::Listed, Some(last)) => last.is_open = false,
+                (ClaimLineKind::Blank | ClaimLineKind::Listed, None) => {}
+                (ClaimLineKind::Rule, _) => {
+                    is_in_table = true;
+                    drop_line(&mut blocks, start_before);
+                }
+                (ClaimLineKind::Prose, Some(last)) if last.takes(line, is_marked) => {
+                    last.range.end = end;
+                }
+                _ => blocks.push(ClaimBlock {
+                    range: match kind {
+                        ClaimLineKind::Row => {
+                            trimmed(text, content, |c| c == '|' || c.is_whitespace())
+                        }
+                        ClaimLineKind::Item(label) => content.start + label..end,
+                        _ => content.start..end,
+                    },
+                    kind,
+                    is_open: !matches!(kind, ClaimLineKind::Row | ClaimLineKind::Heading),
+                }),
             }
-            (ClaimLineKind::Prose, Some(last)) if last.takes(line) => last.range.end = end,
-            _ => blocks.push(ClaimBlock {
-                range: match kind {
-                    ClaimLineKind::Row => trimmed(text, content, |c| c == '|' || c.is_whitespace()),
-                    ClaimLineKind::Item(label) => content.start + label..end,
-                    _ => content.start..end,
-                },
-                kind,
-                is_open: !matches!(kind, ClaimLineKind::Row | ClaimLineKind::Heading),
-            }),
+            (start_before, start) = (start, end);
         }
-        (start_before, start) = (start, end);
+        blocks
     }
-    blocks
+
+    /// A sentence of Punkt, which knows plain Latin full stops only, cut behind those of other scripts and marked ones.
+    fn parts(self, sentence: Range<usize>) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let (mut start, mut at) = (sentence.start, sentence.start);
+        while let Some(c) = self.text[at..sentence.end].chars().next() {
+            let stop = other_stop(&self.text[at..sentence.end])
+                .or_else(|| self.marked_stop(start, at..sentence.end));
+            match stop {
+                Some(length) => {
+                    at += length;
+                    parts.push(start..at);
+                    start = at;
+                }
+                None => at += c.len_utf8(),
+            }
+        }
+        parts.push(start..sentence.end);
+        parts
+    }
+
+    /// The length of a full stop at the beginning of `rest` that ends emphasis or has a marker directly behind it, with what
+    /// closes there. The sentence begins at `start`.
+    fn marked_stop(self, start: usize, rest: Range<usize>) -> Option<usize> {
+        let behind = self.text[rest.clone()].strip_prefix(['.', '!', '?'])?;
+        let mut next = behind.trim_start_matches(|c| closes(c) || c == '_');
+        for tag in ["</b>", "</i>", "</em>", "</strong>"] {
+            next = next.strip_prefix(tag).unwrap_or(next);
+        }
+        let is_emphasis = behind[..behind.len() - next.len()].contains(['_', '<']);
+        let word = next.trim_start();
+        let is_marked = |part: &str| self.marker_at(rest.end - part.len()).is_some();
+        let is_sentence =
+            word.len() < next.len() && (is_marked(word) || word.starts_with(char::is_uppercase));
+        let ends = is_marked(next) || is_emphasis && is_sentence;
+        let is_abbreviated = || is_abbreviation(&self.text[start..rest.start]);
+        (ends && !is_abbreviated()).then(|| rest.len() - next.len())
+    }
+
+    /// The range without the end of emphasis at its beginning.
+    fn behind_emphasis(self, range: Range<usize>) -> Range<usize> {
+        let text = &self.text[range.clone()];
+        let rest = text.trim_start_matches(['*', '_']);
+        let start = range.end - rest.len();
+        let begins = rest.starts_with(|c: char| !c.is_whitespace());
+        if begins && self.marker_at(start).is_none() {
+            range
+        } else {
+            start..range.end
+        }
+    }
+
+    /// Adds a sentence of a block, without white space around it. Markers at its beginning go to the sentence before it.
+    fn add_sentence(self, sentence: Range<usize>, ranges: &mut Vec<Range<usize>>) {
+        let mut sentence = trimmed(self.text, sentence, char::is_whitespace);
+        if let Some(previous) = ranges.last_mut()
+            && previous.end == sentence.start
+        {
+            previous.end = self.behind_emphasis(sentence.clone()).start;
+            sentence = trimmed(self.text, previous.end..sentence.end, char::is_whitespace);
+        }
+        if let Some(previous) = ranges.last_mut()
+            && self.continues(previous.clone(), sentence.clone())
+        {
+            previous.end = sentence.end;
+            return;
+        }
+        if let Some(previous) = ranges.last_mut()
+            && let Some(end) = self.markers_behind(previous.clone(), sentence.end)
+        {
+            previous.end = end;
+            sentence = trimmed(self.text, end..sentence.end, char::is_whitespace);
+        }
+        if !sentence.is_empty() {
+            ranges.push(sentence);
+        }
+    }
+
+    /// Whether a sentence continues one that ends with "et al.": `Lee et al. (2018) find ..`, `Lee et al. [18] find ..`.
+    fn continues(self, previous: Range<usize>, sentence: Range<usize>) -> bool {
+        let is_name = self.text[previous]
+            .trim_end_matches(['*', '_'])
+            .ends_with("et al.");
+        let next = &self.text[sentence.clone()];
+        let is_marked = self.marker_at(sentence.start).is_some();
+        is_name && (is_marked || next.starts_with('(') || begins_lower(next))
+    }
+
+    /// The end of the markers behind the full stop of a sentence, as far as they belong to it; at most `end`.
+    fn markers_behind(self, sentence: Range<usize>, end: usize) -> Option<usize> {
+        let text = self.text;
+        let closed = text[sentence.end..end].trim_start_matches(closes);
+        let first = closed.trim_start();
+        let lines = closed[..closed.len() - first.len()].matches('\n').count();
+        let mut next = end - first.len();
+        let mut behind = next;
+        while let Some(marker) = self.marker_at(next).filter(|marker| marker.end <= end) {
+            behind = self.behind_emphasis(marker.end..end).start;
+            let rest = text[behind..end].trim_start_matches(|c: char| {
+                c.is_whitespace() || is_dash(c) || SEPARATORS.contains(&c)
+            });
+            next = end - rest.len();
+        }
+        let rest = &text[behind..end];
+        let is_whole = !rest.contains(char::is_alphanumeric);
+        let is_alone = is_whole || rest.trim_start_matches(' ').starts_with('\n');
+        let is_subject = begins_lower(rest) || rest.starts_with(':');
+        if rest.len() == first.len() || lines > 1 && !is_alone || is_subject && !is_whole {
+            return None;
+        }
+        Some(if is_whole { end } else { behind })
+    }
 }
 
 /// Removes the line that begins at `start`, the head of a table, from the end of the blocks.
@@ -182,101 +324,6 @@ fn trimmed(text: &str, range: Range<usize>, is_edge: fn(char) -> bool) -> Range<
     let part = &text[range.clone()];
     let start = range.start + part.len() - part.trim_start_matches(is_edge).len();
     start..start + part.trim_matches(is_edge).len()
-}
-
-/// A sentence of Punkt, which knows plain Latin full stops only, cut behind those of other scripts and marked ones.
-fn parts(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let (mut start, mut at) = (sentence.start, sentence.start);
-    while let Some(c) = text[at..sentence.end].chars().next() {
-        let rest = &text[at..sentence.end];
-        match other_stop(rest).or_else(|| marked_stop(&text[start..at], rest)) {
-            Some(length) => {
-                at += length;
-                parts.push(start..at);
-                start = at;
-            }
-            None => at += c.len_utf8(),
-        }
-    }
-    parts.push(start..sentence.end);
-    parts
-}
-
-/// The length of a full stop that ends emphasis or has markers in superscript behind it, with what closes there.
-fn marked_stop(before: &str, rest: &str) -> Option<usize> {
-    let behind = rest.strip_prefix(['.', '!', '?'])?;
-    let mut next = behind.trim_start_matches(|c| closes(c) || c == '_');
-    for tag in ["</b>", "</i>", "</em>", "</strong>"] {
-        next = next.strip_prefix(tag).unwrap_or(next);
-    }
-    let is_emphasis = behind[..behind.len() - next.len()].contains(['_', '<']);
-    let word = next.trim_start();
-    let is_sentence = word.len() < next.len()
-        && (marker_at(word, 0).is_some() || word.starts_with(char::is_uppercase));
-    let ends = next.starts_with("<sup>") && marker_at(next, 5).is_some();
-    (ends || is_emphasis && is_sentence && !is_abbreviation(before))
-        .then(|| rest.len() - next.len())
-}
-
-/// What follows the end of emphasis at the beginning of a text.
-fn behind_emphasis(text: &str) -> &str {
-    let rest = text.trim_start_matches(['*', '_']);
-    let begins = rest.starts_with(|c: char| !c.is_whitespace()) && marker_at(rest, 0).is_none();
-    if begins { text } else { rest }
-}
-
-/// Adds a sentence of a block, without white space around it. Markers at its beginning go to the sentence before it.
-fn add_sentence(text: &str, sentence: Range<usize>, ranges: &mut Vec<Range<usize>>) {
-    let mut sentence = trimmed(text, sentence, char::is_whitespace);
-    if let Some(previous) = ranges.last_mut()
-        && previous.end == sentence.start
-    {
-        let emphasis = &text[sentence.clone()];
-        previous.end += emphasis.len() - behind_emphasis(emphasis).len();
-        sentence = trimmed(text, previous.end..sentence.end, char::is_whitespace);
-    }
-    if let Some(previous) = ranges.last_mut()
-        && let Some(end) = markers_behind(text, previous.clone(), sentence.end)
-    {
-        previous.end = end;
-        sentence = trimmed(text, end..sentence.end, char::is_whitespace);
-    }
-    if !sentence.is_empty() {
-        ranges.push(sentence);
-    }
-}
-
-/// The end of the markers behind the full stop of a sentence, as far as they belong to it; at most `end`.
-fn markers_behind(text: &str, sentence: Range<usize>, end: usize) -> Option<usize> {
-    let closed = text[sentence.end..end].trim_start_matches(closes);
-    let begin = closed.trim_start();
-    let first = begin.strip_prefix("<sup>").unwrap_or(begin);
-    let lines = closed[..closed.len() - begin.len()].matches('\n').count();
-    let mut rest = first;
-    let mut behind = first;
-    while let Some(marker) = marker_at(rest, 0) {
-        behind = &rest[marker.range.end..];
-        // The address of a link.
-        if let Some(link) = behind.strip_prefix('(').and_then(|link| link.find(')')) {
-            behind = &behind[link + 2..];
-        }
-        behind = behind_emphasis(behind.strip_prefix("</sup>").unwrap_or(behind));
-        rest = behind.trim_start_matches(|c: char| {
-            c.is_whitespace() || is_dash(c) || SEPARATORS.contains(&c)
-        });
-        rest = rest.strip_prefix("<sup>").unwrap_or(rest);
-    }
-    let is_whole = !behind.contains(char::is_alphanumeric);
-    let is_alone = is_whole || behind.trim_start_matches(' ').starts_with('\n');
-    let is_name = text[sentence]
-        .trim_end_matches(['*', '_'])
-        .ends_with("et al.");
-    let is_subject = begins_lower(behind) || behind.starts_with(':') || is_name;
-    if behind.len() == first.len() || lines > 1 && !is_alone || is_subject && !is_whole {
-        return None;
-    }
-    Some(if is_whole { end } else { end - behind.len() })
 }
 
 /// Whether a text begins with a word in lower case: not `mRNA`, `p53`.

@@ -9,10 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::citation_markers::{
-    SOURCE_LISTS, author_year_markers, citation_markers, source_list_lines,
-};
+use super::citation_markers::{author_year_markers, citation_markers};
 use super::sentences::simple_sentences;
+use super::source_lists::source_lists;
 use super::words::word_count;
 
 /// Filler is at least this share of the words of an answer.
@@ -129,7 +128,15 @@ impl LineKind {
 fn blocks(text: &str) -> Vec<(LineKind, &str)> {
     let mut blocks: Vec<(LineKind, Range<usize>)> = Vec::new();
     let (mut open, mut start) = (None::<&str>, 0);
-    for (line, is_source) in text.split('\n').zip(source_list_lines(text, &SOURCE_LISTS)) {
+    let lists = source_lists(text);
+    for line in text.split('\n') {
+        // Empty lines behind a list go with it.
+        let is_behind =
+            line.trim().is_empty() && matches!(blocks.last(), Some((LineKind::Sources, _)));
+        let list = lists.partition_point(|list| list.range.end <= start);
+        let list = lists.get(list);
+        let is_source =
+            is_behind || list.is_some_and(|list| list.range.start <= start + line.len());
         let (content, end) = (line.trim(), start + line.len());
         let opening = ["```", "~~~", "$$"]
             .into_iter()

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use scholareval_core::domain::{Preferred, RaterKind};
+use scholareval_core::domain::{Preference, RaterKind};
 use scholareval_core::error::{Error, Result};
 
 fn parse(text: &str, name: &str) -> Result<Labels> {
@@ -53,33 +53,20 @@ fn scores_are_the_same_from_csv_and_from_json_lines() {
 
 #[test]
 fn a_preference_is_a_letter_a_system_or_a_number() {
+    use Preference::{First, Second, Tie};
     let text = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc2,y,x,r,x\nc3,x,y,r,TIE\nc4,x,y,r,-0.5\n";
     let labels = parse(text, "p.csv").unwrap();
-    let preferred: Vec<Preferred> = labels.raters[0]
-        .preferences
-        .iter()
-        .map(|preference| preference.preferred)
-        .collect();
-    assert_eq!(
-        preferred,
-        [
-            Preferred::First,
-            Preferred::First,
-            Preferred::Tie,
-            Preferred::Second
-        ]
-    );
+    let preferences = labels.raters[0].preferences.values().copied();
+    let expected = [First, First, Tie, Second];
+    assert!(preferences.eq(expected));
     // a system of that name goes first: here `a` is the second one
     let odd = parse(
         "case_id,system_a,system_b,rater,preference\nc1,b,a,r,a\n",
         "p.csv",
     )
     .unwrap();
-    let preference = &odd.raters[0].preferences[0];
-    assert_eq!(
-        (preference.pair.first.as_str(), preference.preferred),
-        ("a", Preferred::First)
-    );
+    let (pair, preference) = odd.raters[0].preferences.first_key_value().unwrap();
+    assert_eq!((pair.first.as_str(), *preference), ("a", First));
 }
 
 #[test]
@@ -96,10 +83,10 @@ fn pairs_hold_a_person_and_a_model() {
         names,
         [("ann1", RaterKind::Human), ("model", RaterKind::Judge)]
     );
-    let preference = &labels.raters[0].preferences[0];
+    let (pair, preference) = labels.raters[0].preferences.first_key_value().unwrap();
     assert_eq!(
-        (preference.pair.first.as_str(), preference.preferred),
-        ("x", Preferred::Second)
+        (pair.first.as_str(), *preference),
+        ("x", Preference::Second)
     );
     // two of citation, and two of the answer as a whole from the ranking
     assert_eq!(labels.raters[0].ratings.len(), 4);

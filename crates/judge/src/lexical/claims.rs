@@ -2,23 +2,19 @@
 //!
 //! The rules, all of them crude:
 //!
-//! - A claim is a sentence of at least [`CLAIM_WORDS`] words that is neither a heading (`#`) nor in a reference list.
-//! - A reference list starts with a line that says only *References*, *Sources*, *Bibliography* or *Works cited* and
-//!   ends with a heading or two empty lines.
-//! - A citation of a claim is a marker in its sentence: each number of `[1, 2]`, each author-year form.
+//! - A claim is a [claim](cited_claims) of at least [`CLAIM_WORDS`] words that is not a heading.
+//! - Its citations are its [markers](citations), one for each number; also an author with year of whom no source is known.
 //! - An excerpt is a quotation of at least [`EXCERPT_WORDS`] words in the claim's sentence, for the nearest marker; or
-//!   the text of at least [`EXCERPT_WORDS`] words on the lines below the citation's entry in a reference list.
+//!   the first line of at least [`EXCERPT_WORDS`] words below the citation's entry in a list of sources.
+//!
+//! [citations]: scholareval_core::domain::citations
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use scholareval_core::text::citation_markers::{
-    author_year_markers, citation_markers, is_title, source_list_lines,
-};
-use scholareval_core::text::sentences::simple_sentences;
-use scholareval_core::text::tokens::{token_ranges, tokens};
+use scholareval_core::domain::{Citation, CitedName, CitedSentence, cited_claims};
+use scholareval_core::text::tokens::token_ranges;
 
 /// Shorter sentences are headings or fragments.
 const CLAIM_WORDS: usize = 5;
@@ -26,47 +22,39 @@ const CLAIM_WORDS: usize = 5;
 const EXCERPT_WORDS: usize = 5;
 /// Number of words of a text in the reply: enough to recognize it.
 const SHOWN_WORDS: usize = 6;
-/// What a reference list is called.
-const LIST_NAMES: [&str; 5] = [
-    "references",
-    "sources",
-    "bibliography",
-    "works cited",
-    "reference list",
-];
 
-/// A marker of one source: where it stands, how it reads, by what it is found in the reference list.
+/// A marker of one source: where it stands, how it reads, what the list of sources says of it.
 struct SourceMarker {
     range: Range<usize>,
     text: String,
-    key: String,
+    excerpt: Option<String>,
 }
 
 /// The claims of an answer, as in replies about citations.
 pub(super) fn claims(answer: &str) -> Value {
-    let (body, listed) = split_references(answer);
-    let sentences = body.into_iter().flat_map(|line| {
-        simple_sentences(line)
-            .into_iter()
-            .map(move |range| &line[range])
+    let claims = cited_claims(answer, None, 0).into_iter();
+    let long = claims.filter(|claim| {
+        let is_heading = answer[claim.range.clone()].starts_with('#');
+        !is_heading && has_words(&claim.text, CLAIM_WORDS)
     });
-    let claims = sentences
-        .filter(|sentence| has_words(sentence, CLAIM_WORDS))
-        .map(|sentence| claim(sentence, &listed));
-    claims.collect()
+    long.map(|claim| reply_about(answer, &claim)).collect()
 }
 
-fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
-    let markers = markers(sentence);
+fn reply_about(answer: &str, claim: &CitedSentence) -> Value {
+    let sentence = &answer[claim.range.clone()];
+    let mut markers: Vec<SourceMarker> = Vec::new();
+    for citation in &claim.citations {
+        markers.extend(source_markers(answer, citation));
+    }
     let mut excerpts: Vec<Vec<String>> = Vec::new();
     for marker in &markers {
-        let in_list = listed.get(&marker.key).map(|text| first_words(text));
-        excerpts.push(in_list.into_iter().collect());
+        excerpts.push(marker.excerpt.iter().cloned().collect());
     }
     for quotation in quotations(sentence) {
+        let at = claim.range.start + quotation.start..claim.range.start + quotation.end;
         // A quotation belongs to the nearest marker; counted for all markers of the sentence, one
         // quotation would support every source.
-        let nearest = (0..markers.len()).min_by_key(|at| gap(&markers[*at].range, &quotation));
+        let nearest = (0..markers.len()).min_by_key(|place| gap(&markers[*place].range, &at));
         if let Some(nearest) = nearest {
             excerpts[nearest].push(first_words(&sentence[quotation]));
         }
@@ -75,7 +63,7 @@ fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
     for (marker, excerpts) in markers.into_iter().zip(excerpts) {
         citations.push(json!({"citation_text": marker.text, "excerpts": excerpts}));
     }
-    json!({"claim_text": first_words(sentence), "citations": citations})
+    json!({"claim_text": first_words(&claim.text), "citations": citations})
 }
 
 /// The bytes between two ranges of a text; 0 if they touch or overlap.
@@ -83,68 +71,35 @@ fn gap(a: &Range<usize>, b: &Range<usize>) -> usize {
     a.start.saturating_sub(b.end) + b.start.saturating_sub(a.end)
 }
 
-fn markers(text: &str) -> Vec<SourceMarker> {
-    let mut markers = Vec::new();
-    for marker in citation_markers(text) {
-        for number in &marker.numbers {
-            markers.push(SourceMarker {
-                range: marker.range.clone(),
-                text: format!("[{number}]"),
-                key: number.to_string(),
-            });
-        }
-    }
-    for range in author_year_markers(text) {
-        let marker = &text[range.clone()];
-        let key = tokens(marker).collect::<Vec<_>>().join(" ");
-        markers.push(SourceMarker {
-            range,
-            text: marker.to_owned(),
-            key,
+/// A marker for each name of a citation; one as it is written for a citation without names.
+fn source_markers(answer: &str, citation: &Citation) -> Vec<SourceMarker> {
+    let range = citation.place.range.clone();
+    let mut texts: Vec<String> = Vec::new();
+    for name in &citation.names {
+        texts.push(match name {
+            CitedName::Number(number) => format!("[{number}]"),
+            CitedName::Text(text) => text.clone(),
         });
     }
-    markers.sort_by_key(|marker| marker.range.start);
+    if texts.is_empty() {
+        texts.push(answer[range.clone()].to_owned());
+    }
+    let mut entries = citation.listed.iter();
+    let mut markers = Vec::new();
+    for text in texts {
+        let below = entries.next().and_then(|entry| {
+            let lines = answer[entry.clone()].lines().skip(1);
+            lines
+                .map(str::trim)
+                .find(|line| has_words(line, EXCERPT_WORDS))
+        });
+        markers.push(SourceMarker {
+            range: range.clone(),
+            text,
+            excerpt: below.map(first_words),
+        });
+    }
     markers
-}
-
-/// The lines that may hold claims, and the texts given for sources in reference lists.
-fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
-    let (mut body, mut listed) = (Vec::new(), HashMap::<String, String>::new());
-    let mut entry: Vec<String> = Vec::new();
-    for (line, in_list) in answer
-        .lines()
-        .map(str::trim)
-        .zip(source_list_lines(answer, &LIST_NAMES))
-    {
-        if is_title(line, &LIST_NAMES) {
-            entry.clear();
-        } else if !in_list && !line.is_empty() && !line.starts_with('#') {
-            body.push(line);
-        } else if in_list && let Some(keys) = entry_keys(line) {
-            entry = keys;
-        } else if in_list && has_words(line, EXCERPT_WORDS) {
-            for key in &entry {
-                listed.entry(key.clone()).or_insert_with(|| line.to_owned());
-            }
-        }
-    }
-    (body, listed)
-}
-
-/// What an entry of a reference list is found by; `None` for a line that starts no entry.
-fn entry_keys(line: &str) -> Option<Vec<String>> {
-    let starts_with_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number = &line[..line.len() - starts_with_number.len()];
-    let numbered = !number.is_empty() && starts_with_number.starts_with(['.', ')', ':']);
-    // Lines below an entry are its text; only such a start begins the next one.
-    if !numbered && !line.starts_with(['[', '(', '-', '*']) {
-        return None;
-    }
-    let mut keys: Vec<String> = markers(line).into_iter().map(|marker| marker.key).collect();
-    if numbered {
-        keys.push(number.to_owned());
-    }
-    Some(keys)
 }
 
 /// Where quotations of enough words stand.

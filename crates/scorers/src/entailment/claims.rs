@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::citation::cited_ids;
 use crate::predicted::{prediction_of, question_of};
-use scholareval_core::domain::{Answer, Mode, Source, TestCase, markers, without_markers};
+use scholareval_core::domain::{
+    Answer, CitedName, Mode, Prediction, Source, TestCase, citations, cited_claims,
+    without_citations_of,
+};
 use scholareval_core::text::citation_markers::{first_numbers, without_citations};
-use scholareval_core::text::claims::text_claims;
 use scholareval_core::text::punkt::sentences;
 use scholareval_core::text::tokens::is_han_or_kana;
 
@@ -107,7 +109,7 @@ impl ClaimPlan {
         // The reference checks numbers against `ctxs` even where `docs` replaced them.
         let source_count = replaced_ctxs.unwrap_or(documents.len());
         let mut last_valid = None;
-        let texts = texts(scorer, question_of(case, &prediction), prediction.output());
+        let texts = texts(scorer, question_of(case, &prediction), &prediction);
         let claims: Vec<AnswerClaim> = texts
             .into_iter()
             .map(|text| claim(scorer, text, source_count, &mut last_valid))
@@ -115,7 +117,7 @@ impl ClaimPlan {
         if scorer.mode == Mode::Compat && cites_refused(&claims, &documents) {
             return Err(Refused);
         }
-        let cited_papers = cited_ids(prediction.output(), scorer.mode).len();
+        let cited_papers = cited_ids(&prediction, scorer.index_base, scorer.mode).len();
         let is_empty = sentences(prediction.output()).is_empty();
         Ok(Self {
             claims,
@@ -161,21 +163,34 @@ struct ClaimCandidate {
     skipped: bool,
 }
 
-fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCandidate> {
+fn texts(
+    scorer: &EntailmentScorer,
+    question: &str,
+    prediction: &Prediction,
+) -> Vec<ClaimCandidate> {
+    let output = prediction.output();
+    let base = u8::from(scorer.index_base).into();
     match (scorer.form, scorer.mode) {
-        (Form::Long, Mode::Default) => claims(output),
+        (Form::Long, Mode::Default) => claims(prediction, base),
         (Form::Long, Mode::Compat) => reference_claims(output),
-        (Form::Short, mode) => {
-            let mut cited = numbers(output, mode);
-            if mode == Mode::Compat {
-                // The reference looks for markers in question and answer put together.
-                cited.splice(0..0, numbers(question, mode));
-            }
-            let text = without_markers(output, mode);
+        (Form::Short, Mode::Default) => {
+            let found = citations(output, Some(prediction), base);
+            let text = without_citations_of(output, &found);
             let is_as_in_reference = text == without_citations(output);
+            let names = found.iter().flat_map(|citation| &citation.names);
             vec![ClaimCandidate {
                 name: if is_as_in_reference { "s1" } else { "c1" }.to_owned(),
                 claim: format!("{question} {text}"),
+                numbers: distinct(names),
+                skipped: false,
+            }]
+        }
+        (Form::Short, Mode::Compat) => {
+            // The reference looks for markers in question and answer put together.
+            let cited = [numbers(question), numbers(output)].concat();
+            vec![ClaimCandidate {
+                name: "s1".to_owned(),
+                claim: format!("{question} {}", without_citations(output)),
                 numbers: cited,
                 skipped: false,
             }]
@@ -184,10 +199,14 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<ClaimCa
 }
 
 /// The claims of an output.
-fn claims(output: &str) -> Vec<ClaimCandidate> {
+fn claims(prediction: &Prediction, base: u64) -> Vec<ClaimCandidate> {
+    let output = prediction.output();
     let sentences = sentences(output);
     let mut candidates = Vec::new();
-    for (claim, number) in text_claims(output).into_iter().zip(1..) {
+    for (claim, number) in cited_claims(output, Some(prediction), base)
+        .into_iter()
+        .zip(1..)
+    {
         let place = sentences.partition_point(|sentence| sentence.end <= claim.range.start);
         let sentence = sentences.get(place).map(|range| &output[range.clone()]);
         let is_sentence = sentence.is_some_and(|text| without_citations(text) == claim.text);
@@ -197,9 +216,9 @@ fn claims(output: &str) -> Vec<ClaimCandidate> {
             } else {
                 format!("c{number}")
             },
-            skipped: length(&output[claim.range]) < SHORTEST_SENTENCE,
+            skipped: length(&output[claim.range.clone()]) < SHORTEST_SENTENCE,
+            numbers: distinct(claim.names()),
             claim: claim.text,
-            numbers: distinct(claim.numbers),
         });
     }
     candidates
@@ -213,7 +232,7 @@ fn reference_claims(output: &str) -> Vec<ClaimCandidate> {
         candidates.push(ClaimCandidate {
             name: format!("s{number}"),
             claim: without_citations(sentence),
-            numbers: numbers(sentence, Mode::Compat),
+            numbers: numbers(sentence),
             skipped: sentence.chars().count() < SHORTEST_SENTENCE,
         });
     }
@@ -226,27 +245,20 @@ fn length(text: &str) -> usize {
     text.chars().count() + wide * (HAN_LENGTH - 1)
 }
 
-/// The numbers that a text cites, in order: those of its markers, each once; in compat mode the digits after every
-/// opening bracket, with repeats.
-fn numbers(text: &str, mode: Mode) -> Vec<u64> {
-    match mode {
-        // A number too large for the type is out of range anyway.
-        Mode::Compat => first_numbers(text)
-            .iter()
-            .map(|digits| digits.parse().unwrap_or(u64::MAX))
-            .collect(),
-        Mode::Default => {
-            let markers = markers(text, mode).into_iter();
-            distinct(markers.flat_map(|marker| marker.numbers).collect())
-        }
-    }
+/// The numbers that a text cites to the reference, in order, with repeats: the digits after every opening bracket.
+fn numbers(text: &str) -> Vec<u64> {
+    // A number too large for the type is out of range anyway.
+    let numbers = first_numbers(text).into_iter();
+    numbers
+        .map(|digits| digits.parse().unwrap_or(u64::MAX))
+        .collect()
 }
 
-/// The numbers in their order, each once.
-fn distinct(mut numbers: Vec<u64>) -> Vec<u64> {
+/// The cited numbers in their order, each once.
+fn distinct<'a>(names: impl Iterator<Item = &'a CitedName>) -> Vec<u64> {
     let mut seen = BTreeSet::new();
-    numbers.retain(|number| seen.insert(*number));
-    numbers
+    let numbers = names.filter_map(CitedName::number);
+    numbers.filter(|number| seen.insert(*number)).collect()
 }
 
 /// The claim of a text. A claim without numbers inherits `last_valid`: all numbers of the latest claim whose numbers

@@ -69,7 +69,8 @@ fn steps(
     subject: &Subject<'_>,
     verdicts: &Verdicts,
 ) -> Result<Step, UnscoredReason> {
-    let language = ReportLanguage::of_question(&subject.case.initial_prompt);
+    let report = &subject.answer.answer_text;
+    let language = ReportLanguage::of_report(&subject.case.initial_prompt, report);
     let statements = match verdicts.get(STATEMENTS) {
         None => {
             let report = article(subject.answer);

@@ -7,8 +7,7 @@ use scholareval_core::domain::{
     CitedStatement, ReportLanguage, Role, UnscoredKind, UnscoredReason, Verdict,
 };
 use scholareval_core::question::{CitedStatements, JudgeCall};
-use scholareval_core::text::addresses::addresses_in;
-use scholareval_core::text::list_titles::is_list_title;
+use scholareval_core::text::source_lists::source_lists;
 
 /// Item of the call about the whole report. A half adds a number to the name of what was halved.
 const STATEMENTS: &str = "statements";
@@ -89,45 +88,13 @@ fn middle_break(text: &str, separator: &str) -> Option<usize> {
 }
 
 /// Where the list of references at the end of a report begins; its length if there is none.
-///
-/// That is the last title of such a list, else the first of the lines at the end that are entries: a marker or a bullet,
-/// and an address. A title begins a list only if most lines behind it are entries or hold an address, and some text stands before it.
 fn references_at(report: &str) -> usize {
-    let mut start = report.len();
-    let mut of_entries = report.len();
-    let mut is_entry_block = true;
-    let mut lines = 0;
-    let mut with_address = 0;
-    for line in report.split_inclusive('\n').rev() {
-        start -= line.len();
-        if is_list_title(line) {
-            let is_list = 2 * with_address >= lines && lines > 0;
-            let has_body = !report[..start].trim().is_empty();
-            return if is_list && has_body {
-                start
-            } else {
-                of_entries
-            };
-        }
-        if line.trim().is_empty() {
-            continue;
-        }
-        is_entry_block &= is_entry(line);
-        if is_entry_block {
-            of_entries = start;
-        }
-        lines += 1;
-        with_address += usize::from(!addresses_in(line).is_empty());
-    }
-    of_entries
-}
-
-/// Whether a line is an entry of a list of references.
-fn is_entry(line: &str) -> bool {
-    let line = line.trim_start();
-    let begins = line.starts_with(['[', '-', '*', '+', '•', '^'])
-        || line.starts_with(|c: char| c.is_ascii_digit());
-    begins && !addresses_in(line).is_empty()
+    let lists = source_lists(report);
+    let at_end = lists.last().filter(|list| {
+        let has_body = !report[..list.range.start].trim().is_empty();
+        has_body && report[list.range.end..].trim().is_empty()
+    });
+    at_end.map_or(report.len(), |list| list.range.start)
 }
 
 /// Collects the statements of all parts of a report.

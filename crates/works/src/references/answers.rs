@@ -411,6 +411,7 @@ mod tests {
             authors: vec!["Jörg Müller".to_owned()],
             year: Some(2020),
             url: Some("https://arxiv.org/abs/2101.00001".to_owned()),
+            id: None,
         };
         let source = |title: &str| Source {
             title: Some(title.to_owned()),

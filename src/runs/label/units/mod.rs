@@ -62,7 +62,7 @@ impl<'a> RunTasks<'a> {
     /// The tasks of this run.
     pub(crate) fn new(run: &'a RecordedRun) -> Self {
         let mut scored: HashMap<_, Vec<&ScoredAnswer>> = HashMap::new();
-        for answer in run.scored.iter().filter(|answer| answer.systems.is_none()) {
+        for answer in &run.scored {
             let key = (&answer.system, &answer.case.case_id);
             scored.entry(key).or_default().push(answer);
         }

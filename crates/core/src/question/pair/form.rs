@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{
-    AnswerPreference, JudgeReply, Mode, Reading, Verdict, after_thinking, bare, listed,
+    AnswerPreference, JudgeReply, Mode, Preference, Reading, Verdict, after_thinking, bare, listed,
 };
 use crate::question::Unreadable;
 use crate::question::reading::{feedback, object, single};
@@ -67,11 +67,13 @@ impl PairForm {
         };
         let preference = match self {
             Self::Winner => None,
-            Self::Letters => letters(text, mode)?,
-            Self::Ratings => last_bracketed(text, ratings),
+            Self::Letters => letters(text, mode)?.map(Into::into),
+            Self::Ratings => last_bracketed(text, ratings).map(Into::into),
             Self::Arrows => last_bracketed(text, arrow),
-            Self::Ranks => ranks(&reply.content).or_else(|| ranks(text)),
-            Self::Scores => scores(text, mode),
+            Self::Ranks => ranks(&reply.content)
+                .or_else(|| ranks(text))
+                .map(Into::into),
+            Self::Scores => scores(text, mode).map(Into::into),
             Self::Tokens => by_tokens(reply, text.trim()),
         };
         let preference = preference.ok_or_else(|| Unreadable::new(self.expected()))?;
@@ -114,20 +116,13 @@ fn winner(reply: &JudgeReply) -> Result<Reading, Unreadable> {
     let named = single(&object, "winner").map_err(Unreadable::new)?;
     let named = named.and_then(Value::as_str);
     let named = named.ok_or_else(|| Unreadable::new(PairForm::Winner.expected()))?;
-    let preference = match named.trim().to_ascii_lowercase().as_str() {
-        "a" => AnswerPreference::FIRST,
-        "b" => AnswerPreference::SECOND,
-        "tie" => AnswerPreference::TIE,
-        _ => return Err(Unreadable::new("winner is none of A, B and tie")),
-    };
-    Ok(Reading::new(Verdict::Preference(preference)).with_feedback(feedback(&object)))
+    let preference = Preference::named(named)
+        .ok_or_else(|| Unreadable::new("winner is none of A, B and tie"))?;
+    Ok(Reading::new(Verdict::Preference(preference.into())).with_feedback(feedback(&object)))
 }
 
 /// What `read` makes of the last text in doubled brackets that it can read; without one, of the last in single brackets.
-fn last_bracketed(
-    text: &str,
-    read: fn(&str) -> Option<AnswerPreference>,
-) -> Option<AnswerPreference> {
+fn last_bracketed<T>(text: &str, read: fn(&str) -> Option<T>) -> Option<T> {
     let doubled = bracketed(text, "[[", "]]").filter_map(read).last();
     doubled.or_else(|| bracketed(text, "[", "]").filter_map(read).last())
 }
@@ -144,8 +139,8 @@ fn bracketed<'a>(
 }
 
 /// The last letter; in default mode all must be the same.
-fn letters(text: &str, mode: Mode) -> Result<Option<AnswerPreference>, Unreadable> {
-    let letters: Vec<AnswerPreference> = bracketed(text, "[[", "]]").filter_map(letter).collect();
+fn letters(text: &str, mode: Mode) -> Result<Option<Preference>, Unreadable> {
+    let letters: Vec<Preference> = bracketed(text, "[[", "]]").filter_map(letter).collect();
     let last = letters.last().copied();
     if mode == Mode::Default && letters.iter().any(|letter| Some(*letter) != last) {
         return Err(Unreadable::new(
@@ -155,23 +150,19 @@ fn letters(text: &str, mode: Mode) -> Result<Option<AnswerPreference>, Unreadabl
     Ok(last)
 }
 
-fn letter(text: &str) -> Option<AnswerPreference> {
+fn letter(text: &str) -> Option<Preference> {
     match text.trim() {
-        "A" | "a" => Some(AnswerPreference::FIRST),
-        "B" | "b" => Some(AnswerPreference::SECOND),
-        "C" | "c" => Some(AnswerPreference::TIE),
+        "A" | "a" => Some(Preference::First),
+        "B" | "b" => Some(Preference::Second),
+        "C" | "c" => Some(Preference::Tie),
         _ => None,
     }
 }
 
-fn ratings(text: &str) -> Option<AnswerPreference> {
+fn ratings(text: &str) -> Option<Preference> {
     let (first, second) = text.split_once(',')?;
     let lead = number(first)? - number(second)?;
-    Some(if lead.abs() <= RATING_TIE + ROUNDING {
-        AnswerPreference::TIE
-    } else {
-        of_lead(lead)
-    })
+    Some(Preference::of_difference(lead, RATING_TIE + ROUNDING))
 }
 
 /// `A>>B`: which of both is better, and whether it is much better.
@@ -184,24 +175,20 @@ fn arrow(text: &str) -> Option<AnswerPreference> {
         _ => return None,
     };
     let is_left_better = match between {
-        "=" => return Some(AnswerPreference::TIE),
+        "=" => return Some(Preference::Tie.into()),
         ">" | ">>" => true,
         "<" | "<<" => false,
         _ => return None,
     };
-    let better = if is_a_left == is_left_better {
-        AnswerPreference::FIRST
-    } else {
-        AnswerPreference::SECOND
-    };
+    let better = Preference::First.exchanged_if(is_a_left != is_left_better);
     Some(AnswerPreference {
         is_strong: between.len() == 2,
-        ..better
+        ..better.into()
     })
 }
 
 /// Ranks 1 and 2 of both models, whichever is named first.
-fn ranks(text: &str) -> Option<AnswerPreference> {
+fn ranks(text: &str) -> Option<Preference> {
     let text = text.trim();
     // The form is a list as Python prints it: no name and no rank has a quote in it.
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
@@ -217,9 +204,9 @@ fn ranks(text: &str) -> Option<AnswerPreference> {
     let first = rank(["model_1", "m"])?;
     let second = rank(["model_2", "M"])?;
     if first == 1.0 && second == 2.0 {
-        Some(AnswerPreference::FIRST)
+        Some(Preference::First)
     } else if first == 2.0 && second == 1.0 {
-        Some(AnswerPreference::SECOND)
+        Some(Preference::Second)
     } else {
         None
     }
@@ -227,7 +214,7 @@ fn ranks(text: &str) -> Option<AnswerPreference> {
 
 /// The two numbers with which the reply begins. In default mode no other may be on their line: of `8,5 7,5` or `8 or 9, 7`
 /// nobody knows which two are meant.
-fn scores(text: &str, mode: Mode) -> Option<AnswerPreference> {
+fn scores(text: &str, mode: Mode) -> Option<Preference> {
     let line = text.trim_start().lines().next()?;
     let mut numbers = line
         .split(|character: char| character == ',' || character.is_whitespace())
@@ -237,7 +224,7 @@ fn scores(text: &str, mode: Mode) -> Option<AnswerPreference> {
     if mode == Mode::Default && numbers.any(|word| word.starts_with(char::is_numeric)) {
         return None;
     }
-    Some(of_lead(first - second))
+    Some(Preference::of_difference(first - second, 0.0))
 }
 
 /// The probability of `m` among `m` and `M` where the reply has it; without probabilities, whichever the reply is.
@@ -254,8 +241,8 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
         return Some(AnswerPreference::of_value(first / both));
     }
     match text {
-        "m" => Some(AnswerPreference::FIRST),
-        "M" => Some(AnswerPreference::SECOND),
+        "m" => Some(Preference::First.into()),
+        "M" => Some(Preference::Second.into()),
         _ => None,
     }
 }
@@ -264,16 +251,6 @@ fn by_tokens(reply: &JudgeReply, text: &str) -> Option<AnswerPreference> {
 fn probability(alternatives: &[(String, f64)], text: &str) -> f64 {
     let same = alternatives.iter().filter(|(other, _)| other == text);
     same.map(|(_, probability)| probability).sum()
-}
-
-fn of_lead(lead: f64) -> AnswerPreference {
-    if lead > 0.0 {
-        AnswerPreference::FIRST
-    } else if lead < 0.0 {
-        AnswerPreference::SECOND
-    } else {
-        AnswerPreference::TIE
-    }
 }
 
 /// A finite number.
