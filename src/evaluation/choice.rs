@@ -132,8 +132,8 @@ fn missing_input(needs: InputNeed, support: &Support) -> Option<&'static str> {
         InputNeed::Questions => (support.questions, "no questions beside the answers"),
         InputNeed::Sources => (support.sources, "no texts of sources (ctxs or docs)"),
         InputNeed::SourcesOrGold => (
-            support.sources + support.gold_sources,
-            "no texts of sources (ctxs or docs) and no gold_ctxs",
+            support.sources + support.gold_sources + support.traces,
+            "no texts of sources (ctxs or docs), no gold_ctxs and no traces of searches",
         ),
         InputNeed::Works => (
             support.works,

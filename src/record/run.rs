@@ -231,6 +231,7 @@ fn unscored_entry(item: &Item, score: Score) -> Result<ScoredAnswer> {
         components,
         claims: Vec::new(),
         pages: Vec::new(),
+        addresses: Vec::new(),
         ..score
     };
     let mut answer = ScoredAnswer::of_item(item, score);

@@ -369,8 +369,7 @@ fn scored(
         ann_divisor: if kind.is_weighted() { 1.0 } else { 0.0 },
         components,
         notes: vec!["scaled".into()],
-        claims: Vec::new(),
-        pages: Vec::new(),
+        ..Score::default()
     };
     let sample = MemberValues {
         stops_early: false,

@@ -75,7 +75,7 @@ pub use table::Table;
 pub(crate) use table::legend_text;
 pub use terminal::TableStyle;
 pub use visible::visible;
-pub use works::{AnswerWorks, CitedWorksReport, NonexistentShare, SystemWorks};
+pub use works::{AnswerWorks, CitedWorksReport, SystemWorks};
 
 pub use crate::text::spreadsheets::CsvText;
 

@@ -18,7 +18,7 @@ use crate::domain::{
 };
 use crate::error::Error;
 use crate::files::write_whole;
-use crate::stats::{FoundReferences, Interval, MissingShare, missing_share};
+use crate::stats::{FoundReferences, Interval, missing_share};
 
 /// References of a group that are shown without `--notes`.
 const SHOWN: usize = 10;
@@ -73,18 +73,11 @@ pub struct SystemWorks {
     /// The share that is retracted.
     pub retracted: Option<BoundedShare>,
     /// The estimated share of works that do not exist; `None` without a measured coverage.
-    pub nonexistent: Option<NonexistentShare>,
-}
-
-/// An estimated share of works that do not exist, with its interval.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct NonexistentShare {
-    /// The estimate.
-    pub estimate: f64,
+    pub nonexistent: Option<f64>,
     /// The lower end of its interval.
-    pub low: Option<f64>,
+    pub nonexistent_low: Option<f64>,
     /// The upper end.
-    pub high: Option<f64>,
+    pub nonexistent_high: Option<f64>,
 }
 
 /// A line of `works.jsonl`.
@@ -380,8 +373,8 @@ type ShareEnd = fn(&BoundedShare) -> f64;
 
 /// The bounds of the share that was found.
 const BOUNDS: [(&str, &str, ShareEnd); 2] = [
-    ("found_low", "at least", |share| share.low),
-    ("found_high", "at most", |share| share.high),
+    ("found_at_least", "at least", |share| share.low),
+    ("found_at_most", "at most", |share| share.high),
 ];
 
 impl SystemWorks {
@@ -406,6 +399,7 @@ impl SystemWorks {
             }
         }
         let nonexistent = coverage.and_then(|coverage| missing_share(&units, coverage, LEVEL));
+        let interval = nonexistent.and_then(|share| share.interval);
         Self {
             system: system.clone(),
             counts,
@@ -413,17 +407,16 @@ impl SystemWorks {
             differing: counts.differing_share(),
             not_found: counts.not_found_share(),
             retracted: counts.retracted_share(),
-            nonexistent: nonexistent.map(NonexistentShare::from),
+            nonexistent: nonexistent.map(|share| share.share),
+            nonexistent_low: interval.map(|interval| interval.low),
+            nonexistent_high: interval.map(|interval| interval.high),
         }
     }
 
     fn nonexistent_cell(&self) -> Cell {
-        let Some(share) = self.nonexistent else {
-            return Cell::Missing;
-        };
-        let ends = share.low.zip(share.high);
+        let ends = self.nonexistent_low.zip(self.nonexistent_high);
         Cell::estimate(
-            Some(share.estimate),
+            self.nonexistent,
             ends.map(|(low, high)| Interval { low, high }),
         )
     }
@@ -434,16 +427,6 @@ fn unit_of(work: &CitedWork) -> FoundReferences {
     FoundReferences {
         found: counts.found(),
         checked: counts.checked(),
-    }
-}
-
-impl From<MissingShare> for NonexistentShare {
-    fn from(share: MissingShare) -> Self {
-        Self {
-            estimate: share.share,
-            low: share.interval.map(|interval| interval.low),
-            high: share.interval.map(|interval| interval.high),
-        }
     }
 }
 

@@ -131,11 +131,26 @@ fn without_retractions_nothing_is_clean_and_with_coverage_there_is_an_estimate()
         ])
         .exits_with(0);
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
-    let estimate = shown["systems"][0]["nonexistent"]["estimate"]
-        .as_f64()
-        .unwrap();
+    let system = &shown["systems"][0];
+    let names = ["nonexistent", "nonexistent_low", "nonexistent_high"];
+    let [estimate, low, high] = names.map(|name| system[name].as_f64().unwrap());
     // 1 - 0.5 / 0.9
     assert!((estimate - 4.0 / 9.0).abs() < 1e-12);
+    assert!(low <= estimate && estimate <= high);
+    let table = work
+        .run(&[
+            "citations",
+            "mine.bib",
+            "--works",
+            "works.bib",
+            "--coverage",
+            "9/10",
+            "--format",
+            "csv",
+        ])
+        .exits_with(0);
+    let header = table.stdout.lines().next().unwrap_or_default();
+    assert!(header.contains(&names.join(",")), "{header}");
     assert_eq!(shown["works"][1]["state"], "not_in_index");
     assert_eq!(shown["works"][0]["reference"]["place"], "mine.bib:1");
 }
@@ -166,8 +181,8 @@ fn the_scorer_is_recorded_resumed_rescored_and_compared() {
     assert_eq!(metric(&work, "out", 0, "differing"), json!(0.25));
     // heron: 1 of 2 decided in one answer, none in the other; 1 of 3 is open.
     assert_eq!(metric(&work, "out", 1, "found"), json!(0.5));
-    assert_eq!(metric(&work, "out", 1, "found_low"), json!(1.0 / 3.0));
-    assert_eq!(metric(&work, "out", 1, "found_high"), json!(2.0 / 3.0));
+    assert_eq!(metric(&work, "out", 1, "found_at_least"), json!(1.0 / 3.0));
+    assert_eq!(metric(&work, "out", 1, "found_at_most"), json!(2.0 / 3.0));
     assert_eq!(metric(&work, "out", 1, "references"), json!(1.5));
 
     let before = work.read("out/scores.jsonl");

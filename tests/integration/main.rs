@@ -59,6 +59,7 @@ mod prompts_cs2;
 mod prompts_fact;
 mod prompts_graded;
 mod prompts_injection;
+mod provenance;
 mod python_options;
 mod python_replies;
 mod readme;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::{CommandFactory as _, ValueEnum as _};
 use scholareval::cli::args::Cli;
-use scholareval::dataset::shipped_profiles;
+use scholareval::dataset::{TRACE_SHAPES, shipped_profiles};
 use scholareval::domain::Role;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::question::KINDS;
@@ -91,5 +91,21 @@ fn the_docs_have_every_form_of_works_and_every_list_of_retractions() {
     let formats = pages("formats");
     for name in dump_form_names().chain(retraction_list_names()) {
         assert!(formats.contains(&format!("\n| {name} |")), "{name}");
+    }
+}
+
+#[test]
+fn the_docs_have_every_shape_of_a_trace() {
+    let formats = pages("formats");
+    for shape in TRACE_SHAPES {
+        let row = formats
+            .lines()
+            .find(|line| line.starts_with(&format!("| {} |", shape.name)));
+        let row = row.unwrap_or_default();
+        assert!(
+            row.contains(&format!("`{}`", shape.field)),
+            "{}",
+            shape.field
+        );
     }
 }

@@ -63,9 +63,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
             value: line[4].as_f64(),
             ..Component::new("p0", ComponentKind::Property).with_weight(1.0)
         }],
-        notes: Vec::new(),
-        claims: Vec::new(),
-        pages: Vec::new(),
+        ..Score::default()
     };
     ScoredAnswer {
         system: SystemName::from(system),

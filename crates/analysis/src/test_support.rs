@@ -50,9 +50,7 @@ pub fn score(components: Vec<Component>) -> Score {
         ann_score,
         ann_divisor,
         components,
-        notes: Vec::new(),
-        claims: Vec::new(),
-        pages: Vec::new(),
+        ..Score::default()
     }
 }
 

@@ -32,6 +32,7 @@ use super::predictions::{
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
 };
+use super::traces::trace;
 
 /// From this size on, in bytes, the texts of answers are left in their file.
 const LARGE_FILE: usize = 256 << 10;
@@ -273,13 +274,14 @@ impl AnswerOptions {
         let mut ignored = Vec::new();
         let added = if collecting.read.by_question {
             collecting.read.warnings.extend(nan_warning(path, nan_line));
-            collecting.add_predictions(&lines, &system)
+            collecting.add_predictions(&lines, &elements, &system)
         } else {
             FileKind::Answers.check(&lines, path)?;
             // One by one: the text of each is left in the file before the next is read.
             all(lines.iter().zip(&elements).map(|(line, element)| {
                 let mut answer = self.read_answer(line, &system, &mut ignored)?;
                 keep_question(&mut answer, reading.question(element), line)?;
+                answer.trace = trace(element.text).map(Arc::new);
                 collecting.add(answer, places.of(element))
             }))
         };
@@ -337,14 +339,23 @@ struct Collecting<'a> {
 }
 
 impl Collecting<'_> {
-    /// Adds the predictions of a file.
-    fn add_predictions(&mut self, lines: &[JsonLine<'_>], system: &SystemName) -> Result<Vec<()>> {
+    /// Adds the predictions of a file; `elements` are its lines with their own names of fields.
+    fn add_predictions(
+        &mut self,
+        lines: &[JsonLine<'_>],
+        elements: &[JsonLine<'_>],
+        system: &SystemName,
+    ) -> Result<Vec<()>> {
         let predicted = predicted_answers(lines, system, self.path)?;
         self.read.empty_golds = empty_golds(lines);
-        all(predicted.into_iter().map(|mut answer| {
-            self.options.read_report(&mut answer);
-            self.add(answer, None)
-        }))
+        all(predicted
+            .into_iter()
+            .zip(elements)
+            .map(|(mut answer, element)| {
+                self.options.read_report(&mut answer);
+                answer.trace = trace(element.text).map(Arc::new);
+                self.add(answer, None)
+            }))
     }
 
     /// Adds an answer, without its reasoning, with its text left in the file where there is a place for it.

@@ -3,22 +3,26 @@
 //!
 //! The format is that of `inspect_ai` 0.3; the places of the judge's replies are those of `astabench` 0.5.4.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use scholareval_core::domain::Fingerprint;
+use scholareval_core::domain::{Fingerprint, RetrievalTrace};
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::{for_each_member, is_zip, read_bytes, utf8};
 use scholareval_core::question::Question;
 use scholareval_core::text::names::counted;
 
 use super::reader::{Id, without_bare_nan};
+use super::traces::trace;
 
 /// The member of an archive with what is known when an evaluation ends.
 const HEADER: &str = "header.json";
+
+/// How a log refers to a long text.
+const ATTACHMENT: &str = "attachment://";
 
 /// The member with what is known when it begins: of a log without [`HEADER`], the header.
 const START: &str = "_journal/start.json";
@@ -53,6 +57,21 @@ pub struct InspectSample {
     scores: Value,
     /// The logged exception; null for none.
     pub error: Value,
+    /// What happened in the sample, and the long texts of it; both are dropped once the trace is read.
+    events: Option<Vec<LoggedEvent>>,
+    attachments: HashMap<String, Value>,
+    #[serde(skip)]
+    trace: Option<RetrievalTrace>,
+}
+
+/// An event, as far as it is about a tool: those of models have all messages, which are not read.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(default)]
+struct LoggedEvent {
+    event: String,
+    arguments: Value,
+    result: Value,
+    error: Value,
 }
 
 impl InspectLog {
@@ -76,7 +95,8 @@ impl InspectLog {
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        let log: Self = serde_json::from_str(&without_bare_nan(text).0).ok()?;
+        let mut log: Self = serde_json::from_str(&without_bare_nan(text).0).ok()?;
+        log.samples.iter_mut().for_each(InspectSample::keep_trace);
         // The one field that every log has and no file of answers.
         log.eval["task"].is_string().then_some(log)
     }
@@ -92,7 +112,10 @@ impl InspectLog {
             } else if member.ends_with(START) {
                 serde_json::from_str(&json).map(|log: Self| start = Some(log))
             } else {
-                serde_json::from_str(&json).map(|sample| samples.push(sample))
+                serde_json::from_str(&json).map(|mut sample: InspectSample| {
+                    sample.keep_trace();
+                    samples.push(sample);
+                })
             };
             read.map_err(|error| {
                 InputFault::new(member, format!("not what Inspect writes: {error}"))
@@ -169,6 +192,21 @@ impl InspectLog {
 }
 
 impl InspectSample {
+    /// Reads the trace, and drops what it was read from, which is most of a sample.
+    fn keep_trace(&mut self) {
+        let attachments = std::mem::take(&mut self.attachments);
+        let Some(mut events) = self.events.take() else {
+            return;
+        };
+        events.retain(|event| event.event == "tool");
+        for event in &mut events {
+            attach(&mut event.result, &attachments);
+        }
+        let message = &self.output["choices"][0]["message"];
+        let row = json!({"events": events, "content": message["content"]});
+        self.trace = trace(&row.to_string());
+    }
+
     /// Its target's fields with its id and answer, as a JSON object.
     fn line(&self) -> String {
         let target = match self.target.as_str() {
@@ -180,6 +218,9 @@ impl InspectSample {
         let mut fields: Map<String, Value> = serde_json::from_str(target).unwrap_or_default();
         fields.insert("case_id".to_owned(), self.id().into());
         fields.insert("answer_text".to_owned(), answer.into());
+        if let Some(trace) = &self.trace {
+            fields.insert("trace".to_owned(), json!(trace));
+        }
         Value::Object(fields).to_string()
     }
 
@@ -238,6 +279,23 @@ impl InspectSample {
                 .flatten()
         });
         entries.map(move |entry| &entry["data"][name])
+    }
+}
+
+/// Puts the long texts of a sample where its log refers to them.
+fn attach(value: &mut Value, attachments: &HashMap<String, Value>) {
+    match value {
+        Value::String(text) => {
+            let name = text.strip_prefix(ATTACHMENT);
+            if let Some(attached) = name.and_then(|name| attachments.get(name)) {
+                *value = attached.clone();
+            }
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(|part| attach(part, attachments)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| attach(field, attachments)),
+        _ => {}
     }
 }
 
@@ -357,6 +415,25 @@ mod tests {
                 (Some(r#"{"claims":[]}"#), None)
             );
         }
+    }
+
+    #[test]
+    fn what_tools_retrieved_is_a_trace_with_long_results_put_in_their_place() {
+        let mut sample = sample("c1");
+        sample["events"] = json!([
+            {"event": "model", "output": {"error": null}},
+            {"event": "tool", "arguments": {"url": "https://a.org"}, "result": "Ice."},
+            {"event": "tool", "arguments": {"query": "ice"}, "result": [{"type": "text", "text": "attachment://7f"}]},
+        ]);
+        sample["attachments"] = json!({"7f": "1. https://b.org"});
+        let log = parse(Some(SPECIFICATION), &[&sample.to_string()]);
+        let lines = log.unwrap().unwrap().as_lines();
+        let trace = r#""trace":{"retrieved":["https://a.org"],"searched":["https://b.org"]}"#;
+        assert!(lines.contains(trace), "{lines}");
+        sample["events"] = json!([]);
+        let log = parse(Some(SPECIFICATION), &[&sample.to_string()]);
+        let lines = log.unwrap().unwrap().as_lines();
+        assert!(lines.contains(r#""trace":{"retrieved":[]}"#), "{lines}");
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod rubric_faults;
 mod scorable;
 mod selected;
 mod test_cases;
+mod traces;
 
 pub use answers::{
     AnswerOptions, SystemAnswers, load_answers, parse_answers, render_answer, with_text,
@@ -52,3 +53,4 @@ pub use results::{RecordedAnswer, ResultsFile, SystemResults, load_results, pars
 pub use scorable::{InputFile, Scorable, ScorableOptions, Support, scorable, supports};
 pub use selected::{SelectedAnswers, load_selected};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};
+pub use traces::{TRACE_SHAPES, TraceShape, trace};

@@ -597,6 +597,8 @@ pub struct Support {
     pub sources: usize,
     /// With ids of gold sources.
     pub gold_sources: usize,
+    /// With a trace of what was retrieved.
+    pub traces: usize,
     /// With references that were looked up in files of works.
     pub works: usize,
     /// Pairs of answers.
@@ -613,6 +615,7 @@ pub fn supports(scorable: &Scorable) -> Support {
     for item in &scorable.plain {
         let question = item.case.rubric.question.trim();
         support.questions += usize::from(!question.is_empty());
+        support.traces += usize::from(item.answer.trace.is_some());
         if let Some(prediction) = &item.answer.prediction {
             support.add(prediction);
         }

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 pub use scholareval_core::domain::IndexBase;
 use scholareval_core::domain::{
-    CitedName, ComponentKind, Mode, Prediction, Role, Score, Unit, citations, cited_claims,
-    without_citations_of,
+    CitedAddress, CitedName, ComponentKind, Mode, Prediction, Role, Score, Unit, citations,
+    cited_claims, without_citations_of,
 };
 use scholareval_core::text::citation_markers::{
     citation_ids, citation_markers, number_markers, without_citations,
@@ -23,7 +23,8 @@ use scholareval_core::text::words::word_count;
 use scholareval_stats::Prf;
 
 use super::overlap::measured;
-use super::predicted::prediction_of;
+use super::predicted::{prediction_of, question_of};
+use super::provenance::{address_values, cited_addresses};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
 
 /// Cited against gold sources.
@@ -238,6 +239,23 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("gold_precision", ComponentKind::Share),
     ("gold_recall", ComponentKind::Share),
     ("gold_f1", ComponentKind::Share),
+    ("traced", ComponentKind::Share),
+    ("retrieved", ComponentKind::Share),
+    ("searched_only", ComponentKind::Share),
+    ("not_retrieved", ComponentKind::Share),
+    ("origin_unknown", ComponentKind::Share),
+    ("fetch_failed", ComponentKind::Share),
+];
+
+/// Those about [cited addresses](super::provenance). An answer that cites none has none of them, and one without a trace only the
+/// first.
+const OF_ADDRESSES: [&str; 6] = [
+    "traced",
+    "retrieved",
+    "searched_only",
+    "not_retrieved",
+    "origin_unknown",
+    "fetch_failed",
 ];
 
 /// The scorer that audits citations.
@@ -248,11 +266,16 @@ pub static CITATION_AUDIT: ScorerInfo = ScorerInfo {
     needs: InputNeed::SourcesOrGold,
     unit: Unit::Share,
     score_name: None,
-    headline: &["gold_f1", "valid"],
-    binary: &[],
+    headline: &["gold_f1", "valid", "retrieved"],
+    binary: &["traced"],
     means_named: &[],
-    optional: &[],
-    directions: &[],
+    optional: &OF_ADDRESSES,
+    directions: &[
+        ("searched_only", false),
+        ("not_retrieved", false),
+        ("origin_unknown", false),
+        ("fetch_failed", false),
+    ],
     reference: ScorerReference::QaBench,
     make: |new| {
         let mut predictions = new
@@ -343,6 +366,16 @@ impl Scorer for CitationAuditScorer {
         let cited = citations.cited_sentences.len();
         let distinct = citations.distinct.len();
         let valid = distinct - citations.dangling.len();
+        let addresses = self.addresses(subject, &prediction);
+        let has_trace = subject.answer.trace.is_some();
+        let [
+            traced,
+            retrieved,
+            searched_only,
+            not_retrieved,
+            origin_unknown,
+            fetch_failed,
+        ] = address_values(&addresses, has_trace);
         let values = [
             Some(citations.words as f64),
             Some(citations.markers as f64),
@@ -356,14 +389,33 @@ impl Scorer for CitationAuditScorer {
             coverage.map(|coverage| coverage.scores.precision),
             coverage.map(|coverage| coverage.scores.recall),
             coverage.map(|coverage| coverage.scores.f1),
+            traced,
+            retrieved,
+            searched_only,
+            not_retrieved,
+            origin_unknown,
+            fetch_failed,
         ];
         let value = coverage.map(|coverage| coverage.scores.f1);
         Step::Done(Score {
             scorer: CITATION_AUDIT.name.into(),
             value,
             components: measured(COMPONENTS, &values),
+            addresses,
             ..Score::default()
         })
+    }
+}
+
+impl CitationAuditScorer {
+    /// The addresses that the answer cites; the reference looks at none.
+    fn addresses(&self, subject: &Subject<'_>, prediction: &Prediction) -> Vec<CitedAddress> {
+        if self.mode == Mode::Compat {
+            return Vec::new();
+        }
+        let question = question_of(subject.case, prediction);
+        let trace = subject.answer.trace.as_deref();
+        cited_addresses(prediction, question, trace, self.index_base)
     }
 }
 

@@ -84,7 +84,7 @@ pub enum InputNeed {
     Questions,
     /// Sources of the answers.
     Sources,
-    /// Sources, or ids of gold sources.
+    /// Sources, ids of gold sources, or traces of what was retrieved.
     SourcesOrGold,
     /// Gold answers.
     GoldAnswers,

@@ -16,6 +16,7 @@ pub mod pages;
 pub mod pairs;
 mod predicted;
 pub mod prometheus;
+pub mod provenance;
 #[doc(hidden)]
 pub mod report_metrics;
 #[doc(hidden)]

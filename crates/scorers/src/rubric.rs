@@ -195,8 +195,7 @@ impl RubricScorer {
             ann_divisor: plan.ann_divisor,
             components,
             notes: plan.notes,
-            claims: Vec::new(),
-            pages: Vec::new(),
+            ..Score::default()
         }
     }
 }

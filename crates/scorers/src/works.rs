@@ -17,8 +17,8 @@ use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, S
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("references", ComponentKind::Count),
     ("found", ComponentKind::Share),
-    ("found_low", ComponentKind::Share),
-    ("found_high", ComponentKind::Share),
+    ("found_at_least", ComponentKind::Share),
+    ("found_at_most", ComponentKind::Share),
     ("differing", ComponentKind::Share),
     ("not_found", ComponentKind::Share),
     ("unchecked", ComponentKind::Share),
@@ -39,8 +39,8 @@ pub static WORKS: ScorerInfo = ScorerInfo {
     means_named: &[],
     optional: &[
         "found",
-        "found_low",
-        "found_high",
+        "found_at_least",
+        "found_at_most",
         "differing",
         "not_found",
         "unchecked",
@@ -145,8 +145,8 @@ mod tests {
         let expected = [
             ("references", 5.0),
             ("found", 0.75),
-            ("found_low", 0.6),
-            ("found_high", 0.8),
+            ("found_at_least", 0.6),
+            ("found_at_most", 0.8),
             ("differing", 0.25),
             ("not_found", 0.25),
             ("unchecked", 0.2),
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(components(&[]), [("references".to_owned(), 0.0)]);
         let open = components(&[WorkState::Ambiguous]);
         assert!(open.iter().all(|(name, _)| name != "found"));
-        assert!(open.contains(&("found_low".to_owned(), 0.0)));
-        assert!(open.contains(&("found_high".to_owned(), 1.0)));
+        assert!(open.contains(&("found_at_least".to_owned(), 0.0)));
+        assert!(open.contains(&("found_at_most".to_owned(), 1.0)));
     }
 }

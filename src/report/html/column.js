@@ -20,13 +20,31 @@ function claimTable(claims) {
     make("table", { class: "claims" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, claims.map(row))));
 }
 
+/** Where a cited address comes from. */
+const addressStates = { retrieved: "retrieved", searched_only: "seen in a search, not opened", not_retrieved: "not retrieved", unknown: "unknown" };
+
+function addressTable(addresses) {
+  const row = ({ url, state, fetch_failed: hasFailed }) => make("tr", {}, make("td", { class: "text", dir: "ltr" }, url),
+    make("td", { class: { retrieved: "yes", not_retrieved: "no" }[state] ?? "unknown" }, addressStates[state] ?? state, hasFailed && ", could not be opened"));
+  const counts = Object.keys(addressStates).map((state) => [addresses.filter((address) => address.state === state).length, addressStates[state]]);
+  const words = counts.filter(([count]) => count).map(([count, name]) => `${count} ${name}`).join("; ");
+  const head = ["Address", "Origin"].map((name) => make("th", { scope: "col" }, name));
+  return make("details", {}, make("summary", {}, `Cited addresses: ${words}`),
+    make("table", { class: "claims" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, addresses.map(row))));
+}
+
+/** What the head of a column says about an answer. The labels of its list of sources are not citations. */
+function answerFacts({ words, cites, entries }) {
+  const dangling = cites.filter((cite) => cite[3].length).length;
+  const facts = [counted(words, "word"), cites.length && counted(cites.length, "citation"), entries && `${entries} ${entries === 1 ? "list entry" : "list entries"}`, dangling && `${dangling} dangling`];
+  return facts.filter(Boolean).join(", ");
+}
+
 /** A column of the page: the system, notes, the text. */
 function answerColumn(system, entry) {
   const answer = entry?.answer;
-  const dangling = (answer?.cites ?? []).filter((cite) => cite[3].length).length;
-  const facts = answer ? [counted(answer.words, "word"), answer.cites.length && counted(answer.cites.length, "citation"), dangling && `${dangling} dangling`] : [];
   const column = make("div", { class: "column" },
-    make("h3", {}, make("span", {}, named(system)), make("small", {}, facts.filter(Boolean).join(", "))));
+    make("h3", {}, make("span", {}, named(system)), make("small", {}, answer ? answerFacts(answer) : "")));
   if (!entry) {
     column.append(make("p", { class: "quiet" }, "No answer."));
     return column;
@@ -36,5 +54,6 @@ function answerColumn(system, entry) {
   column.append(...notes.filter(Boolean), answer ? answerText(answer, casePage.raw) : make("p", { class: "quiet" }, "The page does not contain answers."));
   if (answer?.sources.length) column.append(sourceList(answer.sources));
   for (const score of entry.scores) if (score.claims?.length) column.append(claimTable(score.claims));
+  for (const score of entry.scores) if (score.addresses?.length) column.append(addressTable(score.addresses));
   return column;
 }

@@ -23,6 +23,7 @@ use crate::report::table::short_names;
 use crate::report::works::{WorkPart, cited_parts, notice_text, record_parts};
 use crate::scorer::pairs::PREFERENCE;
 use crate::stats::mean;
+use crate::text::source_lists::source_lists;
 use crate::text::words::word_count;
 
 /// Six decimals, finer than anything shown. Null if not finite.
@@ -389,7 +390,7 @@ fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
-/// without a source.
+/// without a source; `entries` is the number of entries of its lists of sources.
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
@@ -399,10 +400,13 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
         let end = utf16(text, cite.place.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
+    let lists = source_lists(answer.own_text());
+    let entries: usize = lists.iter().map(|list| list.entries.len()).sum();
     let references_start = answer.own_bytes.filter(|start| *start < text.len());
     json!({
         "text": text,
         "cites": cites,
+        "entries": entries,
         "own": references_start.map(|start| utf16(text, start)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
@@ -444,7 +448,7 @@ fn work_entry(work: &CitedWork) -> Value {
 }
 
 /// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
-/// are numbers in an object. Cited pages are sources, which stand on pages with answers only.
+/// are numbers in an object. Cited pages and addresses are sources, which stand on pages with answers only.
 fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> Value {
     let score = &scored.score;
     let components = places.iter().zip(&score.components);
@@ -465,6 +469,7 @@ fn score_entry(scored: &ScoredAnswer, places: &[usize], with_answers: bool) -> V
         "injection": scored.injection,
         "claims": score.claims,
         "pages": if with_answers { &score.pages[..] } else { &[] },
+        "addresses": if with_answers { &score.addresses[..] } else { &[] },
     })
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CaseId, CitedName, CitedWork, Digest, Mode, Report, SystemName, TestCase, UnscoredKind,
-    UnscoredReason, citations,
+    CaseId, CitedName, CitedWork, Digest, Mode, Report, RetrievalTrace, SystemName, TestCase,
+    UnscoredKind, UnscoredReason, citations,
 };
 use crate::text::citation_markers::number_markers;
 
@@ -41,6 +41,9 @@ pub struct Answer {
     /// The works that it cites, looked up in files of works before the run; `None` without such files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub works: Option<Arc<Vec<CitedWork>>>,
+    /// What the system retrieved while it wrote the answer; `None` if its file does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<RetrievalTrace>>,
     /// There is no answer: its text is null, or only the error text of a failed generation. Nothing is asked about it, and no
     /// score is 0 because of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -63,6 +66,7 @@ impl Answer {
             report: None,
             reference_answer: None,
             works: None,
+            trace: None,
             is_missing: false,
             line: 0,
         }

@@ -28,6 +28,7 @@ mod reference;
 pub mod repeated_keys;
 mod report;
 mod report_language;
+mod retrieval;
 mod role;
 mod rubric;
 mod score;
@@ -82,6 +83,7 @@ pub use rater::{ComparedPair, Rater, RaterKind, Rating};
 pub use reference::{PersonName, Reference, ReferenceKind};
 pub use report::{CitationGroup, Report, ReportFault, ShownCitation, ShownText};
 pub use report_language::ReportLanguage;
+pub use retrieval::{AddressState, CitedAddress, RetrievalTrace};
 pub use role::Role;
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub use score::{

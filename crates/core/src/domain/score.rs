@@ -14,7 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind, UnscoredReason,
+    CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind,
+    UnscoredReason,
 };
 
 /// Weights sum to 1 within this.
@@ -334,6 +335,8 @@ pub struct Score {
     pub claims: Vec<ClaimSupport>,
     /// The pages that the answer cites, if they were looked at.
     pub pages: Vec<CitedPage>,
+    /// The addresses that the answer cites, if it was looked up where they come from.
+    pub addresses: Vec<CitedAddress>,
 }
 
 /// A score as a line of `scores.jsonl` holds it.
@@ -358,6 +361,24 @@ struct RecordedScore {
     claims: Vec<ClaimSupport>,
     #[serde(default)]
     pages: Vec<CitedPage>,
+    #[serde(default)]
+    addresses: Vec<CitedAddress>,
+}
+
+/// Components of the scorer `works` that had these names, which are those of the ends of an interval, and their names now.
+const RENAMED: [(&str, &str); 2] = [
+    ("found_low", "found_at_least"),
+    ("found_high", "found_at_most"),
+];
+
+/// Gives components of earlier runs the names that they have now.
+fn rename(scorer: &str, components: &mut [Component]) {
+    for component in components.iter_mut().filter(|_| scorer == "works") {
+        let renamed = RENAMED.iter().find(|(old, _)| *old == component.name);
+        if let Some((_, new)) = renamed {
+            (*new).clone_into(&mut component.name);
+        }
+    }
 }
 
 /// A value whose key is there, null or not.
@@ -368,7 +389,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<f
 impl TryFrom<RecordedScore> for Score {
     type Error = &'static str;
 
-    fn try_from(recorded: RecordedScore) -> Result<Self, Self::Error> {
+    fn try_from(mut recorded: RecordedScore) -> Result<Self, Self::Error> {
+        rename(&recorded.scorer, &mut recorded.details);
         let is_baseline = recorded.lexical_score.is_some();
         let value = match (recorded.score, recorded.lexical_score) {
             (Some(value), None) | (None, Some(value)) => value,
@@ -384,6 +406,7 @@ impl TryFrom<RecordedScore> for Score {
             notes: recorded.notes,
             claims: recorded.claims,
             pages: recorded.pages,
+            addresses: recorded.addresses,
         })
     }
 }
@@ -411,6 +434,9 @@ impl Serialize for Score {
         }
         if !self.pages.is_empty() {
             map.serialize_entry("pages", &self.pages)?;
+        }
+        if !self.addresses.is_empty() {
+            map.serialize_entry("addresses", &self.addresses)?;
         }
         map.end()
     }
@@ -485,6 +511,7 @@ impl Score {
         self.ann_score = None;
         self.claims.clear();
         self.pages.clear();
+        self.addresses.clear();
         for component in &mut self.components {
             component.value = None;
             component.feedback = None;
@@ -715,8 +742,7 @@ mod tests {
             ann_divisor,
             components,
             notes: Vec::new(),
-            claims: Vec::new(),
-            pages: Vec::new(),
+            ..Score::default()
         }
     }
 

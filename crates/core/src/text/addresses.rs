@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use url::Url;
 
-use super::identifiers::{IdentifierScheme, identifiers_in, word_end};
+use super::identifiers::{CleanText, IdentifierScheme, identifiers_in, word_end};
 
 /// Parameters of a query that say where a visitor came from, not which page is meant.
 const TRACKING: [&str; 2] = ["gclid", "srsltid"];
@@ -123,6 +123,46 @@ pub fn work_key(address: &str) -> Option<String> {
     first
         .filter(|identifier| !identifier.is_derived)
         .map(|identifier| identifier.key())
+}
+
+/// What two addresses have in common if they lead to the same: their [work](work_key), else their [page](page_key), whatever
+/// entities and percent-encoding they are written with. `None` for what is neither an address nor an identifier.
+///
+/// ```
+/// use scholareval_core::text::addresses::target_key;
+/// let key = target_key("https://example.org/~doe/%C3%A9?a=1&b=2");
+/// assert_eq!(target_key("http://www.example.org/%7edoe/\u{e9}/?a=1&amp;b=2#part"), key);
+/// assert_eq!(target_key("https://doi.org/10.1000/x"), target_key("https://p.org/doi/full/10.1000/X"));
+/// ```
+pub fn target_key(address: &str) -> Option<String> {
+    work_key(address).or_else(|| {
+        let key = page_key(CleanText::of(address).text())?;
+        Some(with_one_encoding(&key))
+    })
+}
+
+/// The address with its `%xx` in upper case, and those of characters that need none decoded (RFC 3986, 6.2.2).
+fn with_one_encoding(address: &str) -> String {
+    let mut parts = address.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.get(..2).unwrap_or_default();
+        let is_code = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let code = u8::from_str_radix(digits, 16).ok().filter(|_| is_code);
+        match code.map(char::from) {
+            Some(c) if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~') => {
+                out.push(c)
+            }
+            Some(c) => out.push_str(&format!("%{:02X}", u32::from(c))),
+            None => {
+                out.push('%');
+                out.push_str(part);
+                continue;
+            }
+        }
+        out.push_str(&part[2..]);
+    }
+    out
 }
 
 /// The addresses in a text, each once, in their order: `http` and `https`, `doi:` and `arXiv:`.

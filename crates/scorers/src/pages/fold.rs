@@ -30,8 +30,8 @@ const UNVERIFIED_TEXT: &str = "pairs that nobody can judge / all pairs";
 /// The score of an answer without a usable list of statements, or with pairs that were not asked.
 pub(super) fn unscored(scorer: &PageScorer, reason: &UnscoredReason) -> Score {
     let components = [
-        count(EFFECTIVE, EFFECTIVE_TEXT),
         share(ACCURACY, ACCURACY_TEXT),
+        count(EFFECTIVE, EFFECTIVE_TEXT),
         count(CITATIONS, CITATIONS_TEXT),
         share(UNVERIFIED, UNVERIFIED_TEXT),
     ];
@@ -62,12 +62,12 @@ pub(super) fn score_of_pages(is_baseline: bool, mode: Mode, judged: Vec<CitedPag
     let counts = SupportCounts::of(&judged);
     let accuracy = ratio(counts.supported, counts.judged());
     let mut components = Vec::new();
+    // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
+    components.extend(accuracy.map(|accuracy| with(share(ACCURACY, ACCURACY_TEXT), accuracy)));
     components.push(with(
         count(EFFECTIVE, EFFECTIVE_TEXT),
         counts.supported as f64,
     ));
-    // Without a judged pair there is no accuracy: an answer without citations is neither right nor wrong in them.
-    components.extend(accuracy.map(|accuracy| with(share(ACCURACY, ACCURACY_TEXT), accuracy)));
     let citations = match mode {
         Mode::Default => counts.all(),
         Mode::Compat => counts.judged(),

@@ -22,7 +22,7 @@ const COMMANDS: &str =
 const EMPTY: [&str; 3] = ["shy", "allowbreak", "backslash"];
 
 /// A text that is cleaned, and where its characters come from.
-pub(super) struct CleanText<'a> {
+pub(in crate::text) struct CleanText<'a> {
     text: Cow<'a, str>,
     /// The place of each byte in the raw text, and behind them its length; empty for a text that did not change.
     places: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) struct CleanText<'a> {
 type Escape = Option<(usize, Cow<'static, str>)>;
 
 impl<'a> CleanText<'a> {
-    pub(super) fn of(raw: &'a str) -> Self {
+    pub(in crate::text) fn of(raw: &'a str) -> Self {
         let mut clean = Self {
             text: Cow::Borrowed(raw),
             places: Vec::new(),
@@ -47,7 +47,7 @@ impl<'a> CleanText<'a> {
         clean
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(in crate::text) fn text(&self) -> &str {
         &self.text
     }
 

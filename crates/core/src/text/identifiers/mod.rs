@@ -22,6 +22,7 @@ mod word;
 use serde::{Deserialize, Serialize};
 
 pub use arxiv::is_arxiv_id;
+pub(super) use clean::CleanText;
 pub(super) use word::word_end;
 
 /// A system of identifiers, in the order in which they are preferred.
@@ -128,14 +129,36 @@ pub fn identifiers_in(text: &str) -> Vec<WorkIdentifier> {
     if let Some(doi) = doi::of_plain_field(text) {
         return vec![doi];
     }
-    let clean = clean::CleanText::of(text);
+    let clean = CleanText::of(text);
     let mentions = scan::mentions_in(clean.text());
     ordered(mentions.into_iter().flat_map(|mention| mention.identifiers))
 }
 
+/// The addresses and identifiers in a text, as they are written, each once, in the order of the text.
+///
+/// ```
+/// use scholareval_core::text::identifiers::mentions_of;
+/// let text = "See [a](https://example.org/a\\_b), doi:10.1000/x and https://example.org/p?a=1&amp;b=2.";
+/// let mentions = ["https://example.org/a\\_b", "doi:10.1000/x", "https://example.org/p?a=1&amp;b=2"];
+/// assert_eq!(mentions_of(text), mentions);
+/// ```
+pub fn mentions_of(text: &str) -> Vec<&str> {
+    let clean = CleanText::of(text);
+    let mut mentions = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for mention in scan::mentions_in(clean.text()) {
+        let range = clean.raw_place(mention.range.start)..clean.raw_place(mention.range.end);
+        let written = text.get(range).unwrap_or_default();
+        if seen.insert(written) {
+            mentions.push(written);
+        }
+    }
+    mentions
+}
+
 /// The identifiers in a text, and the text with ` | ` in the place of them and of all addresses.
 pub fn identifiers_and_rest(text: &str) -> (Vec<WorkIdentifier>, String) {
-    let clean = clean::CleanText::of(text);
+    let clean = CleanText::of(text);
     let mentions = scan::mentions_in(clean.text());
     let mut rest = String::with_capacity(text.len());
     let mut end = 0;
