@@ -92,7 +92,7 @@ pub(super) fn listed_entries(text: &str) -> Vec<ListEntry> {
 }
 
 /// A list below a title.
-struct OpenList {
+struct TitledList {
     /// Index of its first entry.
     first: usize,
     /// The level of the heading of its title; 0 for a line of text.
@@ -104,7 +104,7 @@ struct OpenList {
 /// The entries of all lists below a title.
 fn titled_lists(text: &str) -> Vec<ListEntry> {
     let mut entries: Vec<ListEntry> = Vec::new();
-    let mut list: Option<OpenList> = None;
+    let mut list: Option<TitledList> = None;
     let mut is_after_blank = false;
     // Lists in HTML may have several items on a line.
     let text = text.replace("<li>", "\n<li>");
@@ -112,7 +112,7 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
         let line = line.trim_start().strip_prefix('>').unwrap_or(line);
         let level = heading_level(line);
         if is_list_title(line) {
-            list = Some(OpenList {
+            list = Some(TitledList {
                 first: entries.len(),
                 level,
                 is_paused: false,
@@ -153,7 +153,7 @@ fn heading_level(line: &str) -> usize {
     line.len() - line.trim_start_matches('#').len()
 }
 
-impl OpenList {
+impl TitledList {
     /// Adds a line of text below the title.
     fn add(&mut self, entries: &mut Vec<ListEntry>, line: &str, is_after_blank: bool) {
         let last = entries[self.first..].last_mut();
