@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use scholareval_core::domain::{
-    AddressState, CitedAddress, IndexBase, Mode, Prediction, RetrievalTrace,
+    AddressState, CitedAddress, IndexBase, Mode, Prediction, RetrievalTrace, citations,
 };
 use scholareval_core::text::addresses::target_key;
 use scholareval_core::text::identifiers::mentions_of;
@@ -25,14 +25,10 @@ pub fn cited_addresses(
     let known = KnownAddresses::of(trace, question);
     let text = prediction.output();
     let mut cited: Vec<&str> = mentions_of(text);
-    // With a list in the text, its numbers mean the entries of that list.
+    // With a list in the text its numbers mean the entries of that list.
     if source_lists(text).is_empty() {
         cited.extend(numbered_sources(prediction, base));
-        cited.extend(
-            trace
-                .into_iter()
-                .flat_map(|trace| numbered(prediction, trace)),
-        );
+        cited.extend(trace.into_iter().flat_map(|trace| numbered(text, trace)));
     }
     cited.extend(trace.into_iter().flat_map(|trace| strs(&trace.cited)));
     let mut seen = HashSet::new();
@@ -58,14 +54,12 @@ fn numbered_sources(prediction: &Prediction, base: IndexBase) -> impl Iterator<I
 }
 
 /// The addresses that the numbers in the text mean for the service.
-fn numbered<'a>(
-    prediction: &Prediction,
-    trace: &'a RetrievalTrace,
-) -> impl Iterator<Item = &'a str> {
-    let numbers = prediction.cited_numbers(IndexBase::One, Mode::Default);
-    let places = numbers
-        .into_iter()
-        .filter_map(|number| IndexBase::One.place_of(number));
+fn numbered<'a>(text: &str, trace: &'a RetrievalTrace) -> impl Iterator<Item = &'a str> {
+    let names = citations(text, None, 1).into_iter();
+    let numbers = names
+        .flat_map(|citation| citation.names)
+        .filter_map(|name| name.number());
+    let places = numbers.filter_map(|number| IndexBase::One.place_of(number));
     places.filter_map(|place| trace.numbered.get(place).map(String::as_str))
 }
 

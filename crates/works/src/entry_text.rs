@@ -19,7 +19,7 @@ const FORMATS: [&str; 8] = [
 const REMARK_BYTES: usize = 24;
 
 /// Words before the day on which a page was seen.
-const SEEN: [&str; 21] = [
+const SEEN: [&str; 22] = [
     "accessed",
     "access date",
     "date accessed",
@@ -36,6 +36,7 @@ const SEEN: [&str; 21] = [
     "geraadpleegd",
     "erişim",
     "дата обращения",
+    "Дата обращения",
     "访问",
     "訪問",
     "检索",
@@ -48,6 +49,9 @@ const COUNTED: [&str; 3] = ["n_citations:", "citations:", "cited by"];
 
 /// How far behind its words a day ends, in bytes.
 const DAY_BYTES: usize = 40;
+
+/// Words of a day: `on 3 March`. A title that begins with "Retrieved" has more before a year.
+const DAY_WORDS: usize = 2;
 
 /// The text without the format, the day of access and the number of citations.
 pub(super) fn without_remarks(text: &str) -> String {
@@ -68,16 +72,22 @@ pub(super) fn without_remarks(text: &str) -> String {
     kept
 }
 
-/// The text without formats and numbers of arXiv in brackets: `[PDF]`, `(html)`, `[2103.04567]`.
+/// The text without formats and numbers of arXiv in brackets, and words in brackets before it: `(html)`, `[2103.04567v2]`,
+/// `[Paper]`.
 fn without_brackets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find(['[', '(']) {
         let inner = &rest[open + 1..];
         let length = inner[..inner.floor_char_boundary(REMARK_BYTES)].find([']', ')']);
-        let remark = length.map(|length| inner[..length].trim().to_lowercase());
-        let is_remark =
-            remark.is_some_and(|remark| FORMATS.contains(&remark.as_str()) || is_arxiv_id(&remark));
+        let is_remark = length.is_some_and(|length| {
+            let is_first = rest.len() == text.len() && rest.starts_with('[');
+            let is_link = inner[length + 1..].starts_with('(');
+            let is_label = inner[..length]
+                .chars()
+                .all(|c| c.is_alphabetic() || c == ' ');
+            is_format(&inner[..length]) || is_first && is_label && !is_link
+        });
         let end = match length {
             Some(length) if is_remark => open + length + 2,
             _ => open + 1,
@@ -86,6 +96,13 @@ fn without_brackets(text: &str) -> String {
         rest = &rest[end..];
     }
     kept + rest
+}
+
+fn is_format(remark: &str) -> bool {
+    let remark = remark.trim().to_lowercase();
+    let versioned = remark.trim_end_matches(|c: char| c.is_ascii_digit());
+    let id = versioned.strip_suffix('v').unwrap_or(&remark);
+    FORMATS.contains(&remark.as_str()) || is_arxiv_id(id)
 }
 
 /// The length of the remark that begins here.
@@ -110,6 +127,10 @@ fn remark_length(lower: &str, at: usize) -> Option<usize> {
     let end = rest.floor_char_boundary(length + DAY_BYTES);
     let day = &rest[length..end];
     let year = year_end(day)?;
+    let words = day[..year].split(|c: char| !c.is_alphabetic());
+    if words.filter(|word| !word.is_empty()).count() > DAY_WORDS {
+        return None;
+    }
     let behind = day[year..].trim_start_matches(|c: char| {
         c.is_ascii_digit() || matches!(c, '-' | '/' | '年' | '月' | '日' | '号')
     });
@@ -129,6 +150,9 @@ fn year_end(text: &str) -> Option<usize> {
     None
 }
 
+/// Capitals with points that stand for other things than given names: countries, degrees, the word journal.
+const NO_INITIALS: [&str; 6] = ["U.S", "U.K", "U.N", "E.U", "D.C", "J"];
+
 /// Whether a text names people as references do: an initial next to a name, `et al.`, or the mark of a paper in Chinese lists.
 pub(super) fn names_people(text: &str) -> bool {
     if text.contains("et al") || text.contains("[J]") || text.contains("[C]") {
@@ -140,13 +164,16 @@ pub(super) fn names_people(text: &str) -> bool {
         let mut letters = core.split(['.', '-']);
         let is_initial = core.starts_with(char::is_uppercase)
             && letters.all(|part| part.is_empty() || is_one_capital(part));
-        let is_marked = word.ends_with(['.', ',', ';']) && is_initial;
-        let is_behind_name = before.chars().count() > 1 && before.starts_with(char::is_uppercase);
+        let is_behind_comma = before.ends_with(',');
+        let is_behind_name =
+            before.starts_with(char::is_uppercase) && before.trim_end_matches(',').len() > 1;
         let is_pointed = word.trim_end_matches([',', ';', ')', ':']).ends_with('.');
-        if is_marked && (is_pointed || is_behind_name) {
+        let is_of_name = is_behind_name && word.ends_with([',', ';'])
+            || is_pointed && (is_behind_comma || !NO_INITIALS.contains(&core));
+        if is_initial && is_of_name {
             return true;
         }
-        before = word.trim_end_matches([',', ';']);
+        before = word;
     }
     false
 }
@@ -166,6 +193,8 @@ mod tests {
             ("[PDF] Ice and snow", " Ice and snow"),
             ("Ice and snow (pdf)", "Ice and snow "),
             ("[2103.04567] Ice and snow", " Ice and snow"),
+            ("[2103.04567v12] Ice and snow", " Ice and snow"),
+            ("[Paper] Ice and snow", " Ice and snow"),
             (
                 "Ice and snow - WHO, accessed May 5, 2024.",
                 "Ice and snow - WHO, .",
@@ -190,8 +219,10 @@ mod tests {
             "Doe, J. (2020). The retrieved past. Press.",
             "Retrieved from | on ice, and so on, for a long time since 1999",
             "Unaccessed 2024",
+            "Retrieved memories of the winters since 1999",
             "The citations: a study of 2019",
             "Ice [in German] (2019)",
+            "[Ice and snow]( | )",
         ] {
             assert_eq!(without_remarks(text), text);
         }
@@ -202,6 +233,7 @@ mod tests {
         for text in [
             "Berger, A., & Lin, K. (2019). Snow",
             "A. Berger and K. Lin, \"Snow\"",
+            "Roe, J. (2020). Snow.",
             "Berger A, Lin K. Snow.",
             "J.-P. Roux. Snow.",
             "Berger et al. Snow. 2019",
@@ -213,6 +245,8 @@ mod tests {
             "How lakes warm in spring",
             "Snow lasts longer - Journal of Cold Places",
             "World Health Organization (2024). Ice.",
+            "U.S. Geological Survey (2024). Ice.",
+            "Snow lasts longer. J. Cold Places, 4",
             "What is Vitamin D",
             "A study of ice",
             "",

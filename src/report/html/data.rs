@@ -391,7 +391,7 @@ fn snippets_of(scored: &ScoredAnswer) -> BTreeMap<String, &[String]> {
 }
 
 /// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
-/// without a source; `entries` is how many entries its lists of sources have.
+/// without a source; `entries` is the number of entries of its lists of sources.
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
@@ -401,13 +401,13 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
         let end = utf16(text, cite.place.range.end);
         cites.push(json!([start, end, cite.sources, cite.dangling]));
     }
-    let lists = source_lists(answer.own_text()).into_iter();
-    let entries = lists.map(|list| list.entries.len());
+    let lists = source_lists(answer.own_text());
+    let entries: usize = lists.iter().map(|list| list.entries.len()).sum();
     let references_start = answer.own_bytes.filter(|start| *start < text.len());
     json!({
         "text": text,
         "cites": cites,
-        "entries": entries.sum::<usize>(),
+        "entries": entries,
         "own": references_start.map(|start| utf16(text, start)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),

@@ -260,34 +260,22 @@ impl<'a> KnownSources<'a> {
             listed: Vec::new(),
         };
         match written.name {
+            WrittenName::Image => return None,
+            // With a list, a number without an entry is an index or the end of an interval; without a source, a superscript is
+            // an exponent.
+            WrittenName::PlainNumbers(numbers) if !self.may_be_entries(&numbers) => return None,
+            WrittenName::Superscript(numbers) if !self.has_all(&numbers) => return None,
+            WrittenName::PlainNumbers(numbers) | WrittenName::Superscript(numbers) => {
+                self.add_numbers(&mut citation, &numbers);
+            }
             WrittenName::Numbers { numbers, address } => {
                 match address.and_then(|address| self.by_keys(&keys_of(address))) {
                     Some(source) => self.add(&mut citation, source, ""),
-                    None => numbers
-                        .iter()
-                        .for_each(|it| self.add_number(&mut citation, *it)),
+                    None => self.add_numbers(&mut citation, &numbers),
                 }
                 if citation.urls.is_empty() {
                     citation.urls.extend(address.map(str::to_owned));
                 }
-            }
-            WrittenName::PlainNumbers(numbers) => {
-                let is_entry = |number: &u64| self.by_label.contains_key(number);
-                if !self.by_label.is_empty() && !numbers.iter().all(is_entry) {
-                    return None;
-                }
-                numbers
-                    .iter()
-                    .for_each(|it| self.add_number(&mut citation, *it));
-            }
-            // Without a source it is an exponent.
-            WrittenName::Superscript(numbers) => {
-                if !numbers.iter().all(|number| self.has_number(*number)) {
-                    return None;
-                }
-                numbers
-                    .iter()
-                    .for_each(|it| self.add_number(&mut citation, *it));
             }
             WrittenName::Ids(ids) => {
                 for id in ids {
@@ -297,7 +285,6 @@ impl<'a> KnownSources<'a> {
                     }
                 }
             }
-            WrittenName::Image => return None,
             WrittenName::Address(address) => {
                 match self.by_keys(&keys_of(address)) {
                     Some(source) => self.add(&mut citation, source, address),
@@ -321,14 +308,17 @@ impl<'a> KnownSources<'a> {
         Some(citation)
     }
 
-    /// Whether a number leads to an entry of the list, or without a list to a source.
-    fn has_number(&self, number: u64) -> bool {
-        if self.by_label.is_empty() {
-            let place = number.checked_sub(self.base);
-            place.is_some_and(|place| place < self.given.len() as u64)
-        } else {
-            self.by_label.contains_key(&number)
-        }
+    /// Whether the list of the answer, if it has one with numbers, has all of these.
+    fn may_be_entries(&self, numbers: &[u64]) -> bool {
+        let is_entry = |number| self.by_label.contains_key(number);
+        self.by_label.is_empty() || numbers.iter().all(is_entry)
+    }
+
+    /// Whether all numbers lead to entries of the list, or without a list to sources.
+    fn has_all(&self, numbers: &[u64]) -> bool {
+        let sources = self.base..self.base + self.given.len() as u64;
+        let is_source = |number| !self.by_label.is_empty() || sources.contains(number);
+        self.may_be_entries(numbers) && numbers.iter().all(is_source)
     }
 
     /// The source with one of these keys, in the prediction first.
@@ -388,6 +378,12 @@ impl<'a> KnownSources<'a> {
     fn is_ambiguous(&self, number: u64) -> bool {
         let places = self.by_label.get(&number);
         self.given.is_empty() && places.is_some_and(|places| places.len() > 1)
+    }
+
+    fn add_numbers(&self, citation: &mut Citation, numbers: &[u64]) {
+        for number in numbers {
+            self.add_number(citation, *number);
+        }
     }
 
     /// Adds a number. Without sources no number is dangling; if the file has a map from numbers to sources, only the numbers

@@ -23,7 +23,7 @@ pub struct TextClaim {
 }
 
 /// The claims of a text, in order (`docs/metrics/citations.md`, claims), without its lists of sources. `markers` are its
-/// citations, in order. See [`cited_claims`](crate::domain::cited_claims).
+/// citations, in order. `domain::cited_claims` finds both.
 pub fn text_claims(text: &str, markers: &[MarkerPlace]) -> Vec<TextClaim> {
     let marked = MarkedText { text, markers };
     let mut claims = Vec::new();
@@ -275,14 +275,20 @@ impl MarkedText<'_> {
         }
     }
 
-    /// Whether a sentence continues one that ends with "et al.": `Lee et al. (2018) find ..`, `Lee et al. [18] find ..`.
+    /// Whether a sentence continues one that ends within a marker, `[Lee et al. (2018)](https://..)`, or with "et al.":
+    /// `Lee et al. (2018) find ..`, `Lee et al. [18] find ..`.
     fn continues(self, previous: Range<usize>, sentence: Range<usize>) -> bool {
         let is_name = self.text[previous]
             .trim_end_matches(['*', '_'])
             .ends_with("et al.");
         let next = &self.text[sentence.clone()];
         let is_marked = self.marker_at(sentence.start).is_some();
-        is_name && (is_marked || next.starts_with('(') || begins_lower(next))
+        let before = self
+            .markers
+            .partition_point(|marker| marker.range.start < sentence.start);
+        let last = before.checked_sub(1).map(|last| &self.markers[last]);
+        let is_within = last.is_some_and(|marker| marker.range.end > sentence.start);
+        is_within || is_name && (is_marked || next.starts_with('(') || begins_lower(next))
     }
 
     /// The end of the markers behind the full stop of a sentence, as far as they belong to it; at most `end`.

@@ -6,7 +6,6 @@
 
 use std::sync::LazyLock;
 
-use super::claims::bullet;
 use super::tokens::composed;
 
 /// The longest title, in bytes: a text of one line must not be taken apart for each look.
@@ -51,7 +50,10 @@ static PARTS: LazyLock<Vec<(&str, TitlePart)>> = LazyLock::new(|| {
 /// ```
 pub fn is_list_title(line: &str) -> bool {
     let line = line.trim();
-    let is_item = bullet(line).is_some_and(|item| !item.starts_with(['*', '_']));
+    let item = line
+        .strip_prefix(['-', '*', '+', '•', '–'])
+        .unwrap_or_default();
+    let is_item = item.starts_with(' ') && !item.trim_start().starts_with(['*', '_']);
     if line.is_empty() || line.len() > LONGEST_TITLE || is_item {
         return false;
     }

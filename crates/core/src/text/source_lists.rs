@@ -23,12 +23,12 @@ pub struct ListedSource {
     pub label: Option<u64>,
     /// What stands behind the label, up to the next entry.
     pub range: Range<usize>,
-    form: LabelForm,
+    form: EntryForm,
 }
 
 /// How an entry begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LabelForm {
+enum EntryForm {
     /// `[1] ..`, `[^1]: ..`, `¹ ..`
     Bracket,
     /// `1. ..`, `- ..`, a row of a table
@@ -127,19 +127,19 @@ impl OpenList {
         let content = &text[line.clone()];
         let last = self.list.entries.last_mut();
         match last {
-            Some(last) if last.form != LabelForm::Plain && !is_after_blank => {
+            Some(last) if last.form != EntryForm::Plain && !is_after_blank => {
                 last.range.end = line.end;
             }
             // The title of a part of the list.
             _ if content.starts_with("**") && content.trim_end_matches(':').ends_with("**") => {
                 return true;
             }
-            Some(last) if last.form != LabelForm::Plain => return false,
+            Some(last) if last.form != EntryForm::Plain => return false,
             _ if !is_reference(content) || cites_itself(content) => return false,
             _ => self.list.entries.push(ListedSource {
                 label: None,
                 range: line.clone(),
-                form: LabelForm::Plain,
+                form: EntryForm::Plain,
             }),
         }
         self.list.range.end = line.end;
@@ -156,7 +156,7 @@ impl SourceList {
     /// Whether most entries read like references. `[1] ..` below a title is an entry whatever it says.
     fn is_plausible(&self, text: &str) -> bool {
         let of_references = self.entries.iter().filter(|entry| {
-            entry.form == LabelForm::Bracket || is_reference(&text[entry.range.clone()])
+            entry.form == EntryForm::Bracket || is_reference(&text[entry.range.clone()])
         });
         2 * of_references.count() >= self.entries.len().max(1)
     }
@@ -175,7 +175,7 @@ fn list_at_end(text: &str) -> Option<SourceList> {
         }
         let is_open = !entries.is_empty() && paragraphs_behind == 0;
         let entry = marked_entry(text, line.clone());
-        let entry = entry.filter(|entry| entry.form == LabelForm::Bracket);
+        let entry = entry.filter(|entry| entry.form == EntryForm::Bracket);
         match entry.filter(|_| is_after_blank || is_open) {
             Some(entry) => {
                 if !is_open {
@@ -214,13 +214,13 @@ fn marked_entry(text: &str, line: Range<usize>) -> Option<ListedSource> {
     let marker = marker_at(inner, 0).or_else(|| superscript_at(inner, 0));
     let (label, rest, form) = if let Some(marker) = marker.filter(|one| one.numbers.len() == 1) {
         let rest = &inner[marker.range.end..];
-        (Some(marker.numbers[0]), rest, LabelForm::Bracket)
+        (Some(marker.numbers[0]), rest, EntryForm::Bracket)
     } else if let Some((number, rest)) = numbered(inner) {
-        (number.parse().ok(), rest, LabelForm::Item)
+        (number.parse().ok(), rest, EntryForm::Item)
     } else if let Some((number, rest)) = row.and_then(|row| row.split_once('|')) {
-        (number.trim().parse().ok(), rest, LabelForm::Item)
+        (number.trim().parse().ok(), rest, EntryForm::Item)
     } else {
-        (item.len() < content.len()).then_some((None, item, LabelForm::Item))?
+        (item.len() < content.len()).then_some((None, item, EntryForm::Item))?
     };
     let rest = rest.strip_prefix("**").unwrap_or(rest);
     let rest = rest.trim_start_matches([':', '.', '|', ' ', '\t']);

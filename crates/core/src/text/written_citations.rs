@@ -299,7 +299,8 @@ fn is_mere_source(text: &str, range: &Range<usize>, title: &Range<usize>, addres
         .iter()
         .any(|word| words == *word || words.starts_with(&format!("{word}:")));
     let in_brackets = format!("({title})");
-    let is_author = !author_year_markers(&in_brackets).is_empty();
+    // `Nandi et al. (2018)` is a subject.
+    let is_author = !title.contains('(') && !author_year_markers(&in_brackets).is_empty();
     is_enclosed || is_behind_stop || is_address || is_word || is_author
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::citation::cited_ids;
 use crate::predicted::{prediction_of, question_of};
 use scholareval_core::domain::{
-    Answer, CitedName, Mode, Prediction, Source, TestCase, citations, cited_claims,
+    Answer, CitedName, CitedSentence, Mode, Prediction, Source, TestCase, citations, cited_claims,
     without_citations_of,
 };
 use scholareval_core::text::citation_markers::{first_numbers, without_citations};
@@ -216,12 +216,26 @@ fn claims(prediction: &Prediction, base: u64) -> Vec<ClaimCandidate> {
             } else {
                 format!("c{number}")
             },
-            skipped: length(&output[claim.range.clone()]) < SHORTEST_SENTENCE,
+            skipped: is_short(output, &claim),
             numbers: distinct(claim.names()),
             claim: claim.text,
         });
     }
     candidates
+}
+
+/// Whether a claim is too short, with its markers but without the addresses of links; or nothing is left without markers.
+fn is_short(output: &str, claim: &CitedSentence) -> bool {
+    let mut addresses = 0;
+    for citation in &claim.citations {
+        let written = &output[citation.place.range.clone()];
+        if written.contains("://") {
+            let kept = &output[citation.place.kept.clone()];
+            addresses += written.chars().count() - kept.chars().count();
+        }
+    }
+    let all = length(&output[claim.range.clone()]);
+    all.saturating_sub(addresses) < SHORTEST_SENTENCE || !claim.text.contains(char::is_alphanumeric)
 }
 
 /// The sentences of an output, as the reference reads them.

@@ -62,26 +62,25 @@ fn source_references(
     references
 }
 
-/// The reference of a source with its fields.
+/// The reference of a source with its fields; of a page, whose title may have the name of its site, in free text.
 fn source_reference(source: &Source, key: String, place: &str) -> Reference {
+    let title = source.title.as_deref().unwrap_or_default();
+    let work = source.work.as_deref().cloned().unwrap_or_default();
+    if let Some(address) = &work.url
+        && work.authors.is_empty()
+        && work.year.is_none()
+    {
+        let text = format!("{title}: {address}");
+        let text = text.trim_start_matches(": ").to_owned();
+        return text_reference(ListEntry::inline(key, text), place);
+    }
     let mut reference = Reference::new(key, place);
-    reference.title = source.title.clone().unwrap_or_default();
-    let mut address = "";
-    if let Some(work) = &source.work {
-        for name in &work.authors {
-            add_author(&mut reference, name);
-        }
-        reference.year = work.year;
-        address = work.url.as_deref().unwrap_or_default();
-        reference.take_identifiers(address);
+    reference.title = without_remarks(title).trim().to_owned();
+    for name in &work.authors {
+        add_author(&mut reference, name);
     }
-    let is_page = !address.is_empty()
-        && !reference.has_identifier()
-        && reference.authors.is_empty()
-        && reference.year.is_none();
-    if is_page {
-        reference.kind = ReferenceKind::Web;
-    }
+    reference.year = work.year;
+    reference.take_identifiers(work.url.as_deref().unwrap_or_default());
     settle_preprint(&mut reference);
     reference
 }
@@ -438,6 +437,22 @@ mod tests {
         assert_eq!(cited[0].authors[0].family, "Müller");
         assert_eq!(cited[0].arxiv.as_deref(), Some("2101.00001"));
         assert_eq!(references_of(&answer("So it is."), IndexBase::One).len(), 2);
+        let page = Source {
+            title: Some("[PDF] Ice and snow - ResearchGate".to_owned()),
+            work: Some(Box::new(SourceWork {
+                url: Some("https://a.org/x".to_owned()),
+                ..SourceWork::default()
+            })),
+            ..Source::default()
+        };
+        let page = source_reference(&page, "[1]".to_owned(), "c");
+        assert_eq!(
+            (page.text.as_deref(), page.kind),
+            (
+                Some("[PDF] Ice and snow - ResearchGate: https://a.org/x"),
+                ReferenceKind::Web
+            )
+        );
         let listed = answer("So [2].\n\nReferences\n[1] Doe, J. (2020). Ice and snow.");
         assert_eq!(references_of(&listed, IndexBase::One)[0].key, "[1]");
     }

@@ -92,7 +92,7 @@ pub(super) fn listed_entries(text: &str) -> Vec<ListEntry> {
 }
 
 /// A list below a title.
-struct OpenList {
+struct TitledList {
     /// Index of its first entry.
     first: usize,
     /// The level of the heading of its title; 0 for a line of text.
@@ -104,7 +104,7 @@ struct OpenList {
 /// The entries of all lists below a title.
 fn titled_lists(text: &str) -> Vec<ListEntry> {
     let mut entries: Vec<ListEntry> = Vec::new();
-    let mut list: Option<OpenList> = None;
+    let mut list: Option<TitledList> = None;
     let mut is_after_blank = false;
     // Lists in HTML may have several items on a line.
     let text = text.replace("<li>", "\n<li>");
@@ -112,11 +112,13 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
         let line = line.trim_start().strip_prefix('>').unwrap_or(line);
         let level = heading_level(line);
         if is_list_title(line) {
-            list = Some(OpenList {
+            list = Some(TitledList {
                 first: entries.len(),
                 level,
                 is_paused: false,
             });
+            is_after_blank = false;
+            continue;
         }
         let Some(open) = &mut list else {
             continue;
@@ -129,12 +131,12 @@ fn titled_lists(text: &str) -> Vec<ListEntry> {
             is_after_blank = true;
             continue;
         }
-        if level > 0 && (open.level == 0 || level < open.level) {
-            list = None;
-        } else if level == open.level && !is_list_title(line) && level > 0 {
-            list = None;
-        } else if level == 0 && !is_list_title(line) {
+        // A heading below that of the list is the title of a group.
+        let is_group = open.level > 0 && level > open.level;
+        if level == 0 {
             open.add(&mut entries, line, is_after_blank);
+        } else if !is_group {
+            list = None;
         }
         is_after_blank = false;
     }
@@ -151,7 +153,7 @@ fn heading_level(line: &str) -> usize {
     line.len() - line.trim_start_matches('#').len()
 }
 
-impl OpenList {
+impl TitledList {
     /// Adds a line of text below the title.
     fn add(&mut self, entries: &mut Vec<ListEntry>, line: &str, is_after_blank: bool) {
         let last = entries[self.first..].last_mut();

@@ -7,9 +7,9 @@
 mod answers;
 mod bibtex;
 mod csl;
-#[cfg(test)]
-mod golden;
 mod links;
+#[cfg(test)]
+mod list_tests;
 mod lists;
 mod nbib;
 mod ris;

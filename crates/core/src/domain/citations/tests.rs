@@ -125,6 +125,10 @@ fn markers_of_every_form_belong_to_their_sentence() {
             &["The years [2020] and x[7], [0, 1] count.", "Snow stays. 1"],
         ),
         (
+            "[Nandi et al. (2018)](https://lakes.example/warm) say so. Ice thins.",
+            &["Nandi et al. (2018) say so. 3", "Ice thins."],
+        ),
+        (
             "It covers 5 km² and 10⁶ m<sup>2</sup> [1].",
             &["It covers 5 km² and 10⁶ m<sup>2</sup>. 1"],
         ),
