@@ -392,12 +392,12 @@ impl<'a> KnownSources<'a> {
         citation.names.push(CitedName::Number(number));
         if let Some(places) = self.by_label.get(&number) {
             // The list of a part stands behind it.
-            let entries = places.iter().map(|place| &self.listed[*place]);
+            let mut entries = places.iter().map(|place| &self.listed[*place]);
             let at = citation.place.range.start;
             let mut later = entries
                 .clone()
                 .filter(|entry| entry.entry.as_ref().is_some_and(|range| range.start > at));
-            if let Some(entry) = later.next().or_else(|| entries.last()) {
+            if let Some(entry) = later.next().or_else(|| entries.next_back()) {
                 self.add_entry(citation, entry);
             }
         }
