@@ -244,7 +244,7 @@ fn fold(text: &str, out: &mut String) {
     } else {
         DecomposingNormalizerBorrowed::new_nfkd().normalize(text)
     };
-    let mut gap = Gap::default();
+    let mut gap = WordGap::default();
     for c in text.chars() {
         if c.is_alphanumeric() || is_voicing(c) {
             let gap = std::mem::take(&mut gap);
@@ -260,7 +260,7 @@ fn fold(text: &str, out: &mut String) {
 
 /// The marks between two words.
 #[derive(Default)]
-struct Gap {
+struct WordGap {
     /// Whether there are any, be it a space.
     has_marks: bool,
     /// Whether a sentence, a field or a quotation ends.
@@ -273,7 +273,7 @@ struct Gap {
     has_question: bool,
 }
 
-impl Gap {
+impl WordGap {
     fn add(&mut self, c: char) {
         self.has_marks = true;
         match c {

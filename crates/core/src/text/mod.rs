@@ -9,6 +9,7 @@ pub mod citation_markers;
 pub mod claims;
 pub mod difflib;
 pub mod identifiers;
+pub mod item_labels;
 pub mod list_titles;
 pub mod markdown_links;
 pub mod model_tokens;

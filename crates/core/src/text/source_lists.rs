@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::addresses::addresses_in;
 use super::citation_markers::{marker_at, superscript_at};
-use super::claims::{bullet, numbered};
+use super::item_labels::{bullet, numbered};
 use super::list_titles::is_list_title;
 
 /// A list of sources in a text.

@@ -3,8 +3,8 @@
 use super::year_in;
 use crate::entry_text::names_people;
 use scholareval_core::text::addresses::addresses_in;
-use scholareval_core::text::claims::{bullet, leading_number, numbered};
 use scholareval_core::text::identifiers::identifiers_in;
+use scholareval_core::text::item_labels::{bullet, leading_number, numbered};
 use scholareval_core::text::list_titles::is_list_title;
 
 /// The longest reference, in bytes; what is longer is cut.
