@@ -21,7 +21,7 @@ const WORD_LETTERS: usize = 4;
 
 /// The works that an answer cites, each once, in the order of their first mention.
 ///
-/// Without a list in the text these are the sources that its markers name, or else its links and addresses, or else all of
+/// Without a list in the text these are the sources that its markers name and its other links and addresses, or else all of
 /// its sources.
 pub fn references_of(answer: &Answer, base: IndexBase) -> Vec<Reference> {
     let place = answer.case_id.as_str();
@@ -30,21 +30,20 @@ pub fn references_of(answer: &Answer, base: IndexBase) -> Vec<Reference> {
     if !listed.is_empty() {
         return listed;
     }
-    let prediction = answer.prediction.as_deref();
-    if let Some(prediction) = prediction {
-        let cited = prediction.cited_sources(base, Mode::Default);
-        if !cited.is_empty() {
-            return source_references(prediction, cited, base, place);
-        }
+    let Some(prediction) = answer.prediction.as_deref() else {
+        return linked_references(text, place, Vec::new(), HashSet::new());
+    };
+    let cited = prediction.cited_sources(base, Mode::Default);
+    let sources = cited.iter().map(|index| &prediction.sources[*index]);
+    let pages = sources.filter_map(|source| page_key(source.work.as_ref()?.url.as_deref()?));
+    let pages = pages.collect();
+    let cited = source_references(prediction, cited, base, place);
+    let references = linked_references(text, place, cited, pages);
+    if references.is_empty() {
+        let all = (0..prediction.sources.len()).collect();
+        return source_references(prediction, all, base, place);
     }
-    let linked = linked_references(text, place);
-    match prediction {
-        Some(prediction) if linked.is_empty() => {
-            let all = (0..prediction.sources.len()).collect();
-            source_references(prediction, all, base, place)
-        }
-        _ => linked,
-    }
+    references
 }
 
 /// The references of these sources of a prediction.
@@ -109,13 +108,26 @@ fn listed_references(text: &str, place: &str) -> Vec<Reference> {
     references
 }
 
-/// The works that a text without a list cites by links, addresses and identifiers.
-fn linked_references(text: &str, place: &str) -> Vec<Reference> {
-    let mut references = Vec::new();
-    let mut seen = HashSet::new();
+/// These references, and behind them the works that a text without a list cites by links, addresses and identifiers; `seen`
+/// has the pages of these references.
+fn linked_references(
+    text: &str,
+    place: &str,
+    mut references: Vec<Reference>,
+    mut seen: HashSet<String>,
+) -> Vec<Reference> {
+    let markers: HashSet<String> = references.iter().map(|known| known.key.clone()).collect();
+    for known in &references {
+        seen.extend(identity_of(known));
+        seen.extend(known.identifiers().map(|identifier| identifier.key()));
+    }
     for citation in inline_citations(text) {
         let mut reference = text_reference(citation.entry, place);
         reference.take_read(citation.identifier.into_iter().collect());
+        // `[3](address)` of a source with the number 3.
+        if markers.contains(&reference.key) {
+            continue;
+        }
         if let Some(identity) = identity_of(&reference)
             && seen.insert(identity)
         {
@@ -368,7 +380,7 @@ mod tests {
     #[test]
     fn links_are_references_where_the_text_has_no_list() {
         let cited = |text: &str| {
-            let references = linked_references(text, "c");
+            let references = linked_references(text, "c", Vec::new(), HashSet::new());
             let shown = references.into_iter();
             shown
                 .map(|one| (one.key, one.text.unwrap_or_default(), one.kind))
@@ -395,7 +407,7 @@ mod tests {
             "So [{hash}, {}] and [257663729 | Doe et al. | 2023 | Citations: 5; 1234567 | Roe | 2021 | Citations: 2].",
             "0b".repeat(20)
         );
-        let keys = linked_references(&ids, "c")
+        let keys = linked_references(&ids, "c", Vec::new(), HashSet::new())
             .into_iter()
             .map(|one| one.identifiers().map(|id| id.key()).collect::<String>());
         let keys: Vec<String> = keys.collect();
@@ -437,6 +449,11 @@ mod tests {
         assert_eq!(cited[0].authors[0].family, "Müller");
         assert_eq!(cited[0].arxiv.as_deref(), Some("2101.00001"));
         assert_eq!(references_of(&answer("So it is."), IndexBase::One).len(), 2);
+        let linked = "So it is [2] ([Ice](https://a.org/ice)).";
+        let linked = references_of(&answer(linked), IndexBase::One);
+        let keys: Vec<&str> = linked.iter().map(|one| one.key.as_str()).collect();
+        // The second link is no source of the answer: it may be invented.
+        assert_eq!((keys.len(), keys[0]), (2, "[2]"), "{keys:?}");
         let page = Source {
             title: Some("[PDF] Ice and snow - ResearchGate".to_owned()),
             work: Some(Box::new(SourceWork {
