@@ -104,7 +104,7 @@
 //! # fn main() -> scholareval::Result<()> {
 //! let tests = scholareval::dataset::load_test_cases("data/test_cases.json".as_ref(), Mode::Default)?;
 //! let case = &tests.cases[0];
-//! let answer = Answer::new("mine".into(), case.case_id.clone(), "Short wavelengths scatter more [1].");
+//! let answer = Answer::new("mine".into(), case.case_id.clone(), "Short wavelengths scatter much more [1].");
 //! let scorer = RubricScorer::new(RubricParts::BOTH, Mode::Default);
 //! let judge = scholareval::judge::lexical::Lexical::new(&tests.cases);
 //!
