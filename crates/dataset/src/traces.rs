@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use scholareval_core::domain::RetrievalTrace;
 use scholareval_core::text::identifiers::mentions_of;
 
-/// Redirects of Google's search: the page behind one is known to nobody offline.
+/// Redirects of Google's search: which page is behind one cannot be read from it.
 const REDIRECT_HOST: &str = "vertexaisearch.cloud.google.com";
 
 /// How tools that report failures as text begin it.
@@ -34,7 +34,7 @@ pub struct TraceShape {
 
 /// Every shape that is read.
 pub const TRACE_SHAPES: &[TraceShape] = &[
-    shape("scholareval", "trace", read_own),
+    shape("scholareval", "trace", read_plain),
     shape("RAG", "ctxs", read_sources),
     shape("RAG", "docs", read_sources),
     shape("OpenAI Responses", "output", read_openai),
@@ -87,8 +87,8 @@ pub fn trace(row: &str) -> Option<RetrievalTrace> {
     has_any.then_some(trace)
 }
 
-/// A [`RetrievalTrace`] as it is, for services and harnesses that no other shape is of.
-fn read_own(value: &Value, trace: &mut RetrievalTrace) -> bool {
+/// A [`RetrievalTrace`] unchanged, for services and harnesses without a shape here.
+fn read_plain(value: &Value, trace: &mut RetrievalTrace) -> bool {
     let mut names = ["retrieved", "searched", "failed"].into_iter();
     let has_list = names.any(|name| value[name].is_array());
     match RetrievalTrace::deserialize(value) {

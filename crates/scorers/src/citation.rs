@@ -368,15 +368,7 @@ impl Scorer for CitationAuditScorer {
         let valid = distinct - citations.dangling.len();
         let addresses = self.addresses(subject, &prediction);
         let has_trace = subject.answer.trace.is_some();
-        let [
-            traced,
-            retrieved,
-            searched_only,
-            not_retrieved,
-            origin_unknown,
-            fetch_failed,
-        ] = address_values(&addresses, has_trace);
-        let values = [
+        let mut values = vec![
             Some(citations.words as f64),
             Some(citations.markers as f64),
             Some(distinct as f64),
@@ -389,13 +381,8 @@ impl Scorer for CitationAuditScorer {
             coverage.map(|coverage| coverage.scores.precision),
             coverage.map(|coverage| coverage.scores.recall),
             coverage.map(|coverage| coverage.scores.f1),
-            traced,
-            retrieved,
-            searched_only,
-            not_retrieved,
-            origin_unknown,
-            fetch_failed,
         ];
+        values.extend(address_values(&addresses, has_trace));
         let value = coverage.map(|coverage| coverage.scores.f1);
         Step::Done(Score {
             scorer: CITATION_AUDIT.name.into(),

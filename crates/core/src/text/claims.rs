@@ -19,7 +19,7 @@ pub struct TextClaim {
     pub range: Range<usize>,
     /// What it says, without markers; the cells of a row with a space between them.
     pub text: String,
-    /// Which of the markers are its own.
+    /// The markers that belong to it, by their places in the given list.
     pub markers: Range<usize>,
 }
 
@@ -33,8 +33,8 @@ pub fn text_claims(text: &str, markers: &[MarkerPlace]) -> Vec<TextClaim> {
             let first = markers.partition_point(|marker| marker.range.start < range.start);
             let behind = markers.partition_point(|marker| marker.range.end <= range.end);
             // A marker that continues in the next block belongs to none.
-            let own = first..behind.max(first);
-            let mut said = removed(text, range.clone(), &markers[own.clone()]);
+            let bound = first..behind.max(first);
+            let mut said = removed(text, range.clone(), &markers[bound.clone()]);
             if block.kind == ClaimLineKind::Row {
                 let cells = said.split('|').map(str::trim);
                 let filled: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
@@ -42,7 +42,7 @@ pub fn text_claims(text: &str, markers: &[MarkerPlace]) -> Vec<TextClaim> {
             }
             claims.push(TextClaim {
                 text: said,
-                markers: own,
+                markers: bound,
                 range,
             });
         }

@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(texts(prose), []);
         let html = "<h3>Sources</h3><ol><li>Doe (2020). Ice and snow.</li><li>Roe (2021). Snow and ice.</li></ol>";
         assert_eq!(texts(html).len(), 2);
-        // A bracket that is no label.
+        // A bracket that is not a label.
         assert_eq!(
             keys("References\n- [GPT4](https://a.org/gpt4)\n- [S2] Snow of 2020"),
             " [S2]"
@@ -452,7 +452,7 @@ mod tests {
         let linked = "So it is [2] ([Ice](https://a.org/ice)).";
         let linked = references_of(&answer(linked), IndexBase::One);
         let keys: Vec<&str> = linked.iter().map(|one| one.key.as_str()).collect();
-        // The second link is no source of the answer: it may be invented.
+        // The link is not one of the sources: it may be invented.
         assert_eq!((keys.len(), keys[0]), (2, "[2]"), "{keys:?}");
         let page = Source {
             title: Some("[PDF] Ice and snow - ResearchGate".to_owned()),

@@ -63,7 +63,7 @@ fn is_end(c: char) -> bool {
 }
 
 /// Whether `[2]`, `[1, 3]` or `[1][2]` stands here with nothing of the word behind it. A SICI has words in its brackets, and
-/// goes on behind them.
+/// continues behind them.
 fn is_marker(text: &str) -> bool {
     let Some((numbers, rest)) = text[1..].split_once(']') else {
         return false;
