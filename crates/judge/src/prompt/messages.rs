@@ -13,6 +13,8 @@ pub struct Messages {
     pub system: Option<String>,
     /// The user message.
     pub user: String,
+    /// The questions to a decision model, as they are sent; the user message is then the text that they are about.
+    pub questions: Option<String>,
     /// Bytes of it that calls about the same answer begin with, so that providers can process them once; 0 if unknown.
     pub shared: usize,
 }
@@ -23,13 +25,16 @@ impl Messages {
         Self {
             system,
             user: user.into(),
+            questions: None,
             shared: 0,
         }
     }
 
     /// The texts in the order in which they are sent.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.system.as_deref().into_iter().chain([&*self.user])
+        let system = self.system.as_deref().into_iter();
+        let questions = self.questions.as_deref();
+        system.chain([&*self.user]).chain(questions)
     }
 }
 
