@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use crate::tokens::estimate_messages;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::text::model_tokens::estimate_tokens;
@@ -28,6 +30,24 @@ impl Messages {
             questions: None,
             shared: 0,
         }
+    }
+
+    /// The questions to a decision model; null without any.
+    pub fn questions_json(&self) -> Value {
+        let questions = self.questions.as_deref();
+        questions
+            .and_then(|questions| serde_json::from_str(questions).ok())
+            .unwrap_or_default()
+    }
+
+    /// How many questions the text is read for: one without any to a decision model.
+    pub fn question_count(&self) -> u64 {
+        let count = match self.questions_json() {
+            Value::Array(questions) => questions.len(),
+            Value::Object(questions) => questions.len(),
+            _ => 1,
+        };
+        count.max(1) as u64
     }
 
     /// The texts in the order in which they are sent.

@@ -5,17 +5,17 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::delimiters::{Marker, neutralize};
 use super::family::{self, PromptFamily};
 use super::manifest::{Imported, InsertMode, MANIFEST, PromptManifest, TaskTable};
 use super::messages::Messages;
-use super::delimiters::{Marker, neutralize};
 use super::task::{DECISION, DECISION_OF_FAULT, TaskTemplates};
 use super::template::Template;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::error::{Error, Result};
 use scholareval_core::question::{
-    CITATION_GROUP, CriterionTemplate, Decision, DecisionWording, KindInfo, PAIR, PairForm, Question,
-    ReplyKind, one_line,
+    CITATION_GROUP, CriterionTemplate, Decision, DecisionWording, KindInfo, PAIR, PairForm,
+    Question, ReplyKind, one_line,
 };
 
 /// Templates for every judge task, with their parameters.
@@ -103,7 +103,11 @@ impl PromptSet {
     pub fn decisions(&self, question: &dyn Question) -> Vec<Vec<Decision>> {
         let info = question.info();
         let builtin = Self::shared_builtin();
-        let set = if self.has_decision(info) { self } else { builtin };
+        let set = if self.has_decision(info) {
+            self
+        } else {
+            builtin
+        };
         let family = set.family(info).map(|family| family.task(info, ""));
         question.decisions(&DecisionTexts {
             info,
@@ -283,7 +287,9 @@ impl Family {
             for (part, text) in task.texts() {
                 // An aspect's variants share all but the user message.
                 let is_shared = ["system", DECISION, DECISION_OF_FAULT].contains(&part);
-                let is_there = texts.iter().any(|(of, name, _)| (*of, *name) == (kind, part));
+                let is_there = texts
+                    .iter()
+                    .any(|(of, name, _)| (*of, *name) == (kind, part));
                 if !(is_shared && is_there) {
                     texts.push((kind, part, text));
                 }

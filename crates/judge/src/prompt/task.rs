@@ -229,7 +229,13 @@ impl TaskTemplates {
             for (name, line) in template.variables() {
                 is_named |= name == decided.name;
                 if name != decided.name && name != OPEN_BRACES {
-                    return Err(fault(name, "has no value in a decision", &file, line, &hint));
+                    return Err(fault(
+                        name,
+                        "has no value in a decision",
+                        &file,
+                        line,
+                        &hint,
+                    ));
                 }
             }
             if decided.is_required && !is_named {
