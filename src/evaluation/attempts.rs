@@ -162,7 +162,8 @@ impl AnswerRun<'_> {
             }
             // Readable replies count even from the cache, since they show that the judge can be
             // read.
-            if sample.is_ok() || (is_fresh && self.is_final(call)) {
+            let fault = sample.as_ref().err();
+            if fault.is_none_or(|reason| is_fresh && self.is_final(call, reason)) {
                 self.legibility
                     .note(&request, member, unreadable.as_ref(), begun)
                     .map_err(Abort::Fatal)?;
@@ -287,12 +288,16 @@ impl AnswerRun<'_> {
     /// Whether an unreadable last reply to this call counts against the judge.
     ///
     /// With `--retry-unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge. After an
-    /// unreadable reply about several criteria each of them is asked alone, except in compat mode.
-    fn is_final(&self, call: &JudgeCall) -> bool {
-        let is_chunk = call.question.downcast_ref::<DecisionChunk>().is_some();
-        let has_several = call.question.unit_count() > 1 && !is_chunk;
-        let is_asked_alone = has_several && self.job.options.mode == Mode::Default;
-        !is_asked_alone && !self.job.options.retry_unscored
+    /// unreadable reply about several criteria each of them is asked alone; a judge that writes text is not in compat mode. That a
+    /// request is too long says nothing of the judge.
+    fn is_final(&self, call: &JudgeCall, reason: &UnscoredReason) -> bool {
+        let is_asked_alone = call.question.unit_count() > 1
+            && match call.question.downcast_ref::<DecisionChunk>() {
+                Some(_) => reason.kind == UnscoredKind::Unreadable,
+                None => self.job.options.mode == Mode::Default,
+            };
+        let is_too_long = reason.kind == UnscoredKind::ContextOverflow;
+        !is_asked_alone && !is_too_long && !self.job.options.retry_unscored
     }
 
     /// Whether to make the attempt `next`. The limit of repeats applies to new calls; a cached reply is used whenever a

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
+use super::flips::Flips;
 use super::legibility::shortened;
+use super::units::units;
 use super::{Job, Member, NamedJudge, Panel, Panels, Prepared, StopHandle};
 use crate::dataset::with_text;
 use crate::domain::{JudgeReply, Role, UnscoredKind, UnscoredReason};
@@ -13,11 +15,14 @@ use crate::error::{Error, Result};
 use crate::judge::builder::Shared;
 use crate::judge::cache::{Cache, CallLabel, Entry};
 use crate::judge::chat::helping_option;
+use crate::judge::decision_probe::spoken_kinds;
+use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
 use crate::question::KindInfo;
 use crate::question::reading::INSIDE_REASONING;
 use crate::record::{CallRecord, EventSink, RunEvent, remedy};
+use crate::scorer::{Step, Subject, Verdicts};
 
 /// A server of a judge that was asked a question of each of some roles.
 pub struct CheckedServer {
@@ -27,6 +32,10 @@ pub struct CheckedServer {
     pub replies: Vec<(Role, JudgeReply)>,
     /// Tokens of all prompts and of all replies, those of repeats included.
     pub tokens: [u64; 2],
+    /// How far the verdicts of a decision model depend on the order of options and on other questions.
+    pub flips: Option<Flips>,
+    /// The kinds of decision model as which a server answers that does not as this one, each with the route.
+    pub spoken: Vec<(JudgeKind, &'static str)>,
     /// Why there is a question without a verdict, with what to change.
     pub fault: Option<Error>,
 }
@@ -55,9 +64,16 @@ impl Prepared {
             let member = judge.member(&server.build_at(at, &shared)?);
             // Each role at one of the servers; with more servers than roles each server has one.
             let asked_here = roles.iter().skip(at % roles.len()).step_by(count);
-            let panels = asked_here.map(|role| ((*role).clone(), first_call_of(&member)));
+            let panel = Panel::of_one(Member {
+                samples: 1,
+                ..member.clone()
+            });
+            let panels = asked_here.map(|role| ((*role).clone(), panel.clone()));
+            let panels: Panels = panels.collect();
+            let first_calls = panels.keys();
+            let first_calls = first_calls.map(|role| (role.clone(), first_call_of(&member)));
             let mut calls = Calls::default();
-            let result = ask(&work.jobs, panels.collect(), &mut calls).await;
+            let result = ask(&work.jobs, first_calls.collect(), &mut calls).await;
             let mut replies = Vec::new();
             let mut fault = result.err();
             for (role, call) in calls.last() {
@@ -80,15 +96,46 @@ impl Prepared {
                 replies.extend(call.reply.clone().map(|reply| (role.clone(), reply)));
             }
             let meters = &shared.meters;
+            let tokens = [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read);
+            let (mut flips, mut spoken) = (None, Vec::new());
+            if fault.is_none() {
+                flips = flips_of(&work.jobs, panels).await?;
+            } else if member.decider.is_some() {
+                spoken = spoken_kinds(endpoint, &server.request.model).await;
+            }
             checked.push(CheckedServer {
                 url: endpoint.masked_url(),
                 replies,
-                tokens: [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read),
+                tokens,
+                flips,
+                spoken,
                 fault,
             });
         }
         Ok(checked)
     }
+}
+
+/// How verdicts on the first answer change with what stands around a question; `None` if no decision model is asked.
+async fn flips_of(jobs: &[Job], panels: Panels) -> Result<Option<Flips>> {
+    let panels = Arc::new(panels);
+    for job in jobs {
+        let job = Job {
+            panels: Arc::clone(&panels),
+            ..job.clone()
+        };
+        let Some(at) = first_answer(&job)? else {
+            continue;
+        };
+        let item = with_text(&job.items[at])?;
+        let Step::Ask(calls) = job.scorer.step(&Subject::of(&item), &Verdicts::default()) else {
+            continue;
+        };
+        if let Some(unit) = units(&job, &calls, 0).first() {
+            return Ok(Flips::of(unit, &item).await);
+        }
+    }
+    Ok(None)
 }
 
 /// Scores the first answer of each job as far as these panels do.
@@ -124,7 +171,7 @@ fn first_answer(job: &Job) -> Result<Option<usize>> {
 fn first_call_of(member: &Member) -> Panel {
     let judge = FirstCall {
         inner: Arc::clone(&member.judge),
-        item: OnceLock::new(),
+        items: OnceLock::new(),
     };
     Panel::of_one(Member {
         judge: Arc::new(judge),
@@ -133,16 +180,17 @@ fn first_call_of(member: &Member) -> Panel {
     })
 }
 
-/// Passes the first question and its repeats, and defers all others.
+/// Passes the first question, its repeats and parts, and defers all others.
 struct FirstCall {
     inner: Arc<dyn Judge>,
-    item: OnceLock<Arc<str>>,
+    items: OnceLock<Vec<Arc<str>>>,
 }
 
 impl Judge for FirstCall {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let item = &request.call.item;
-        if self.item.get_or_init(|| Arc::clone(item)) == item {
+        let items = request.call.items();
+        let first = self.items.get_or_init(|| items.clone());
+        if items.iter().all(|item| first.contains(item)) {
             self.inner.ask(request)
         } else {
             Box::pin(ready(Ok(Outcome::Deferred)))

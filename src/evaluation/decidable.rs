@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use super::prepared::Prepared;
 use crate::domain::Severity;
 use crate::error::{Error, Result};
-use crate::question::{JudgeCall, KINDS};
+use crate::question::JudgeCall;
 use crate::scorer::{Scorer, Step, Subject, Verdicts};
+
+/// The scorers that ask nothing but what a decision model can answer; `criteria` does with most profiles.
+const DECIDED: &str = "criteria, prometheus, entailment, citation_audit, pairs";
 
 impl Prepared {
     /// # Errors
-    /// [`Error::Usage`] for a question to a decision model that options fixed before the reply cannot answer, with the role that
-    /// needs another judge.
+    /// [`Error::Usage`] for a question to a decision model that no given options can answer, or more of them than its server takes,
+    /// with the role that needs another judge.
     pub(super) fn check_decisions(&self) -> Result<()> {
         let mut seen: BTreeSet<(String, &str)> = BTreeSet::new();
         for scorer in &self.scorers {
@@ -37,20 +40,22 @@ impl Prepared {
     fn check_call(&self, scorer: &dyn Scorer, call: &JudgeCall) -> Result<()> {
         let info = call.question.info();
         for (judge, decider) in self.judges.deciders(&call.role) {
-            if decider.items(call).len() < call.items().len() {
-                let role = call.role.name();
-                let mut can: Vec<&str> = KINDS
-                    .iter()
-                    .filter(|kind| kind.decided.is_some())
-                    .map(|kind| kind.name)
-                    .collect();
-                can.retain(|kind| *kind != info.name);
+            let items = decider.items(call);
+            if items.len() < call.items().len() {
                 return Err(Error::Usage(format!(
-                    "{} asks the judge {judge} for {info}, whose reply is a list or a free number: a decision model chooses among \
-                     options and can answer {}; give the role {role} another judge under [roles], or leave the scorer out with \
-                     --scorers",
+                    "the scorer {} asks the judge {judge} for {info}, a list or a free number, but a decision model only chooses among \
+                     given options; {}",
                     scorer.name(),
-                    can.join(", "),
+                    way_out(call),
+                )));
+            }
+            if let Some(options) = decider.options_too_many(&items) {
+                let most = decider.bounds().options;
+                return Err(Error::Usage(format!(
+                    "the scorer {} asks the judge {judge} for {info} with {options} options, and its server takes {most}; give the \
+                     scale fewer levels, or {}",
+                    scorer.name(),
+                    way_out(call),
                 )));
             }
             if decider.uses_builtin_text(info) {
@@ -63,4 +68,12 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// What the user can do about a question that a decision model cannot be asked.
+fn way_out(call: &JudgeCall) -> String {
+    let role = call.role.name();
+    format!(
+        "give the role {role} another judge ([roles] in the config file), or name scorers that it can be asked: --scorers {DECIDED}"
+    )
 }

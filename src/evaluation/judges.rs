@@ -74,8 +74,6 @@ pub struct NamedJudge {
     options: JudgeOptions,
     /// How it is asked, if it is a decision model.
     decider: Option<Decider>,
-    /// The most decisions of a request to it.
-    questions_per_request: Option<usize>,
 }
 
 impl NamedJudge {
@@ -108,12 +106,10 @@ impl NamedJudge {
                 "the lexical judge reads no prompts; --prompts has no effect without a model";
             notify(Severity::Warning, message);
         }
-        let most = judge.server().and_then(|server| {
-            let per_call = options.scorers.built_in.rubric.criteria_per_call;
-            most_questions(server, per_call)
-        });
+        let per_call = options.scorers.built_in.rubric.criteria_per_call;
+        let bounds = judge.server().and_then(|server| bounds(server, per_call));
         let decider =
-            most.and_then(|most| Decider::new(named.judge.kind(), Arc::clone(prompts), most));
+            bounds.and_then(|bounds| Decider::new(named.judge.kind(), Arc::clone(prompts), bounds));
         Ok(Self {
             judge,
             price: None,
@@ -121,7 +117,6 @@ impl NamedJudge {
             samples: named.samples,
             merge: named.merge,
             options: named.judge.clone(),
-            questions_per_request: most.filter(|_| decider.is_some()),
             decider,
         })
     }
@@ -172,7 +167,8 @@ impl NamedJudge {
             settings.insert("max_tokens".to_owned(), json!(limits));
         }
         // What is asked together decides the reply: a run is read again in the same requests.
-        if let Some(most) = self.questions_per_request {
+        if let Some(decider) = &self.decider {
+            let most = decider.bounds().questions;
             settings.insert(QUESTIONS_PER_REQUEST.to_owned(), json!(most));
         }
         JudgeEntry {
@@ -225,17 +221,17 @@ impl NamedJudge {
     }
 }
 
-/// The most decisions of a request to the servers of this judge.
-fn most_questions(server: &ServedModel, per_call: Option<BatchSize>) -> Option<usize> {
-    let bounds = server
+/// What a request to the servers of this judge may hold; of questions at most so many as the user wants.
+fn bounds(server: &ServedModel, per_call: Option<BatchSize>) -> Option<DecisionBounds> {
+    let each = server
         .servers
         .endpoints()
         .map(|endpoint| DecisionBounds::at(&endpoint.base_url));
-    let most = bounds.reduce(DecisionBounds::lowest)?.questions;
-    let given = per_call
-        .map(|BatchSize(size)| size)
-        .filter(|size| *size > 0);
-    Some(given.map_or(most, |given| most.min(given)))
+    let bounds = each.reduce(DecisionBounds::lowest)?;
+    Some(match per_call {
+        Some(BatchSize(size)) if size > 0 => bounds.at_most(size),
+        _ => bounds,
+    })
 }
 
 /// The judges of a run, each identified once, by name.
@@ -391,6 +387,12 @@ impl Judges {
             )
         })?;
         self.of(names).next().map(|(_, named)| named)
+    }
+
+    /// The decision models among the judges, with their names.
+    pub(super) fn all_deciders(&self) -> impl Iterator<Item = (&str, &Decider)> {
+        let judges = self.by_name.iter();
+        judges.filter_map(|(name, named)| Some((name.as_str(), named.decider()?)))
     }
 
     /// The decision models among the judges of a role, with their names.

@@ -18,6 +18,7 @@ mod choice;
 mod cost;
 mod decidable;
 mod expected;
+mod flips;
 mod gates;
 mod inputs;
 mod judges;
@@ -54,6 +55,7 @@ pub use builder::Evaluation;
 pub use check::CheckedServer;
 pub use choice::Choice;
 pub use cost::{Cost, JudgeTerms, PlanEstimate, PlanLine};
+pub use flips::{Changed, Flips};
 pub use inputs::LoadedInputs;
 pub use judges::{Endpoints, Judges, NamedJudge};
 pub use pairs::{ChosenPairs, PairChoice, PairDesign, PairOrders};
@@ -131,6 +133,16 @@ impl Job {
     fn renderers(&self) -> impl Iterator<Item = &Arc<Renderer>> {
         let members = self.panels.values().flat_map(|panel| &panel.members);
         members.filter_map(|member| member.renderer.as_ref())
+    }
+
+    /// Lets a request to its decision models ask at most so many questions.
+    fn cut_requests(&mut self, questions: usize) {
+        let mut panels = (*self.panels).clone();
+        let members = panels.values_mut().flat_map(|panel| &mut panel.members);
+        for decider in members.filter_map(|member| member.decider.as_mut()) {
+            *decider = decider.at_most(questions);
+        }
+        self.panels = Arc::new(panels);
     }
 
     /// Whether another model answers than the one whose cached replies were used: what was scored is scored again.

@@ -2,7 +2,7 @@
 //!
 //! From here the same jobs are planned, written as a batch, or [started](Prepared::start) as a [`Run`](super::Run).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -262,13 +262,26 @@ impl Prepared {
         Ok(planned)
     }
 
-    /// The cost of the criteria with 1, 8 and all of a case in a call; empty if no criteria are asked, or the reference
-    /// decides (compat).
+    /// The cost of the criteria with 1, 8 and all of a case in a call; of decision models that of one question a request, and of as
+    /// many as the run asks. Empty if no criteria are asked of other judges, or the reference decides (compat).
     ///
     /// # Errors
     /// When the cache cannot be read.
     pub async fn batch_costs(&self) -> Result<Vec<(BatchSize, PlanEstimate)>> {
         let mut costs = Vec::new();
+        let deciders = self.judges.all_deciders();
+        let most = deciders
+            .map(|(_, decider)| decider.bounds().questions)
+            .max();
+        if let Some(most) = most {
+            for size in BTreeSet::from([1, most]) {
+                let mut work = self.jobs(&self.scorers, Some(&self.out_dir()), &Arc::default())?;
+                work.jobs.iter_mut().for_each(|job| job.cut_requests(size));
+                let planned = super::plan(&work.jobs, &mut NoEvents).await?;
+                costs.push((BatchSize(size), self.cost(&planned)));
+            }
+            return Ok(costs);
+        }
         if !self.choice.scorers.contains(&&CRITERIA) || self.options.scoring.compat {
             return Ok(costs);
         }
@@ -325,6 +338,12 @@ impl Prepared {
         if self.rule.is_some() {
             let message = "--until does not fit a batch, which asks everything at once";
             return Err(Error::Usage(message.to_owned()));
+        }
+        if let Some((judge, _)) = self.judges.all_deciders().next() {
+            let message = format!(
+                "batches have no route for decision models such as the judge {judge}; run score, which asks many questions a request"
+            );
+            return Err(Error::Usage(message));
         }
         // Without a directory: the results of a batch go into the cache, where every run finds
         // them.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::answered::{self, AnsweringModel};
 use crate::domain::{EndingModel, Fingerprint, GradeMerge, ModelEnd};
 use crate::judge::decider::Decider;
+use crate::judge::decision_bounds::DecisionBounds;
 use crate::judge::kind::JudgeKind;
 use crate::judge::refusals::ReplyLimits;
 use crate::prompt::PromptSet;
@@ -154,11 +155,8 @@ impl JudgeEntry {
     pub(crate) fn decider(&self) -> Option<Decider> {
         let kind = JudgeKind::deserialize(self.settings.get("kind")?).ok()?;
         let most = self.settings.get(QUESTIONS_PER_REQUEST)?.as_u64()?;
-        Decider::new(
-            kind,
-            PromptSet::builtin().into(),
-            usize::try_from(most).ok()?,
-        )
+        let bounds = DecisionBounds::of_questions(usize::try_from(most).ok()?);
+        Decider::new(kind, PromptSet::builtin().into(), bounds)
     }
 
     /// Whether its scores are expected scores.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::decision_bounds::DecisionBounds;
 use super::kind::JudgeKind;
 use crate::prompt::PromptSet;
 use scholareval_core::question::{ChunkItem, DecisionChunk, DecisionShape, JudgeCall, KindInfo};
@@ -14,19 +15,32 @@ use scholareval_core::question::{ChunkItem, DecisionChunk, DecisionShape, JudgeC
 pub struct Decider {
     prompts: Arc<PromptSet>,
     shape: DecisionShape,
-    /// The most decisions of a request, >= 1.
-    most: usize,
+    bounds: DecisionBounds,
 }
 
 impl Decider {
-    /// That of a judge of this kind, with at most so many decisions a request; `None` for judges that write text.
-    pub fn new(kind: JudgeKind, prompts: Arc<PromptSet>, most: usize) -> Option<Self> {
+    /// That of a judge of this kind within these bounds; `None` for judges that write text.
+    pub fn new(kind: JudgeKind, prompts: Arc<PromptSet>, bounds: DecisionBounds) -> Option<Self> {
         let shape = kind.protocol().decision_shape()?;
         Some(Self {
             prompts,
             shape,
-            most: most.max(1),
+            bounds,
         })
+    }
+
+    /// What one request may hold.
+    pub fn bounds(&self) -> DecisionBounds {
+        self.bounds
+    }
+
+    /// The same with at most so many decisions a request.
+    #[must_use]
+    pub fn at_most(&self, questions: usize) -> Self {
+        Self {
+            bounds: self.bounds.at_most(questions),
+            ..self.clone()
+        }
     }
 
     /// The items of a call with the decisions that settle them; empty if its question cannot be asked this way.
@@ -54,15 +68,23 @@ impl Decider {
         let mut decisions = 0;
         let fits = items.iter().take_while(|item| {
             decisions += item.decisions.len();
-            decisions <= self.most
+            decisions <= self.bounds.questions
         });
         fits.count().max(1)
+    }
+
+    /// How many options a choice among these items has, if they are more than the servers take.
+    pub fn options_too_many(&self, items: &[ChunkItem]) -> Option<usize> {
+        let decisions = items.iter().flat_map(|item| &item.decisions);
+        let most = decisions.map(|decision| decision.options.len()).max()?;
+        (most > self.bounds.options).then_some(most)
     }
 
     /// The request that asks these items.
     pub fn chunk(&self, items: &[ChunkItem]) -> DecisionChunk {
         DecisionChunk {
             shape: self.shape,
+            is_reversed: false,
             items: items.into(),
         }
     }

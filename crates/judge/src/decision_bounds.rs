@@ -17,7 +17,7 @@ pub(crate) const NO_SAMPLING: &[&str] = &[
 /// The bounds of a server, as its documentation or code states them (November 2026).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecisionBounds {
-    /// Questions of a request.
+    /// Questions of a request, >= 1.
     pub questions: usize,
     /// Options of a choice. A scale has ten levels at most on all servers.
     pub options: usize,
@@ -69,10 +69,11 @@ const OF_SERVICES: [(&str, DecisionBounds); 6] = [
     ),
 ];
 
-/// Those of vLLM, which has the lowest ones, for servers that are not known.
-const LOWEST: DecisionBounds = DecisionBounds {
+/// Those of servers that are not known. vLLM takes no more questions; of options it takes 26, llama.cpp 52 and SGLang 255, and each
+/// refuses more itself.
+const UNKNOWN: DecisionBounds = DecisionBounds {
     questions: 64,
-    options: 26,
+    options: 255,
 };
 
 impl DecisionBounds {
@@ -87,7 +88,15 @@ impl DecisionBounds {
         OF_SERVICES
             .iter()
             .find(is_of)
-            .map_or(LOWEST, |service| service.1)
+            .map_or(UNKNOWN, |service| service.1)
+    }
+
+    /// Those of a recorded run, whose requests had at most so many questions.
+    pub fn of_questions(questions: usize) -> Self {
+        Self {
+            questions: questions.max(1),
+            options: usize::MAX,
+        }
     }
 
     /// The lowest of several servers of one model.
@@ -96,6 +105,15 @@ impl DecisionBounds {
         Self {
             questions: self.questions.min(other.questions),
             options: self.options.min(other.options),
+        }
+    }
+
+    /// With at most so many questions, >= 1.
+    #[must_use]
+    pub fn at_most(self, questions: usize) -> Self {
+        Self {
+            questions: self.questions.min(questions.max(1)),
+            ..self
         }
     }
 }

@@ -27,6 +27,8 @@ pub mod decider;
 #[doc(hidden)]
 pub mod decision_bounds;
 #[doc(hidden)]
+pub mod decision_probe;
+#[doc(hidden)]
 pub mod endpoint;
 #[doc(hidden)]
 pub mod forms;

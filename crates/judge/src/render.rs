@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::cut::cut_to_fit;
-use super::decider::Decider;
 use super::forms::Structured;
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
@@ -116,7 +115,7 @@ impl Renderer {
     pub fn prompt(&self, question: &dyn Question) -> Arc<Prompt> {
         if let Some(chunk) = question.downcast_ref::<DecisionChunk>() {
             let messages = Messages {
-                questions: Some(chunk.shape.written(&chunk.decisions()).to_string()),
+                questions: Some(chunk.questions().to_string()),
                 ..Messages::new(None, self.prompts.state(question))
             };
             return self.options.prompt(messages, false);
@@ -270,11 +269,6 @@ impl Renderer {
         let system = first.system.as_deref().unwrap_or_default();
         let user = common_prefix(&first.user, &second.user);
         estimate_tokens(system) + estimate_tokens(user)
-    }
-
-    /// What decides how questions are gathered; `None` for a judge that writes text. `most` is the most decisions of a request.
-    pub fn decider(&self, most: usize) -> Option<Decider> {
-        Decider::new(self.options.endpoint, Arc::clone(&self.prompts), most)
     }
 
     /// The kind of judge, and the route of rendered calls in a batch.

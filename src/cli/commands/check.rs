@@ -9,7 +9,7 @@ use crate::cli::terminal;
 use crate::domain::{JudgeReply, today};
 use crate::error::{Error, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
-use crate::evaluation::{CheckedServer, LoadedInputs, NamedJudge, Prepared};
+use crate::evaluation::{Changed, CheckedServer, LoadedInputs, NamedJudge, Prepared};
 use crate::judge::refuse_ended;
 use crate::prompt::PromptFamily;
 use crate::text::names::{counted, without_directories};
@@ -117,6 +117,9 @@ async fn judge_lines(
         }
     }
     lines.extend(learned);
+    for server_checked in &checked {
+        lines.push_str(&decision_lines(server_checked));
+    }
     if server.room() > 0 {
         let room = counted(
             usize::try_from(server.room()).unwrap_or(usize::MAX),
@@ -151,6 +154,27 @@ fn endpoint_line(checked: &CheckedServer) -> String {
     format!(
         "endpoint: {url} answers in {millis} ms{fault} ({roles}: {prompt} prompt tokens, {replied} reply tokens)\n"
     )
+}
+
+/// What is known of a decision model: how far its verdicts flip, or, if it gives none, what its server is asked instead.
+fn decision_lines(checked: &CheckedServer) -> String {
+    let mut lines = String::new();
+    if let Some(flips) = &checked.flips {
+        let share = |share: Changed| format!("{} of {}", share.changed, share.of);
+        lines.push_str(&format!(
+            "verdicts that change: {} with options in the other order, {} one question a request, {} repeated\n",
+            share(flips.reversed),
+            share(flips.alone),
+            share(flips.repeated),
+        ));
+    }
+    for (kind, route) in &checked.spoken {
+        lines.push_str(&format!(
+            "found: {}{route} answers as --judge {kind}\n",
+            checked.url
+        ));
+    }
+    lines
 }
 
 /// What a reply shows of the judge, one line each.

@@ -70,8 +70,8 @@ fn name_at(place: usize) -> String {
 }
 
 impl DecisionShape {
-    /// The questions of a request.
-    pub fn written(self, decisions: &[Decision]) -> Value {
+    /// The questions of a request. Reversed ones have their options in the other order, but for levels, which are counted.
+    pub fn written(self, decisions: &[Decision], is_reversed: bool) -> Value {
         let named = decisions
             .iter()
             .enumerate()
@@ -79,12 +79,12 @@ impl DecisionShape {
         match self {
             Self::Named => {
                 let questions: Map<String, Value> = named
-                    .map(|(name, decision)| (name, decision.by_name()))
+                    .map(|(name, decision)| (name, decision.by_name(is_reversed)))
                     .collect();
                 Value::Object(questions)
             }
             Self::Listed => named
-                .map(|(name, decision)| decision.in_list(&name))
+                .map(|(name, decision)| decision.in_list(&name, is_reversed))
                 .collect(),
         }
     }
@@ -104,7 +104,7 @@ impl DecisionForm {
 
 impl Decision {
     /// The question as a value of an object of questions.
-    fn by_name(&self) -> Value {
+    fn by_name(&self, is_reversed: bool) -> Value {
         let mut question = json!({
             "type": self.form.name(DecisionShape::Named),
             "instructions": self.instructions,
@@ -112,11 +112,15 @@ impl Decision {
         match self.form {
             DecisionForm::Predicate => {
                 if let Some([when_false, when_true]) = self.means_of_predicate() {
-                    question["criteria"] = json!({"true": when_true, "false": when_false});
+                    question["criteria"] = if is_reversed {
+                        json!({"false": when_false, "true": when_true})
+                    } else {
+                        json!({"true": when_true, "false": when_false})
+                    };
                 }
             }
             DecisionForm::Choice => {
-                let options = self.options.iter();
+                let options = self.sent(is_reversed).into_iter();
                 let criteria: Map<String, Value> = options
                     .map(|option| (option.label.clone(), option.means_or_null()))
                     .collect();
@@ -132,15 +136,20 @@ impl Decision {
 
     /// The question as an entry of a list of questions. A predicate has no place for what its two answers mean: they stand in
     /// the instructions.
-    fn in_list(&self, name: &str) -> Value {
+    fn in_list(&self, name: &str, is_reversed: bool) -> Value {
         let mut instructions = self.instructions.clone();
         let means = (self.form == DecisionForm::Predicate)
             .then(|| self.means_of_predicate())
             .flatten();
         if let Some([when_false, when_true]) = means {
-            instructions.push_str(&format!(
-                "\nTrue when: {when_true}\nFalse when: {when_false}"
-            ));
+            let mut lines = [
+                format!("\nTrue when: {when_true}"),
+                format!("\nFalse when: {when_false}"),
+            ];
+            if is_reversed {
+                lines.reverse();
+            }
+            instructions.push_str(&lines.concat());
         }
         let mut question = json!({
             "type": self.form.name(DecisionShape::Listed),
@@ -153,7 +162,7 @@ impl Decision {
             DecisionForm::Score => ("levels", "label"),
         };
         let mut entries: Vec<Value> = Vec::new();
-        for option in &self.options {
+        for option in self.sent(is_reversed) {
             let mut entry = json!({label: option.label});
             if !option.means.is_empty() {
                 entry["description"] = option.means.as_str().into();
@@ -162,6 +171,24 @@ impl Decision {
         }
         question[list] = entries.into();
         question
+    }
+
+    /// The options in the order in which they are sent.
+    fn sent(&self, is_reversed: bool) -> Vec<&DecisionOption> {
+        let mut options: Vec<&DecisionOption> = self.options.iter().collect();
+        if is_reversed && self.form != DecisionForm::Score {
+            options.reverse();
+        }
+        options
+    }
+
+    /// Whether its options have another order in which they can be sent.
+    pub fn is_reversible(&self) -> bool {
+        match self.form {
+            DecisionForm::Predicate => self.means_of_predicate().is_some(),
+            DecisionForm::Choice => true,
+            DecisionForm::Score => false,
+        }
     }
 
     /// When a statement is false and when it is true, where both are said.

@@ -46,6 +46,8 @@ impl PartialEq for ChunkItem {
 pub struct DecisionChunk {
     /// How the request is written.
     pub shape: DecisionShape,
+    /// Whether options are sent in reverse, to see how far a judge depends on their order.
+    pub is_reversed: bool,
     /// Its items; not empty.
     pub items: Arc<[ChunkItem]>,
 }
@@ -55,6 +57,11 @@ impl DecisionChunk {
     pub fn decisions(&self) -> Vec<Decision> {
         let decisions = self.items.iter().flat_map(|item| &item.decisions);
         decisions.cloned().collect()
+    }
+
+    /// The questions of the request.
+    pub fn questions(&self) -> Value {
+        self.shape.written(&self.decisions(), self.is_reversed)
     }
 
     /// What the request is called in records: its item, or the first and the last of several.
@@ -78,9 +85,11 @@ impl DecisionChunk {
         Some(self.of(item))
     }
 
-    fn of(&self, items: &[ChunkItem]) -> Self {
+    /// The same request about these items.
+    pub fn of(&self, items: &[ChunkItem]) -> Self {
         Self {
             shape: self.shape,
+            is_reversed: self.is_reversed,
             items: items.into(),
         }
     }

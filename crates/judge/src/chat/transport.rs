@@ -222,7 +222,8 @@ impl Transport {
         let wait = retry_after(response.headers(), SystemTime::now());
         // A server that ignores the limit could fill the memory with one reply; twenty alternatives
         // a token still fit.
-        let longest = call.max_tokens.map(|tokens| {
+        // A limit of 0 is that of decision models, whose replies are as long as their options.
+        let longest = call.max_tokens.filter(|tokens| *tokens > 0).map(|tokens| {
             tokens
                 .saturating_mul(BYTES_PER_TOKEN)
                 .max(LEAST_REPLY_BYTES)

@@ -11,6 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 use scholareval_core::domain::{UnscoredKind, UnscoredReason};
 use scholareval_core::error::Result;
+use scholareval_core::question::DecisionChunk;
 
 /// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 7%, see
 /// [`crate::tokens`].)
@@ -107,9 +108,11 @@ async fn count_tokens(server: &Transport, model: &str, body: &[u8]) -> Option<u6
 
 impl<J: Judge> Judge for ContextLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let Some(((capacity, server), call)) =
-            self.capacity.as_ref().zip(request.rendered.as_ref())
-        else {
+        let question = &request.call.question;
+        // A decision model holds each question alone against its context, and says when one is too long.
+        let is_chunk = question.downcast_ref::<DecisionChunk>().is_some();
+        let limit = self.capacity.as_ref().filter(|_| !is_chunk);
+        let Some(((capacity, server), call)) = limit.zip(request.rendered.as_ref()) else {
             return self.inner.ask(request);
         };
         Box::pin(async move {
