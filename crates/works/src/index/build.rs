@@ -1,14 +1,13 @@
 //! Makes an index of works, or adds to one.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params};
 
 use super::{FREQUENT, MORE_AUTHORS, TABLES, with_large_cache};
+use crate::content::hash_of;
 use crate::dumps::{WorksFile, files_of};
 use crate::keys::{RecordTitle, identifiers_of_record};
 use crate::normalize::words;
@@ -179,12 +178,13 @@ impl IndexWriter {
     fn new_files(&self, files: Vec<WorksFile>) -> Result<Vec<WorksFile>> {
         let mut new = Vec::new();
         for file in files {
-            let hash = hash_of(&file).map_err(Error::io(&file.path, "read"))?;
+            // Dumps of 100 GB are not read twice for it.
+            let hash = hash_of(&file, 2, KNOWN_BYTES).map_err(Error::io(&file.path, "read"))?;
             let path = file.path.display().to_string();
             let added = self
                 .connection
                 .prepare_cached("INSERT OR IGNORE INTO inputs (hash, path) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute(params![hash.as_slice(), path]))
+                .and_then(|mut insert| insert.execute(params![hash.as_bytes().as_slice(), path]))
                 .map_err(|error| self.unwritten(&error))?;
             if added > 0 {
                 new.push(file);
@@ -287,19 +287,4 @@ impl IndexWriter {
 fn source_code(source: WorkSource) -> i64 {
     let place = WorkSource::ALL.iter().position(|other| *other == source);
     place.map_or(-1, |place| place as i64)
-}
-
-/// The hash by which a file is known again: dumps of 100 GB are not read twice for it.
-fn hash_of(file: &WorksFile) -> std::io::Result<[u8; 32]> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&file.bytes.to_le_bytes());
-    let mut opened = File::open(&file.path)?;
-    let mut part = Vec::new();
-    for start in [0, file.bytes.saturating_sub(KNOWN_BYTES)] {
-        opened.seek(SeekFrom::Start(start))?;
-        part.clear();
-        (&mut opened).take(KNOWN_BYTES).read_to_end(&mut part)?;
-        hasher.update(&part);
-    }
-    Ok(*hasher.finalize().as_bytes())
 }
