@@ -33,6 +33,8 @@ pub(super) enum WorksForm {
     Library,
     /// An index that `sources index` made.
     Index,
+    /// An empty file.
+    Empty,
 }
 
 /// A file of works.
@@ -93,20 +95,15 @@ fn collect(dir: &Path, files: &mut Vec<WorksFile>) -> Result<()> {
     Ok(())
 }
 
-/// The form of a file; `None` of an empty one.
+/// The form of a file.
 ///
 /// # Errors
 /// When it cannot be read, or has none of the forms.
-pub(super) fn form_of(path: &Path) -> Result<Option<WorksForm>> {
-    let form = known_form(path)?;
-    match form {
-        Recognized::Form(form) => Ok(Some(form)),
-        Recognized::Empty => Ok(None),
-        Recognized::Unknown => {
-            let fault = InputFault::new(path, "not a file of works that can be read");
-            Err(fault.hint(forms_hint()).into())
-        }
-    }
+pub(super) fn form_of(path: &Path) -> Result<WorksForm> {
+    known_form(path)?.ok_or_else(|| {
+        let fault = InputFault::new(path, "not a file of works that can be read");
+        fault.hint(forms_hint()).into()
+    })
 }
 
 /// Whether a source is a file or directory of works: the form of its first file that is not empty.
@@ -122,23 +119,17 @@ pub fn is_works(source: &Path) -> Result<bool> {
     };
     for file in files {
         match known_form(&file.path)? {
-            Recognized::Form(_) => return Ok(true),
-            Recognized::Unknown => return Ok(false),
-            Recognized::Empty => {}
+            Some(WorksForm::Empty) => {}
+            form => return Ok(form.is_some()),
         }
     }
     Ok(false)
 }
 
-enum Recognized {
-    Form(WorksForm),
-    Empty,
-    Unknown,
-}
-
-fn known_form(path: &Path) -> Result<Recognized> {
+/// The form of a file; `None` if it has none of the forms.
+fn known_form(path: &Path) -> Result<Option<WorksForm>> {
     if WORKS_INDEX.is_form_of(path)? {
-        return Ok(Recognized::Form(WorksForm::Index));
+        return Ok(Some(WorksForm::Index));
     }
     let mut reader = streams::open(path)?;
     let mut head = Vec::new();
@@ -147,19 +138,13 @@ fn known_form(path: &Path) -> Result<Recognized> {
     let read = read_first_line(&mut *reader, &mut line, &mut head);
     if head.trim_ascii().is_empty() {
         read.map_err(Error::io(path, "read"))?;
-        return Ok(Recognized::Empty);
+        return Ok(Some(WorksForm::Empty));
     }
-    if let Some(first) = object(&line) {
-        let layout = if has_items(&first) {
-            RecordLayout::Items
-        } else {
-            RecordLayout::Lines
-        };
-        if layout == RecordLayout::Lines
-            && let Some(form) = form_of_record(&first)
-        {
-            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
-        }
+    if let Some(first) = object(&line)
+        && !has_items(&first)
+        && let Some(form) = form_of_record(&first)
+    {
+        return Ok(Some(WorksForm::Records(form, RecordLayout::Lines)));
     }
     for layout in [RecordLayout::Items, RecordLayout::Array] {
         if !may_have(layout, &head) {
@@ -169,16 +154,13 @@ fn known_form(path: &Path) -> Result<Recognized> {
             continue;
         };
         if let Some(form) = form_of_record(&first) {
-            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
+            return Ok(Some(WorksForm::Records(form, layout)));
         }
         if is_csl_record(&first) {
-            return Ok(Recognized::Form(WorksForm::Library));
+            return Ok(Some(WorksForm::Library));
         }
     }
-    if is_library_name(path) {
-        return Ok(Recognized::Form(WorksForm::Library));
-    }
-    Ok(Recognized::Unknown)
+    Ok(is_library_name(path).then_some(WorksForm::Library))
 }
 
 /// Reads the first line that is not empty, and keeps the beginning of the file.

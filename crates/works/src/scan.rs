@@ -130,7 +130,7 @@ fn is_lines(path: &Path) -> Result<bool> {
     file.read_exact(&mut magic)
         .map_err(Error::io(path, "read"))?;
     let form = form_of(path)?;
-    let is_lines = matches!(form, Some(WorksForm::Records(_, RecordLayout::Lines)));
+    let is_lines = matches!(form, WorksForm::Records(_, RecordLayout::Lines));
     Ok(is_lines && magic != [0x1f, 0x8b])
 }
 
@@ -177,21 +177,21 @@ impl<'a> Scanner<'a> {
 
     fn read_file(&self, task: &ScanTask<'_>) -> Result<()> {
         match form_of(task.path)? {
-            None => Ok(()),
-            Some(WorksForm::Index) => {
+            WorksForm::Empty => Ok(()),
+            WorksForm::Index => {
                 let what = "an index of works, which is not a source of another one";
                 let fault = InputFault::new(task.path, what);
                 Err(fault.hint("name it by itself").into())
             }
-            Some(WorksForm::Library) => self.read_library(task),
-            Some(WorksForm::Records(form, RecordLayout::Lines)) => match task.range {
+            WorksForm::Library => self.read_library(task),
+            WorksForm::Records(form, RecordLayout::Lines) => match task.range {
                 Some((start, end)) => self.read_range(task, form, start, end),
                 None => {
                     let mut reader = open(task.path, &self.bytes)?;
                     self.read_lines(task, form, &mut *reader, u64::MAX)
                 }
             },
-            Some(WorksForm::Records(form, layout)) => self.read_list(task, form, layout),
+            WorksForm::Records(form, layout) => self.read_list(task, form, layout),
         }
     }
 

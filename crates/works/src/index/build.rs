@@ -131,12 +131,6 @@ impl NewWork {
     }
 }
 
-/// The keys of ids of other systems; `None` without any.
-fn other_ids_text(ids: &[WorkIdentifier]) -> Option<String> {
-    let texts: Vec<String> = ids.iter().map(WorkIdentifier::key).collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
-}
-
 fn name_pair(name: &PersonName) -> [&str; 2] {
     [&name.family, &name.given]
 }
@@ -203,6 +197,7 @@ impl IndexWriter {
         let record = &work.record;
         let id = self.last;
         let not_id = |value: &Option<String>| value.clone().filter(|value| *value != record.id);
+        let other_ids: Vec<String> = record.other_ids.iter().map(WorkIdentifier::key).collect();
         self.connection
             .prepare_cached(
                 "INSERT INTO works (id, source, work, title, subtitle, authors, year, venue, doi, arxiv, pmid, is_preprint, \
@@ -222,7 +217,7 @@ impl IndexWriter {
                 record.pmid,
                 record.is_preprint,
                 work.retraction,
-                other_ids_text(&record.other_ids),
+                (!other_ids.is_empty()).then(|| other_ids.join(" ")),
             ])?;
         for (table, keys) in [
             ("new_identifiers", &work.identifiers),
