@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::decode::decoded;
 use super::page::{PageBody, SavedPage, kind_of, moment_text};
 use super::state::{Decision, PageSigns, state_of};
-use super::store::{NewPage, Revisit, StoreWriter};
+use super::store::StoreWriter;
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use scholareval_core::domain::PageState;
 use scholareval_core::error::{Error, InputFault, Result};
@@ -121,26 +121,30 @@ impl<'a> Sink<'a> {
         let (state, reason) = decide(&page, &content, &title);
         // The text of a wall is kept, too: it shows whether the rule was right.
         let has_text = state != PageState::TooLong && !content.page.text.is_empty();
+        let text = has_text.then_some(&content.page.text);
+        let text_hash = text.map(|text| self.writer.add_text(text)).transpose()?;
         let address = page.final_url.as_deref().unwrap_or(&page.url);
-        let work = work_key(&page.url).or_else(|| work_key(address));
-        let added = self.writer.add(&NewPage {
-            key: &key,
-            final_key: final_key.as_deref(),
-            work: work.as_deref(),
-            url: &page.url,
-            final_url: page.final_url.as_deref(),
-            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
-            status: page.status,
-            mime: page.mime.as_deref(),
-            kind: kind_of(address, content.is_pdf),
-            state,
-            reason: &reason,
-            title: &title[..title.floor_char_boundary(TITLE_BYTES)],
-            raw_hash,
-            digest: page.digest.as_deref(),
-            source: &place.path.display().to_string(),
-            text: has_text.then_some(content.page.text.as_str()),
-        })?;
+        let added = self.writer.insert(
+            "pages",
+            &[
+                ("key", &key),
+                ("final_key", &final_key),
+                ("work", &work_key(&page.url).or_else(|| work_key(address))),
+                ("url", &page.url),
+                ("final_url", &page.final_url),
+                ("retrieved_at", &page.retrieved_at.map(moment_text)),
+                ("status", &page.status),
+                ("mime", &page.mime),
+                ("kind", &kind_of(address, content.is_pdf).name()),
+                ("state", &state.name()),
+                ("reason", &reason),
+                ("title", &&title[..title.floor_char_boundary(TITLE_BYTES)]),
+                ("raw_hash", &raw_hash),
+                ("text_hash", &text_hash),
+                ("digest", &page.digest),
+                ("source", &place.path.display().to_string()),
+            ],
+        )?;
         self.report.count(added, state);
         Ok(())
     }
@@ -160,15 +164,19 @@ impl<'a> Sink<'a> {
             self.report.other += 1;
             return Ok(());
         };
-        self.writer.add_revisit(&Revisit {
-            digest,
-            key: &key,
-            work: work_key(&page.url).as_deref(),
-            url: &page.url,
-            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
-            kind: kind_of(&page.url, false),
-            source: &place.path.display().to_string(),
-        })
+        self.writer.insert(
+            "temp.revisits",
+            &[
+                ("digest", &digest),
+                ("key", &key),
+                ("work", &work_key(&page.url)),
+                ("url", &page.url),
+                ("retrieved_at", &page.retrieved_at.map(moment_text)),
+                ("kind", &kind_of(&page.url, false).name()),
+                ("source", &place.path.display().to_string()),
+            ],
+        )?;
+        Ok(())
     }
 
     /// Takes a redirect from the address of a page to another one.
@@ -180,9 +188,15 @@ impl<'a> Sink<'a> {
         if let (Some(key), Some(target)) = (page_key(&page.url), page_key(target))
             && key != target
         {
-            let retrieved_at = page.retrieved_at.map(moment_text);
-            self.writer
-                .add_redirect(&key, &target, retrieved_at.as_deref())?;
+            let retrieved_at = page.retrieved_at.map(moment_text).unwrap_or_default();
+            self.writer.insert(
+                "redirects",
+                &[
+                    ("key", &key),
+                    ("target", &target),
+                    ("retrieved_at", &retrieved_at),
+                ],
+            )?;
             self.report.redirects += 1;
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::{FREQUENT, MORE_AUTHORS, TABLES, with_large_cache};
 use crate::content::hash_of;
@@ -14,7 +14,7 @@ use crate::normalize::words;
 use crate::scan::{WorksDump, scan};
 use scholareval_core::domain::{PersonName, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX};
+use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX, insert};
 use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Bytes at the beginning and at the end of a file by which it is known again.
@@ -175,12 +175,9 @@ impl IndexWriter {
             // Dumps of 100 GB are not read twice for it.
             let hash = hash_of(&file, 2, KNOWN_BYTES).map_err(Error::io(&file.path, "read"))?;
             let path = file.path.display().to_string();
-            let added = self
-                .connection
-                .prepare_cached("INSERT OR IGNORE INTO inputs (hash, path) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute(params![hash.as_bytes().as_slice(), path]))
-                .map_err(|error| self.unwritten(&error))?;
-            if added > 0 {
+            let input: [(&str, &dyn ToSql); 2] = [("hash", hash.as_bytes()), ("path", &path)];
+            let added = insert(&self.connection, "inputs", &input);
+            if added.map_err(|error| self.unwritten(&error))? {
                 new.push(file);
             }
         }
@@ -198,27 +195,29 @@ impl IndexWriter {
         let id = self.last;
         let not_id = |value: &Option<String>| value.clone().filter(|value| *value != record.id);
         let other_ids: Vec<String> = record.other_ids.iter().map(WorkIdentifier::key).collect();
-        self.connection
-            .prepare_cached(
-                "INSERT INTO works (id, source, work, title, subtitle, authors, year, venue, doi, arxiv, pmid, is_preprint, \
-                 retraction, other_ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-            )?
-            .execute(params![
-                id,
-                source_code(record.source),
-                record.id,
-                record.title,
-                record.subtitle,
-                work.authors,
-                record.year,
-                record.venue,
-                not_id(&record.doi),
-                not_id(&record.arxiv),
-                record.pmid,
-                record.is_preprint,
-                work.retraction,
-                (!other_ids.is_empty()).then(|| other_ids.join(" ")),
-            ])?;
+        insert(
+            &self.connection,
+            "works",
+            &[
+                ("id", &id),
+                ("source", &source_code(record.source)),
+                ("work", &record.id),
+                ("title", &record.title),
+                ("subtitle", &record.subtitle),
+                ("authors", &work.authors),
+                ("year", &record.year),
+                ("venue", &record.venue),
+                ("doi", &not_id(&record.doi)),
+                ("arxiv", &not_id(&record.arxiv)),
+                ("pmid", &record.pmid),
+                ("is_preprint", &record.is_preprint),
+                ("retraction", &work.retraction),
+                (
+                    "other_ids",
+                    &(!other_ids.is_empty()).then(|| other_ids.join(" ")),
+                ),
+            ],
+        )?;
         for (table, keys) in [
             ("new_identifiers", &work.identifiers),
             ("new_titles", &work.titles),
