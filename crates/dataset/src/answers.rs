@@ -257,13 +257,18 @@ impl AnswerOptions {
         // Only after the fields have their expected names can the kind of the file be seen.
         read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
-        let places = TextPlaces {
-            field: Arc::new(FieldInFile {
-                path: path.to_path_buf(),
-                name: reading.text_field().into(),
-            }),
-            json: &json,
-            before: before.filter(|_| !read.by_question),
+        let field = Arc::new(FieldInFile {
+            path: path.to_path_buf(),
+            name: reading.text_field().into(),
+        });
+        // The JSON of an element is a slice of the part of the file that is parsed, which begins behind the bytes `before`.
+        let place = |element: &JsonLine<'_>| {
+            let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+            Some(TextPlace {
+                field: &field,
+                offset: before? + within as u64,
+                bytes: element.text.len(),
+            })
         };
         let mut collecting = Collecting {
             path,
@@ -282,7 +287,7 @@ impl AnswerOptions {
                 let mut answer = self.read_answer(line, &system, &mut ignored)?;
                 keep_question(&mut answer, reading.question(element), line)?;
                 answer.trace = trace(element.text).map(Arc::new);
-                collecting.add(answer, places.of(element))
+                collecting.add(answer, place(element))
             }))
         };
         added.map_err(|error| reading.explain(error))?;
@@ -300,33 +305,11 @@ impl AnswerOptions {
     }
 }
 
-/// Where the texts of answers can be left in their file.
-struct TextPlaces<'a> {
-    field: Arc<FieldInFile>,
-    /// The part of the file that is parsed.
-    json: &'a str,
-    /// The number of bytes before it; `None` if texts are not left there.
-    before: Option<u64>,
-}
-
 /// Where the text of an answer can be left.
 struct TextPlace<'a> {
     field: &'a Arc<FieldInFile>,
     offset: u64,
     bytes: usize,
-}
-
-impl TextPlaces<'_> {
-    /// The place of this element, whose JSON is a slice of the file's.
-    fn of(&self, element: &JsonLine<'_>) -> Option<TextPlace<'_>> {
-        let start = self.json.as_ptr() as usize;
-        let within = (element.text.as_ptr() as usize).saturating_sub(start);
-        Some(TextPlace {
-            field: &self.field,
-            offset: self.before? + within as u64,
-            bytes: element.text.len(),
-        })
-    }
 }
 
 /// The answers of a file so far.

@@ -356,10 +356,7 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// One note for each count above 0: `2 claims without a prediction.`
-pub(super) fn count_notes<const N: usize>(counts: [(usize, &str, &str); N]) -> Vec<Note> {
-    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-    counts
-        .map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun))))
-        .collect()
+/// The note on a count above 0: `2 claims without a prediction.`
+pub(super) fn count_note(count: usize, noun: &str, what: &str) -> Option<Note> {
+    (count > 0).then(|| Note::warning(format!("{} {what}.", counted(count, noun))))
 }

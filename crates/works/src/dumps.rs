@@ -14,9 +14,9 @@ use super::forms::{DumpForm, FORMS, form_of_record};
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
 use super::references::{is_csl_record, is_library_name};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::no_such;
 use scholareval_core::files::sqlite::WORKS_INDEX;
 use scholareval_core::files::streams::{self, read_line, unpacked};
+use scholareval_core::files::{files_below, no_such};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
 const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "nbib"];
@@ -56,7 +56,14 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
     };
     let mut files = Vec::new();
     if meta.is_dir() {
-        collect(source, &mut files)?;
+        for path in files_below(source, true)? {
+            let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
+            let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+            if meta.is_file() && ENDINGS.iter().any(|known| ending == *known) {
+                let bytes = meta.len();
+                files.push(WorksFile { path, bytes });
+            }
+        }
         if files.is_empty() {
             let what = "the directory has no files of works";
             return Err(InputFault::new(source, what).hint(forms_hint()).into());
@@ -68,31 +75,6 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
         });
     }
     Ok(files)
-}
-
-fn collect(dir: &Path, files: &mut Vec<WorksFile>) -> Result<()> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
-        entries.push(entry.map_err(Error::io(dir, "read"))?);
-    }
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        // Links to files are followed; those to directories may be a loop.
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_dir && !is_hidden {
-            collect(&path, files)?;
-        } else if meta.is_file() && !is_hidden && ENDINGS.iter().any(|known| ending == *known) {
-            files.push(WorksFile {
-                bytes: meta.len(),
-                path,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// The form of a file.
