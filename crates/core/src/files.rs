@@ -3,6 +3,7 @@
 //! Whatever is written goes to a temporary file in the same directory, is synced, and renamed into
 //! its place.
 
+pub mod broken_tally;
 pub mod sqlite;
 pub mod streams;
 #[cfg(any(test, feature = "testing"))]
@@ -143,18 +144,6 @@ pub fn json_bytes(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     })?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-/// Broken parts of a source that are kept as faults; the others are counted.
-pub const KEPT_FAULTS: usize = 20;
-
-/// Broken parts after which a source that consists of them is not read to its end.
-pub const HOPELESS_FAULTS: u64 = 100;
-
-/// Whether more than 1% of the parts of a file is broken: then it is damaged, or not what its form says, and what is missing in it
-/// must not pass for something that does not exist.
-pub fn too_many_broken(broken: u64, parts: u64) -> bool {
-    broken * 100 > parts
 }
 
 /// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can only be read once).

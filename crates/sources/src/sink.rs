@@ -9,8 +9,8 @@ use super::state::{Decision, PageSigns, state_of};
 use super::store::StoreWriter;
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use scholareval_core::domain::PageState;
-use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, too_many_broken};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::broken_tally::{BrokenTally, KEPT_FAULTS};
 use scholareval_core::text::addresses::{page_key, work_key};
 
 /// The longest title that is kept, in bytes.
@@ -79,10 +79,7 @@ pub(super) struct Sink<'a> {
     writer: &'a StoreWriter,
     report: IndexReport,
     /// Pages and other parts of the current source.
-    parts: u64,
-    /// Broken parts of the current source.
-    broken: u64,
-    faults: Vec<InputFault>,
+    tally: BrokenTally,
 }
 
 impl<'a> Sink<'a> {
@@ -90,9 +87,7 @@ impl<'a> Sink<'a> {
         Self {
             writer,
             report: IndexReport::default(),
-            parts: 0,
-            broken: 0,
-            faults: Vec::new(),
+            tally: BrokenTally::default(),
         }
     }
 
@@ -101,7 +96,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn page(&mut self, mut page: SavedPage, place: &SourcePlace) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
             return Ok(());
@@ -159,7 +154,7 @@ impl<'a> Sink<'a> {
         digest: &str,
         place: &SourcePlace,
     ) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
             return Ok(());
@@ -184,7 +179,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn redirect(&mut self, page: &SavedPage, target: &str) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         if let (Some(key), Some(target)) = (page_key(&page.url), page_key(target))
             && key != target
         {
@@ -204,7 +199,7 @@ impl<'a> Sink<'a> {
 
     /// Counts a part that is not the text of a page.
     pub(super) fn other(&mut self) {
-        self.parts += 1;
+        self.tally.parts += 1;
         self.report.other += 1;
     }
 
@@ -213,29 +208,20 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the source consists of them.
     pub(super) fn broken(&mut self, fault: InputFault) -> Result<()> {
-        self.parts += 1;
-        self.broken += 1;
-        if self.faults.len() < KEPT_FAULTS {
-            self.faults.push(fault);
-        }
-        if self.broken >= HOPELESS_FAULTS {
-            self.check()?;
-        }
-        Ok(())
+        let path = fault.path.clone();
+        self.tally.add(fault, &path)
     }
 
     /// Ends a source.
     ///
     /// # Errors
     /// When more than 1% of it is broken: then it is hardly what its form says.
-    pub(super) fn end_source(&mut self) -> Result<()> {
-        self.check()?;
-        self.report.broken += self.broken;
-        let room = KEPT_FAULTS - self.report.faults.len().min(KEPT_FAULTS);
-        self.faults.truncate(room);
-        self.report.faults.append(&mut self.faults);
-        self.parts = 0;
-        self.broken = 0;
+    pub(super) fn end_source(&mut self, path: &Path) -> Result<()> {
+        let tally = std::mem::take(&mut self.tally);
+        tally.check(path)?;
+        self.report.broken += tally.broken;
+        self.report.faults.extend(tally.faults);
+        self.report.faults.truncate(KEPT_FAULTS);
         Ok(())
     }
 
@@ -249,23 +235,6 @@ impl<'a> Sink<'a> {
             None => self.report.other += 1,
         })?;
         Ok(self.report)
-    }
-
-    fn check(&self) -> Result<()> {
-        if !too_many_broken(self.broken, self.parts) {
-            return Ok(());
-        }
-        let mut faults = self.faults.clone();
-        if let Some(first) = faults.first() {
-            let what = format!(
-                "{} of {} parts cannot be read, above the limit of 1%; nothing was added",
-                self.broken, self.parts
-            );
-            faults.push(
-                InputFault::new(&first.path, what).hint("mend the source or take these parts out"),
-            );
-        }
-        Err(Error::Input(faults))
     }
 }
 

@@ -302,7 +302,7 @@ mod tests {
             broken.contains("b.jsonl:2: not a record of semantic_scholar"),
             "{broken}"
         );
-        assert!(broken.contains("1 of 3 records cannot be read"), "{broken}");
+        assert!(broken.contains("1 of 3 parts cannot be read"), "{broken}");
         let bomb = write(
             dir.path(),
             "bomb.jsonl.gz",

@@ -21,8 +21,8 @@ use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
 use super::references::load_library;
 use scholareval_core::domain::{WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::files::broken_tally::{BrokenTally, KEPT_FAULTS};
 use scholareval_core::files::streams::read_line;
-use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, too_many_broken};
 
 /// Bytes of a file that one thread reads at a time, if the file is not packed.
 const RANGE_BYTES: u64 = 64 << 20;
@@ -138,10 +138,9 @@ fn is_lines(path: &Path) -> Result<bool> {
 #[derive(Default)]
 struct DumpCounts {
     records: BTreeMap<WorkSource, u64>,
-    broken: u64,
+    tally: BrokenTally,
     /// Broken entries of libraries, which have another rule for how many may be broken.
     left_out: u64,
-    faults: Vec<InputFault>,
 }
 
 struct Scanner<'a> {
@@ -202,7 +201,7 @@ impl<'a> Scanner<'a> {
         {
             let mut counts = self.counts_of(task);
             counts.left_out += list.faults.len() as u64;
-            counts.faults.extend(list.faults);
+            counts.tally.faults.extend(list.faults);
         }
         for reference in list.references {
             self.take(task, WorkRecord::from_reference(reference))?;
@@ -305,26 +304,22 @@ impl<'a> Scanner<'a> {
     }
 
     fn take(&self, task: &ScanTask<'_>, record: WorkRecord) -> Result<()> {
-        *self
-            .counts_of(task)
-            .records
-            .entry(record.source)
-            .or_default() += 1;
+        {
+            let mut counts = self.counts_of(task);
+            counts.tally.parts += 1;
+            *counts.records.entry(record.source).or_default() += 1;
+        }
         (self.take)(record)
     }
 
     fn broken(&self, task: &ScanTask<'_>, number: usize, what: String) -> Result<()> {
-        let mut counts = self.counts_of(task);
-        counts.broken += 1;
-        if counts.faults.len() < KEPT_FAULTS {
-            let line = number + lines_before(task)?;
-            let fault = InputFault::new(task.path, what).at_line(line);
-            counts.faults.push(fault);
+        let tally = &mut self.counts_of(task).tally;
+        let mut fault = InputFault::new(task.path, what);
+        // Of one that is not kept the line is not sought.
+        if tally.faults.len() < KEPT_FAULTS {
+            fault = fault.at_line(number + lines_before(task)?);
         }
-        if counts.broken >= HOPELESS_FAULTS {
-            counts.check(&self.dumps[task.dump].path)?;
-        }
-        Ok(())
+        tally.add(fault, &self.dumps[task.dump].path)
     }
 
     fn counts_of(&self, task: &ScanTask<'_>) -> MutexGuard<'_, DumpCounts> {
@@ -336,37 +331,15 @@ impl<'a> Scanner<'a> {
         let mut report = ScanReport::default();
         for (counts, dump) in self.counts.into_iter().zip(self.dumps) {
             let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-            counts.check(&dump.path)?;
-            report.faults.extend(counts.sorted_faults());
-            report.broken += counts.broken + counts.left_out;
+            counts.tally.check(&dump.path)?;
+            report.faults.extend(counts.tally.sorted_faults());
+            report.broken += counts.tally.broken + counts.left_out;
             for (source, count) in counts.records {
                 *report.records.entry(source).or_default() += count;
             }
         }
         report.faults.truncate(KEPT_FAULTS);
         Ok(report)
-    }
-}
-
-impl DumpCounts {
-    fn sorted_faults(&self) -> Vec<InputFault> {
-        let mut faults = self.faults.clone();
-        faults.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-        faults
-    }
-
-    /// # Errors
-    /// When more than 1% is broken.
-    fn check(&self, path: &Path) -> Result<()> {
-        let broken = self.broken;
-        let parts = broken + self.records.values().sum::<u64>();
-        if !too_many_broken(broken, parts) {
-            return Ok(());
-        }
-        let mut faults = self.sorted_faults();
-        let what = format!("{broken} of {parts} records cannot be read, above the limit of 1%");
-        faults.push(InputFault::new(path, what).hint("mend the source or take these records out"));
-        Err(Error::Input(faults))
     }
 }
 
@@ -429,7 +402,7 @@ mod tests {
                 };
                 scanner.read(&task).unwrap();
             }
-            let faults = scanner.counts[0].lock().unwrap().sorted_faults();
+            let faults = scanner.counts[0].lock().unwrap().tally.sorted_faults();
             assert_eq!(faults[0].line, Some(61), "{length}");
             let ids: Vec<String> = (0..60).map(|id| id.to_string()).collect();
             assert_eq!(*seen.lock().unwrap(), ids, "{length}");

@@ -22,7 +22,8 @@ use crate::markup::plain;
 use crate::names::parse_name;
 use scholareval_core::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::files::broken_tally::too_many_broken;
+use scholareval_core::files::read_bytes;
 use scholareval_core::text::tokens::composed;
 
 pub use answers::references_of;
