@@ -27,7 +27,7 @@ use super::fields::{FieldReading, Record, value_at};
 use super::files::{FileKind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{
-    empty_golds, empty_golds_note, nan_warning, read_predictions, sources_of, with_questions,
+    Sources, empty_golds, empty_golds_note, nan_warning, read_predictions, with_questions,
 };
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
@@ -261,15 +261,6 @@ impl AnswerOptions {
             path: path.to_path_buf(),
             name: reading.text_field().into(),
         });
-        // The JSON of an element is a slice of the part of the file that is parsed, which begins behind the bytes `before`.
-        let place = |element: &JsonLine<'_>| {
-            let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
-            Some(TextPlace {
-                field: &field,
-                offset: before? + within as u64,
-                bytes: element.text.len(),
-            })
-        };
         let mut collecting = Collecting {
             path,
             read,
@@ -287,7 +278,7 @@ impl AnswerOptions {
                 let mut answer = self.read_answer(line, &system, &mut ignored)?;
                 keep_question(&mut answer, reading.question(element), line)?;
                 answer.trace = trace(element.text).map(Arc::new);
-                collecting.add(answer, place(element))
+                collecting.add(answer, TextPlace::of(element, &json, before, &field))
             }))
         };
         added.map_err(|error| reading.explain(error))?;
@@ -310,6 +301,23 @@ struct TextPlace<'a> {
     field: &'a Arc<FieldInFile>,
     offset: u64,
     bytes: usize,
+}
+
+impl<'a> TextPlace<'a> {
+    /// The place of an element, whose JSON is a slice of that of the file, which begins behind the bytes `before`.
+    fn of(
+        element: &JsonLine<'_>,
+        json: &str,
+        before: Option<u64>,
+        field: &'a Arc<FieldInFile>,
+    ) -> Option<Self> {
+        let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+        Some(Self {
+            field,
+            offset: before? + within as u64,
+            bytes: element.text.len(),
+        })
+    }
 }
 
 /// The answers of a file so far.
@@ -599,8 +607,9 @@ impl AnswerOptions {
         }
         let given = docs.into_iter().chain(ctxs);
         let sources = given.filter(|value| value.is_array() || value.is_object());
-        match sources.map(sources_of).next().transpose() {
-            Ok(sources) => keep_sources(&mut answer, sources.unwrap_or_default()),
+        match sources.map(Sources::try_from).next().transpose() {
+            Ok(Some(Sources(sources))) => keep_sources(&mut answer, sources),
+            Ok(None) => {}
             Err(what) => {
                 let fault = fault(format!("ctxs: {what}"));
                 warnings.push(fault.hint("the answer is read without its sources"));

@@ -118,6 +118,15 @@ const QUOTED: &str = "write it without quotes";
 /// What is wrong with a line, and what to do.
 pub type LineFault = (String, String);
 
+/// The value of a line without faults.
+pub(super) fn without_faults<T>(value: T, faults: Vec<LineFault>) -> Result<T, Vec<LineFault>> {
+    if faults.is_empty() {
+        Ok(value)
+    } else {
+        Err(faults)
+    }
+}
+
 /// The contents of a line besides the claim's id.
 pub trait FromLine: Sized + Send {
     /// The line in the file's schema.

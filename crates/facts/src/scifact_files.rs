@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::claims::{
     BlindClaim, ByAbstract, ByDocument, CheckedSubmission, ClaimFile, EntryId, FromLine, LineFault,
-    count_note,
+    count_note, without_faults,
 };
 use super::scifact::{
     ClaimPrediction, DocId, Evidence, EvidenceLabel, GoldClaim, PredictedAbstract,
@@ -62,14 +62,7 @@ impl FromLine for GoldClaim {
             text: line.claim,
             evidence,
         };
-        (
-            line.id,
-            if faults.is_empty() {
-                Ok(claim)
-            } else {
-                Err(faults)
-            },
-        )
+        (line.id, without_faults(claim, faults))
     }
 }
 
@@ -117,14 +110,7 @@ impl FromLine for ClaimPrediction {
                 Err(fault) => faults.push(fault),
             }
         }
-        (
-            line.id,
-            if faults.is_empty() {
-                Ok(prediction)
-            } else {
-                Err(faults)
-            },
-        )
+        (line.id, without_faults(prediction, faults))
     }
 }
 

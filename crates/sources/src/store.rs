@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
+use rusqlite::{Connection, Params, Row, ToSql, params};
 
 use super::text::TEXT_BYTES;
 use scholareval_core::domain::{Fingerprint, PageKind, PageState};
@@ -192,13 +192,9 @@ impl PageStore {
     }
 
     fn redirects_of(&self, key: &str, as_of: Option<&str>) -> Result<Vec<String>> {
-        self.connection
-            .prepare_cached(
-                "SELECT target FROM redirects WHERE key = ?1 AND (?2 IS NULL OR retrieved_at <= ?2) \
-                 ORDER BY retrieved_at DESC, target",
-            )
-            .and_then(|mut query| query.query_map(params![key, as_of], |row| row.get(0))?.collect())
-            .map_err(|error| self.unread(&error))
+        let sql = "SELECT target FROM redirects WHERE key = ?1 AND (?2 IS NULL OR retrieved_at <= ?2) \
+                   ORDER BY retrieved_at DESC, target";
+        self.rows(sql, params![key, as_of], |row| row.get(0))
     }
 
     /// As stores of version 1 were read, so that runs over them keep their numbers: fragments are no part of a page, whatever
@@ -226,10 +222,8 @@ impl PageStore {
     }
 
     fn first_redirect_of(&self, key: &str) -> Result<Option<String>> {
-        self.connection
-            .prepare_cached("SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1")
-            .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
-            .map_err(|error| self.unread(&error))
+        let sql = "SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1";
+        Ok(self.rows(sql, [key], |row| row.get(0))?.pop())
     }
 
     fn snapshots_by(
@@ -242,15 +236,7 @@ impl PageStore {
             "SELECT {COLUMNS} FROM pages WHERE {column} = ?1 \
              AND (?2 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?2)"
         );
-        let mut pages = self
-            .connection
-            .prepare_cached(&sql)
-            .and_then(|mut query| {
-                query
-                    .query_map(params![key, as_of], stored_page)?
-                    .collect::<Result<Vec<_>, _>>()
-            })
-            .map_err(|error| self.unread(&error))?;
+        let mut pages = self.rows(&sql, params![key, as_of], stored_page)?;
         // A failed attempt does not hide the page that came before or after it.
         pages.sort_by(|a, b| {
             let readable = b.state.is_readable().cmp(&a.state.is_readable());
@@ -328,20 +314,14 @@ impl PageStore {
     /// # Errors
     /// When the store cannot be read, or does not have the text as it was.
     pub(super) fn text_by_hash(&self, hash: Fingerprint) -> Result<String> {
-        let deflated: Option<Vec<u8>> = self
-            .connection
-            .prepare_cached("SELECT deflated FROM texts WHERE hash = ?1")
-            .and_then(|mut query| {
-                query
-                    .query_row([hash.as_bytes().as_slice()], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(|error| self.unread(&error))?;
+        let sql = "SELECT deflated FROM texts WHERE hash = ?1";
+        let mut texts: Vec<Vec<u8>> =
+            self.rows(sql, [hash.as_bytes().as_slice()], |row| row.get(0))?;
         let damaged = || {
             let what = format!("the text {hash} is missing or damaged");
             InputFault::new(&self.path, what).hint("index its source again, into a new store")
         };
-        let deflated = deflated.ok_or_else(damaged)?;
+        let deflated = texts.pop().ok_or_else(damaged)?;
         let mut text = String::new();
         // One byte more than a text may have: a longer one has another hash.
         let limit = TEXT_BYTES as u64 + 1;
@@ -352,6 +332,20 @@ impl PageStore {
             return Err(damaged().into());
         }
         Ok(text)
+    }
+
+    /// All rows of a query.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut query| query.query_map(values, |row| read(row))?.collect());
+        rows.map_err(|error| self.unread(&error))
     }
 
     fn unread(&self, error: &rusqlite::Error) -> Error {

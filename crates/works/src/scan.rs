@@ -351,15 +351,15 @@ fn lines_before(task: &ScanTask<'_>) -> Result<usize> {
     let file = File::open(task.path).map_err(Error::io(task.path, "read"))?;
     let mut reader = BufReader::new(file.take(start));
     let mut count = 0;
-    // The line that reaches into the range is counted where it begins.
-    while read_line(&mut reader, &mut Vec::new(), 0)
-        .map_err(Error::io(task.path, "read"))?
-        .0
-        > 0
-    {
+    loop {
+        let read = read_line(&mut reader, &mut Vec::new(), 0);
+        let (read, _) = read.map_err(Error::io(task.path, "read"))?;
+        if read == 0 {
+            return Ok(count);
+        }
+        // The line that reaches into the range is counted where it begins.
         count += 1;
     }
-    Ok(count)
 }
 
 #[cfg(test)]
