@@ -17,7 +17,8 @@ use scholareval_core::domain::{
     WorkField, WorkRecord, WorkState,
 };
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::files::broken_tally::BrokenTally;
+use scholareval_core::files::read_bytes;
 use scholareval_core::text::identifiers::WorkIdentifier;
 use scholareval_core::text::names::nearest;
 
@@ -54,9 +55,6 @@ struct Columns {
     cells: usize,
 }
 
-/// Faults that are kept; the others are counted.
-const KEPT_FAULTS: usize = 10;
-
 /// A title needs this many words: "Editorial" and "Retracted article" are the titles of many works.
 const TITLE_WORDS: usize = 5;
 
@@ -68,10 +66,7 @@ pub struct Retractions {
     by_work: HashMap<String, Vec<usize>>,
     /// Indices of notices by the key of the title of the work.
     by_title: HashMap<String, Vec<usize>>,
-    /// Rows that could not be read.
-    broken: u64,
-    /// The first of them.
-    faults: Vec<InputFault>,
+    rows: BrokenTally,
 }
 
 impl Retractions {
@@ -96,7 +91,6 @@ impl Retractions {
         let mut record = ByteRecord::new();
         let mut retractions = Self::default();
         let mut columns = None;
-        let mut rows: u64 = 0;
         while reader
             .read_byte_record(&mut record)
             .map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?
@@ -109,22 +103,19 @@ impl Retractions {
             // A quote that is not closed swallows the rows behind it: they are broken, too.
             let lines = (reader.position().line() - line).max(1);
             match columns.row(&record) {
-                Ok(row) => {
-                    rows += 1;
-                    retractions.add(row);
-                }
+                Ok(row) => retractions.add(row),
                 Err(what) => {
-                    rows += lines;
-                    retractions.note_fault(path, line, lines, what);
+                    let fault = InputFault::new(path, what).at_line(line as usize);
+                    retractions.rows.add(fault, path)?;
+                    retractions.rows.parts += lines - 1;
+                    retractions.rows.broken += lines - 1;
                 }
             }
         }
         if columns.is_none() {
             return Err(InputFault::new(path, "an empty file").into());
         }
-        if too_many_broken(retractions.broken, rows) {
-            return Err(retractions.too_many_broken(path, rows).into());
-        }
+        retractions.rows.check(path)?;
         Ok(retractions)
     }
 
@@ -140,33 +131,12 @@ impl Retractions {
 
     /// The number of rows that could not be read, and the first of them.
     pub fn broken(&self) -> (u64, &[InputFault]) {
-        (self.broken, &self.faults)
-    }
-
-    fn note_fault(&mut self, path: &Path, line: u64, lines: u64, what: String) {
-        self.broken += lines;
-        if self.faults.len() < KEPT_FAULTS {
-            self.faults
-                .push(InputFault::new(path, what).at_line(line as usize));
-        }
-    }
-
-    /// The error about a file with too many broken rows, which names the first.
-    fn too_many_broken(&self, path: &Path, rows: u64) -> InputFault {
-        let what = format!(
-            "{} of {rows} rows cannot be read, more than 1%",
-            self.broken
-        );
-        let Some(first) = self.faults.first() else {
-            return InputFault::new(path, what);
-        };
-        InputFault::new(path, format!("{what}; the first: {}", first.what))
-            .at_line(first.line.unwrap_or_default())
-            .hint("download the file again")
+        (self.rows.broken, &self.rows.faults)
     }
 
     /// Adds a notice under everything that names its works.
     fn add(&mut self, row: RetractionRow) {
+        self.rows.parts += 1;
         let index = self.notices.len();
         for key in row.works {
             self.by_work.entry(key).or_default().push(index);
@@ -551,9 +521,9 @@ mod tests {
         let text = format!("{HEADER}{broken}{}", good.repeat(98));
         let error = Retractions::parse(text.as_bytes(), "rw.csv".as_ref()).unwrap_err();
         assert!(
-            error.to_string().starts_with(
-                "rw.csv:2: 1 of 99 rows cannot be read, more than 1%; the first: RetractionNature"
-            ),
+            error
+                .to_string()
+                .contains("rw.csv: 1 of 99 parts cannot be read, above the limit of 1%"),
             "{error}"
         );
         // A quote that nobody closes swallows the rest, which must not pass for one broken row.

@@ -1,5 +1,6 @@
 //! Retraction Watch: the CSV file that Crossref publishes.
 
+use chrono::{Datelike as _, NaiveDate};
 use scholareval_core::domain::{Retraction, RetractionKind};
 use scholareval_core::text::identifiers::{WorkIdentifier, identifiers_in};
 
@@ -75,18 +76,13 @@ fn pmids_of(cell: &str) -> Vec<String> {
 /// `5/14/2021 0:00` as `2021-05-14`; `None` for what is not such a date.
 fn date_of(cell: &str) -> Option<String> {
     let date = cell.split_whitespace().next()?;
-    let parts: Vec<u32> = date
-        .split(['/', '-'])
-        .map(|part| part.parse().ok())
-        .collect::<Option<_>>()?;
-    let [year, month, day] = match (parts.as_slice(), date.contains('/')) {
-        ([month, day, year], true) => [*year, *month, *day],
-        ([year, month, day], false) => [*year, *month, *day],
-        _ => return None,
-    };
-    let is_date =
-        (1000..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    is_date.then(|| format!("{year:04}-{month:02}-{day:02}"))
+    let forms = ["%m/%d/%Y", "%Y-%m-%d"];
+    let date = forms
+        .iter()
+        .find_map(|form| NaiveDate::parse_from_str(date, form).ok())?;
+    (1000..=9999)
+        .contains(&date.year())
+        .then(|| date.to_string())
 }
 
 #[cfg(test)]
