@@ -102,25 +102,21 @@ impl Table {
 
 /// The source of a cell: number, raised flag, interval. The space before the interval breaks no line.
 fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
-    let (value, interval, flag) = match cell {
+    let shown = column.shown(cell);
+    let mut text = match cell {
         Cell::Text(text) => return latex_text(text),
         Cell::Missing => return "--".to_owned(),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => (*value, *interval, flag),
+        Cell::Value { .. } => latex_number(&shown.text),
     };
-    let mut text = latex_number(&column.format.show(value));
     if is_best {
         text = format!("\\textbf{{{text}}}");
     }
-    if !flag.is_empty() {
-        text += &format!("$^{{\\textrm{{{}}}}}$", latex_text(flag));
+    if !shown.flag.is_empty() {
+        text += &format!("$^{{\\textrm{{{}}}}}$", latex_text(&shown.flag));
     }
-    if let Some(interval) = interval {
+    if let Some(interval) = shown.interval {
         text.push('~');
-        text += &latex_number(&column.show_interval(interval));
+        text += &latex_number(&interval);
     }
     text
 }

@@ -124,25 +124,17 @@ fn push_markdown_row(out: &mut String, cells: Vec<String>) {
 
 /// A cell: number, raised flag, interval; the best of a column is bold.
 fn markdown_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
-    let (value, interval, flag) = match cell {
-        Cell::Text(text) => return markdown_text(text),
-        Cell::Missing => return "-".to_owned(),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => (*value, *interval, flag),
-    };
-    let mut text = markdown_text(&column.format.show(value));
+    let shown = column.shown(cell);
+    let mut text = markdown_text(&shown.text);
     if is_best {
         text = format!("**{text}**");
     }
-    if !flag.is_empty() {
-        text += &format!("<sup>{}</sup>", markdown_text(flag));
+    if !shown.flag.is_empty() {
+        text += &format!("<sup>{}</sup>", markdown_text(&shown.flag));
     }
-    if let Some(interval) = interval {
+    if let Some(interval) = shown.interval {
         text.push(' ');
-        text += &column.show_interval(interval);
+        text += &interval;
     }
     text
 }

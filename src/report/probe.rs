@@ -99,20 +99,17 @@ impl<'a> ProbeRow<'a> {
     }
 
     /// The mean of the unchanged (`before`) or of the perturbed answers.
-    fn mean(&self, before: bool) -> Cell {
-        let systems = self.metric.map_or(&[][..], |metric| &metric.systems);
-        let system = systems
-            .iter()
-            .find(|system| (system.label == UNCHANGED) == before);
-        Cell::maybe(system.and_then(|system| system.mean))
+    fn mean(&self, before: bool) -> Option<f64> {
+        let mut systems = self.metric?.systems.iter();
+        systems
+            .find(|system| (system.label == UNCHANGED) == before)?
+            .mean
     }
 
-    fn difference(&self) -> Cell {
-        let Some(pair) = &self.pair else {
-            return Cell::Missing;
-        };
+    fn difference(&self) -> Option<Cell> {
+        let pair = self.pair.as_ref()?;
         let flag = if pair.differs { "*" } else { "" };
-        Cell::estimate(Some(pair.difference), pair.interval).flagged(flag)
+        Some(Cell::from((pair.difference, pair.interval)).flagged(flag))
     }
 }
 
@@ -127,10 +124,7 @@ fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
     if metric.systems[pair.first].label == UNCHANGED {
         // Not its negative: a difference of 0 stays without a sign.
         pair.difference = 0.0 - pair.difference;
-        pair.interval = pair.interval.map(|interval| Interval {
-            low: -interval.high,
-            high: -interval.low,
-        });
+        pair.interval = pair.interval.map(Interval::negated);
     }
     Some(pair)
 }
@@ -223,32 +217,29 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
         id.name,
         unit_name(id.unit)
     );
-    let rows = rows(probe, id);
+    let rows = &rows(probe, id);
     let mut table = Table::new(title, Vec::new());
-    let names = rows
-        .iter()
-        .map(|row| Cell::text(row.probed.perturbation.name()));
-    table.push(Column::text("perturbation"), names);
-    let answers = rows
-        .iter()
-        .map(|row| Cell::count(row.metric.map_or(0, |metric| metric.cases.len())));
-    table.push(Column::count("answers"), answers);
+    table.column(Column::text("perturbation"), rows, |row| {
+        row.probed.perturbation.name()
+    });
+    table.column(Column::count("answers"), rows, |row| {
+        row.metric.map_or(0, |metric| metric.cases.len())
+    });
     for (key, before) in [("before", true), ("after", false)] {
         let column = Column::new(key, Format::of_mean(id.unit));
-        table.push(column, rows.iter().map(|row| row.mean(before)));
+        table.column(column, rows, |row| row.mean(before));
     }
     let difference = Column::new("difference", Format::of_difference(id.unit));
-    table.push(difference, rows.iter().map(ProbeRow::difference));
-    let p = rows
-        .iter()
-        .map(|row| Cell::maybe(row.pair.as_ref().and_then(|pair| pair.p)));
-    table.push(Column::new("p", Format::PValue), p);
-    let may_move = rows
-        .iter()
-        .map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
-    table.push(
-        Column::headed("may_move", "may move", Format::Text),
+    table.column(difference, rows, ProbeRow::difference);
+    let p = Column::new("p", Format::PValue);
+    table.column(p, rows, |row| row.pair.as_ref()?.p);
+    let may_move = Column::headed("may_move", "may move", Format::Text);
+    table.column(
         may_move,
+        rows,
+        |row| {
+            if row.may_move { "yes" } else { "no" }
+        },
     );
     table
 }

@@ -9,7 +9,8 @@ use indicatif::HumanCount;
 use super::layout::counted;
 use super::visible;
 use super::visible::without_middle;
-use crate::domain::{Note, Severity, Unit};
+use crate::analysis::Estimate;
+use crate::domain::{Note, Severity, SystemName, Unit};
 use crate::stats::Interval;
 
 /// Maximum length of a name in a table, in characters; longer ones are shortened in the middle.
@@ -57,53 +58,6 @@ pub struct Column {
     pub is_kept: bool,
     /// Heading of the group of adjacent columns that this one belongs to; empty without one. Not in CSV.
     pub group: String,
-}
-
-/// An entry of a legend: what a column means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Legend {
-    /// Name in CSV.
-    pub key: &'static str,
-    /// Heading for people.
-    pub heading: &'static str,
-    /// What it shows.
-    pub meaning: &'static str,
-}
-
-/// A legend as the part of a help text: `Columns:`, then an entry per line, at most 80 characters wide.
-pub(crate) fn legend_text(legend: &[Legend]) -> String {
-    let widest = legend
-        .iter()
-        .map(|entry| entry.heading.chars().count())
-        .max()
-        .unwrap_or(0);
-    let indent = " ".repeat(widest + 4);
-    let mut text = "Columns:".to_owned();
-    for Legend {
-        heading, meaning, ..
-    } in legend
-    {
-        let first = format!("  {heading:<widest$}  ");
-        let options = textwrap::Options::new(80)
-            .initial_indent(&first)
-            .subsequent_indent(&indent)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        text.push('\n');
-        text.push_str(&textwrap::fill(meaning, options));
-    }
-    text
-}
-
-/// The meanings of the columns of these tables as notes, each heading once.
-pub(super) fn legend_notes(tables: &[Table]) -> Vec<Note> {
-    let mut lines: Vec<String> = Vec::new();
-    for column in tables.iter().flat_map(|table| &table.columns) {
-        let line = format!("{}: {}.", column.heading, column.meaning);
-        if !column.meaning.is_empty() && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines.into_iter().map(Note::info).collect()
 }
 
 /// Format of a column's values for people.
@@ -218,6 +172,16 @@ pub enum Cell {
     Missing,
 }
 
+/// A cell as people read it.
+pub(super) struct ShownCell {
+    /// The text or the number.
+    pub(super) text: String,
+    /// What flags the number; may be empty.
+    pub(super) flag: String,
+    /// The interval of the number.
+    pub(super) interval: Option<String>,
+}
+
 impl Cell {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
@@ -263,6 +227,62 @@ impl Cell {
             flag.push_str(text);
         }
         self
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&SystemName> for Cell {
+    fn from(system: &SystemName) -> Self {
+        Self::text(system.as_str())
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::number(number)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::count(count)
+    }
+}
+
+/// Missing without a value.
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Missing, Into::into)
+    }
+}
+
+/// A value with its interval.
+impl From<(f64, Option<Interval>)> for Cell {
+    fn from((value, interval): (f64, Option<Interval>)) -> Self {
+        Self::estimate(Some(value), interval)
+    }
+}
+
+impl From<&Estimate> for Cell {
+    fn from(estimate: &Estimate) -> Self {
+        Self::estimate(estimate.estimate, estimate.interval())
     }
 }
 
@@ -325,6 +345,24 @@ impl Column {
         self.format.show_interval(interval)
     }
 
+    /// What a cell of this column says, part by part, not yet escaped; what is missing is a dash.
+    pub(super) fn shown(&self, cell: &Cell) -> ShownCell {
+        let (text, flag, interval) = match cell {
+            Cell::Text(text) => (text.clone(), "", None),
+            Cell::Missing => ("-".to_owned(), "", None),
+            Cell::Value {
+                value,
+                interval,
+                flag,
+            } => (self.format.show(*value), &**flag, *interval),
+        };
+        ShownCell {
+            text,
+            flag: flag.to_owned(),
+            interval: interval.map(|interval| self.show_interval(interval)),
+        }
+    }
+
     /// The heading where columns have one row of headings: behind that of the group.
     pub(super) fn full_heading(&self) -> String {
         if self.group.is_empty() {
@@ -356,6 +394,16 @@ impl Table {
             }
         }
         self.columns.push(column);
+    }
+
+    /// Adds a column with the value of each of these rows; the first column makes the rows.
+    pub(crate) fn column<'a, T, C: Into<Cell>>(
+        &mut self,
+        column: Column,
+        rows: &'a [T],
+        cell: impl FnMut(&'a T) -> C,
+    ) {
+        self.push(column, rows.iter().map(cell).map(Into::into));
     }
 
     /// Adds the rows of another table, each behind these cells; its columns are found by their keys.

@@ -256,19 +256,11 @@ struct NumberText {
 
 impl NumberText {
     fn of(cell: &Cell, column: &Column) -> Self {
-        let (estimate, flag, interval) = match cell {
-            Cell::Text(text) => (visible(text).into_owned(), "", None),
-            Cell::Missing => ("-".to_owned(), "", None),
-            Cell::Value {
-                value,
-                interval,
-                flag,
-            } => (column.format.show(*value), flag.as_str(), *interval),
-        };
-        let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
+        let shown = column.shown(cell);
+        let interval = shown.interval.map(|interval| format!(" {interval}"));
         Self {
-            estimate,
-            flag: visible(flag).into_owned(),
+            estimate: visible(&shown.text).into_owned(),
+            flag: visible(&shown.flag).into_owned(),
             interval: interval.unwrap_or_default(),
         }
     }

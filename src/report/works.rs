@@ -10,8 +10,10 @@ use serde::Serialize;
 use textwrap::WordSplitter;
 
 use super::layout::{listed, wrapped};
+use super::legend::WORKS_LEGEND;
 use super::table::{Cell, Column, Format, Table};
 use super::{TableStyle, visible};
+use crate::analysis::distinct;
 use crate::domain::{
     BoundedShare, CaseId, CitedWork, PersonName, Reference, Retraction, RetractionKind,
     RetractionStatus, SystemName, WorkCounts, WorkField, WorkRecord, WorkState,
@@ -112,14 +114,8 @@ impl CitedWorksReport {
         records: Vec<(String, u64)>,
         coverage: Option<FoundReferences>,
     ) -> Self {
-        let mut names: Vec<&SystemName> = Vec::new();
-        for answer in &answers {
-            if !names.contains(&&answer.system) {
-                names.push(&answer.system);
-            }
-        }
         let mut systems = Vec::new();
-        for name in names {
+        for name in distinct(answers.iter().map(|answer| &answer.system)) {
             let of_system = answers.iter().filter(|answer| answer.system == *name);
             systems.push(SystemWorks::of(name, of_system, coverage));
         }
@@ -138,59 +134,38 @@ impl CitedWorksReport {
     /// The systems, one a row, with what their references are.
     pub fn table(&self) -> Table {
         let mut table = self.state_table();
-        for (key, heading, count) in KINDS {
-            let column = Column::headed(key, heading, Format::Count);
-            let cells = self.systems.iter();
-            table.push(
-                column,
-                cells.map(|system| Cell::number(count(system) as f64)),
-            );
+        for (key, count) in KINDS {
+            let column = WORKS_LEGEND.column(key, Format::Count);
+            table.column(column, &self.systems, |system| count(&system.counts) as f64);
         }
         table
     }
 
     /// The systems with their references by state.
     fn state_table(&self) -> Table {
-        let mut table = Table::new("", Vec::new());
         let systems = &self.systems;
-        table.push(
-            Column::text("system"),
-            systems
-                .iter()
-                .map(|system| Cell::text(system.system.as_str())),
-        );
-        for (key, heading, count) in COUNTS {
-            let column = Column::headed(key, heading, Format::Count).kept();
-            let cells = systems.iter().map(|system| {
+        let mut table = Table::new("", Vec::new());
+        table.column(Column::text("system"), systems, |system| &system.system);
+        for (key, count) in COUNTS {
+            let column = WORKS_LEGEND.column(key, Format::Count).kept();
+            table.column(column, systems, |system| {
                 // Nothing known is not none.
                 let is_unknown = key == "retracted" && system.counts.retractions_are_unknown();
-                Cell::maybe((!is_unknown).then(|| count(system) as f64))
+                (!is_unknown).then(|| count(&system.counts) as f64)
             });
-            table.push(column, cells);
         }
+        let share = |key: &str| WORKS_LEGEND.column(key, Format::Percent);
         if self.coverage.is_some() {
-            let mut column = Column::headed("nonexistent", "not existing (%)", Format::Percent);
-            column.meaning = "estimated share of works that do not exist, with its 95% interval";
-            column.has_interval = true;
-            let cells = systems.iter().map(|system| system.nonexistent_cell());
-            table.push(column, cells);
+            let column = Column {
+                has_interval: true,
+                ..share("nonexistent")
+            };
+            table.column(column, systems, SystemWorks::nonexistent_cell);
         }
-        let mut column = Column::headed("found_share", "found (%)", Format::Percent);
-        column.meaning = "share of the references that were found or not found";
-        table.push(
-            column,
-            systems
-                .iter()
-                .map(|system| Cell::maybe(system.found.and_then(|found| found.share))),
-        );
-        for (key, heading, end) in BOUNDS {
-            let mut column = Column::headed(key, heading, Format::Percent);
-            column.meaning = "over all references, if none or all of the open ones were found";
-            let cells = systems
-                .iter()
-                .map(|system| Cell::maybe(system.found.as_ref().map(end)));
-            table.push(column, cells);
-        }
+        table.column(share("found_share"), systems, |system| system.found?.share);
+        let (least, most) = (share("found_at_least"), share("found_at_most"));
+        table.column(least, systems, |system| Some(system.found?.low));
+        table.column(most, systems, |system| Some(system.found?.high));
         table
     }
 
@@ -251,11 +226,8 @@ impl CitedWorksReport {
             group.title,
             Format::Count.show(works.len() as f64)
         ));
-        let shown = if style.all_notes {
-            works.len()
-        } else {
-            works.len().min(SHOWN)
-        };
+        let most = if style.all_notes { usize::MAX } else { SHOWN };
+        let shown = works.len().min(most);
         for (answer, work) in &works[..shown] {
             push_work(text, answer, work, style.columns());
         }
@@ -334,47 +306,32 @@ impl CitedWorksReport {
     }
 }
 
-/// A count of a system.
-type SystemCount = fn(&SystemWorks) -> u64;
+/// A column of counts: its key and its value.
+type CountColumn = (&'static str, fn(&WorkCounts) -> u64);
 
-/// The columns of counts: key, heading, value.
-const COUNTS: [(&str, &str, SystemCount); 6] = [
-    ("references", "refs", |system| system.counts.references),
-    ("found", "found", |system| system.counts.found()),
-    ("differ", "differ", |system| system.counts.differs),
-    ("not_found", "not found", |system| system.counts.not_found),
-    ("retracted", "retracted", |system| system.counts.retracted),
-    ("open", "open", |system| system.counts.open),
+/// The references by state.
+const COUNTS: [CountColumn; 6] = [
+    ("references", |counts| counts.references),
+    ("found", WorkCounts::found),
+    ("differ", |counts| counts.differs),
+    ("not_found", |counts| counts.not_found),
+    ("retracted", |counts| counts.retracted),
+    ("open", |counts| counts.open),
 ];
 
-/// The columns of what the references are, not in the terminal: the text above its table says it.
-const KINDS: [(&str, &str, SystemCount); 9] = [
-    ("not_looked_up", "not looked up", |system| {
-        system.counts.not_looked_up
+/// What the references are, not in the terminal: the text above its table says it.
+const KINDS: [CountColumn; 9] = [
+    ("not_looked_up", |counts| counts.not_looked_up),
+    ("with_doi", |counts| counts.with_doi),
+    ("with_arxiv", |counts| counts.with_arxiv),
+    ("with_pubmed", |counts| counts.with_pubmed),
+    ("with_other_id", |counts| counts.with_other_id),
+    ("web_pages", |counts| counts.web_pages),
+    ("without_identifier", |counts| counts.without_identifier),
+    ("answers", |counts| counts.answers),
+    ("answers_without_references", |counts| {
+        counts.answers_without_references
     }),
-    ("with_doi", "DOI", |system| system.counts.with_doi),
-    ("with_arxiv", "arXiv", |system| system.counts.with_arxiv),
-    ("with_pubmed", "PubMed", |system| system.counts.with_pubmed),
-    ("with_other_id", "other id", |system| {
-        system.counts.with_other_id
-    }),
-    ("web_pages", "web pages", |system| system.counts.web_pages),
-    ("without_identifier", "no id", |system| {
-        system.counts.without_identifier
-    }),
-    ("answers", "answers", |system| system.counts.answers),
-    ("answers_without_references", "without refs", |system| {
-        system.counts.answers_without_references
-    }),
-];
-
-/// One end of a share.
-type ShareEnd = fn(&BoundedShare) -> f64;
-
-/// The bounds of the share that was found.
-const BOUNDS: [(&str, &str, ShareEnd); 2] = [
-    ("found_at_least", "at least", |share| share.low),
-    ("found_at_most", "at most", |share| share.high),
 ];
 
 impl SystemWorks {
@@ -389,13 +346,11 @@ impl SystemWorks {
             let answer_counts = WorkCounts::of(answer.works.iter());
             counts = counts.plus(answer_counts);
             if answer.case_id.is_some() {
-                units.push(FoundReferences {
-                    found: answer_counts.found(),
-                    checked: answer_counts.checked(),
-                });
+                units.push(unit_of(answer_counts));
             } else {
                 // The references of a library do not come in answers: each stands for itself.
-                units.extend(answer.works.iter().map(unit_of));
+                let works = answer.works.iter();
+                units.extend(works.map(|work| unit_of(WorkCounts::of([work]))));
             }
         }
         let nonexistent = coverage.and_then(|coverage| missing_share(&units, coverage, LEVEL));
@@ -415,15 +370,12 @@ impl SystemWorks {
 
     fn nonexistent_cell(&self) -> Cell {
         let ends = self.nonexistent_low.zip(self.nonexistent_high);
-        Cell::estimate(
-            self.nonexistent,
-            ends.map(|(low, high)| Interval { low, high }),
-        )
+        let interval = ends.map(|(low, high)| Interval { low, high });
+        Cell::estimate(self.nonexistent, interval)
     }
 }
 
-fn unit_of(work: &CitedWork) -> FoundReferences {
-    let counts = WorkCounts::of([work]);
+fn unit_of(counts: WorkCounts) -> FoundReferences {
     FoundReferences {
         found: counts.found(),
         checked: counts.checked(),
@@ -499,9 +451,14 @@ fn push_work(text: &mut String, answer: &AnswerWorks, work: &CitedWork, width: u
         None => format!("{} ({})", reference.key, reference.place),
     };
     push_line(text, "  ", &place, width);
-    push_fact(text, "cited", &cited_text(reference), width);
+    push_fact(text, "cited", &joined(&cited_parts(reference)), width);
     if let Some(record) = &work.checked.record {
-        push_fact(text, "record", &record_text(record), width);
+        let mut parts = record_parts(record);
+        parts.push(WorkPart {
+            field: None,
+            text: format!("{} {}", record.source.name(), record.id),
+        });
+        push_fact(text, "record", &joined(&parts), width);
     }
     for field in &work.checked.fields {
         let recorded = if field.recorded.is_empty() {
@@ -575,21 +532,6 @@ pub(crate) fn record_parts(record: &WorkRecord) -> Vec<WorkPart> {
     work_parts(authors, &title, record.venue.as_deref(), record.year)
 }
 
-/// A reference as one line.
-fn cited_text(reference: &Reference) -> String {
-    joined(&cited_parts(reference))
-}
-
-/// A record as one line, with its source and its identifier there.
-fn record_text(record: &WorkRecord) -> String {
-    let mut parts = record_parts(record);
-    parts.push(WorkPart {
-        field: None,
-        text: format!("{} {}", record.source.name(), record.id),
-    });
-    joined(&parts)
-}
-
 fn joined(parts: &[WorkPart]) -> String {
     let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
     texts.join("; ")
@@ -597,13 +539,9 @@ fn joined(parts: &[WorkPart]) -> String {
 
 /// `Vaswani, Shazeer, Parmar et al.`
 fn authors_text(authors: &[PersonName], has_more: bool) -> String {
-    let shown = authors.len().min(3);
-    let families: Vec<&str> = authors[..shown]
-        .iter()
-        .map(|name| name.family.as_str())
-        .collect();
-    let mut text = families.join(", ");
-    if !text.is_empty() && (has_more || shown < authors.len()) {
+    let families = authors.iter().take(3).map(|name| name.family.as_str());
+    let mut text = families.collect::<Vec<_>>().join(", ");
+    if !text.is_empty() && (has_more || authors.len() > 3) {
         text.push_str(" et al.");
     }
     text
@@ -625,11 +563,9 @@ fn work_parts(
     ];
     let mut shown = Vec::new();
     for (field, text) in parts {
+        let field = Some(field);
         if !text.is_empty() {
-            shown.push(WorkPart {
-                field: Some(field),
-                text,
-            });
+            shown.push(WorkPart { field, text });
         }
     }
     shown

@@ -149,7 +149,7 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
     push_shifts(&mut table, "shift", rows, unit);
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
-        table.push(column, rows.iter().map(|row| Cell::count(row.ranks[judge])));
+        table.column(column, rows, |row| row.ranks[judge]);
     }
     table
 }
@@ -157,11 +157,10 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
 /// The systems with their old and new means.
 pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> Table {
     let mut table = Table::new(title, Vec::new());
-    let systems = rows.iter().map(|row| Cell::text(row.system.as_str()));
-    table.push(Column::text("system"), systems);
+    table.column(Column::text("system"), rows, |row| &row.system);
     for (at, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
         let column = Column::headed(key, heading, Format::of_mean(unit));
-        table.push(column, rows.iter().map(|row| Cell::number(row.means[at])));
+        table.column(column, rows, |row| row.means[at]);
     }
     table
 }
@@ -169,12 +168,10 @@ pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> T
 /// Adds the shifts of these systems in a column of that name, and their p.
 pub(super) fn push_shifts(table: &mut Table, name: &str, rows: &[SystemShift], unit: Unit) {
     let column = Column::new(name, Format::of_difference(unit)).kept();
-    table.push(column, rows.iter().map(shift_cell));
-    let p = rows.iter().map(|row| Cell::number(row.shift.p));
-    table.push(Column::new("p", Format::PValue), p);
-}
-
-fn shift_cell(row: &SystemShift) -> Cell {
-    let flag = if row.shift.differs { "*" } else { "" };
-    Cell::estimate(Some(row.shift.shift), row.shift.interval).flagged(flag)
+    table.column(column, rows, |row| {
+        let flag = if row.shift.differs { "*" } else { "" };
+        Cell::from((row.shift.shift, row.shift.interval)).flagged(flag)
+    });
+    let p = Column::new("p", Format::PValue);
+    table.column(p, rows, |row| row.shift.p);
 }

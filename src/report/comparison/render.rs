@@ -11,8 +11,9 @@ use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
 use crate::domain::Note;
 use crate::error::Result;
+use crate::report::legend::legend_notes;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
-use crate::report::table::{Cell, Column, Table, legend_notes};
+use crate::report::table::{Cell, Column, Table};
 use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
