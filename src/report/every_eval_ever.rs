@@ -152,35 +152,30 @@ impl SystemEvaluation<'_> {
         bytes.copy_from_slice(&blake3::hash(named.as_bytes()).as_bytes()[..16]);
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        [
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..],
-        ]
-        .join("-")
+        let parts = [
+            &bytes[..4],
+            &bytes[4..6],
+            &bytes[6..8],
+            &bytes[8..10],
+            &bytes[10..],
+        ];
+        parts.map(hex).join("-")
     }
 
     /// `COLLECTION/MODEL/TIME`, as the schema proposes.
     fn evaluation_id(&self) -> String {
+        format!("{}/{}/{}", self.collection(), self.model(), self.time())
+    }
+
+    /// When the run ended, or began if it did not end.
+    fn time(&self) -> String {
         let manifest = &self.run.manifest;
-        let time = unix_time(
-            manifest
-                .finished_at
-                .as_deref()
-                .unwrap_or(&manifest.started_at),
-        );
-        format!("{}/{}/{time}", self.collection(), self.model())
+        let finished = manifest.finished_at.as_deref();
+        unix_time(finished.unwrap_or(&manifest.started_at))
     }
 
     fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
         let manifest = &self.run.manifest;
-        let finished = manifest
-            .finished_at
-            .as_deref()
-            .unwrap_or(&manifest.started_at);
         let mut results = Vec::new();
         for scorer in &self.summary.scorers {
             for column in &scorer.columns {
@@ -191,7 +186,7 @@ impl SystemEvaluation<'_> {
             "schema_version": VERSION,
             "evaluation_id": self.evaluation_id(),
             "evaluation_timestamp": manifest.started_at,
-            "retrieved_timestamp": unix_time(finished),
+            "retrieved_timestamp": self.time(),
             "source_metadata": {
                 "source_name": self.run.name,
                 "source_type": "evaluation_run",
@@ -252,14 +247,11 @@ impl SystemEvaluation<'_> {
         details.insert("unscored".to_owned(), metric.unscored.to_string().into());
         details.insert("on_unscored".to_owned(), json!(self.summary.on_unscored));
         if let Some(bounds) = metric.bounds {
-            details.insert(
-                "lowest_possible_mean".to_owned(),
-                bounds.low.to_string().into(),
-            );
-            details.insert(
-                "highest_possible_mean".to_owned(),
-                bounds.high.to_string().into(),
-            );
+            let ends = [
+                ("lowest_possible_mean", bounds.low),
+                ("highest_possible_mean", bounds.high),
+            ];
+            details.extend(ends.map(|(name, end)| (name.to_owned(), end.to_string().into())));
         }
         let mut uncertainty = json!({"num_samples": metric.n});
         if let Some(interval) = metric.interval {
@@ -275,14 +267,15 @@ impl SystemEvaluation<'_> {
 
     /// The hashes of the input files.
     fn inputs(&self) -> Map<String, Value> {
-        let mut inputs = Map::new();
-        for input in &self.run.manifest.inputs {
-            inputs.insert(
-                format!("blake3 {}", input.name),
-                input.blake3.to_string().into(),
-            );
-        }
+        let inputs = self.run.manifest.inputs.iter();
         inputs
+            .map(|input| {
+                (
+                    format!("blake3 {}", input.name),
+                    input.blake3.to_string().into(),
+                )
+            })
+            .collect()
     }
 
     /// The judges of a scorer; `None` if it asked no model.
@@ -298,12 +291,8 @@ impl SystemEvaluation<'_> {
                 _ => false,
             };
             if is_own {
-                judges.extend(
-                    role.judges
-                        .iter()
-                        .filter(|judge| !judge.lexical)
-                        .map(|judge| judge_config(name, judge)),
-                );
+                let llms = role.judges.iter().filter(|judge| !judge.lexical);
+                judges.extend(llms.map(|judge| judge_config(name, judge)));
                 prompts.push(prompts_of(name, role));
                 merge = merge.or((role.judges.len() > 1).then_some(role.merge));
             }
@@ -322,12 +311,8 @@ impl SystemEvaluation<'_> {
     fn records(&self) -> (String, WrittenEvaluations) {
         let mut text = String::new();
         let mut counts = WrittenEvaluations::default();
-        for scored in self
-            .run
-            .scored
-            .iter()
-            .filter(|scored| scored.system == *self.system)
-        {
+        let scored = self.run.scored.iter();
+        for scored in scored.filter(|scored| scored.system == *self.system) {
             for (name, value) in numbers_of(scored).numbers {
                 match value {
                     Some(value) => {
@@ -345,9 +330,8 @@ impl SystemEvaluation<'_> {
     fn record(&self, scored: &ScoredAnswer, metric: &str, value: f64) -> Value {
         let case = &scored.case;
         let question = case.initial_prompt.as_str();
-        let item = self
-            .answers
-            .get(&(self.system.clone(), case.case_id.clone()));
+        let key = (self.system.clone(), case.case_id.clone());
+        let item = self.answers.get(&key);
         let answer = item.map_or("", |item| &item.answer.answer_text);
         let highest = highest(self.unit_of(scored, metric));
         json!({
@@ -403,10 +387,8 @@ fn judge_config(role: &str, judge: &JudgeEntry) -> Value {
     if let Some(temperature) = judge.settings.get("temperature").and_then(Value::as_f64) {
         config["temperature"] = temperature.into();
     }
-    let answered = judge
-        .answered_by
-        .iter()
-        .filter_map(|model| model.model.as_deref());
+    let models = judge.answered_by.iter();
+    let answered = models.filter_map(|model| model.model.as_deref());
     config["additional_details"] = json!({
         "role": role,
         "samples": judge.samples.to_string(),
@@ -417,10 +399,8 @@ fn judge_config(role: &str, judge: &JudgeEntry) -> Value {
 
 /// The prompts by their label, which has a hash: the record of a run does not hold their texts.
 fn prompts_of(name: &str, role: &RoleEntry) -> String {
-    let label = role
-        .prompts
-        .as_ref()
-        .map_or("none", |prompts| &prompts.label);
+    let prompts = role.prompts.as_ref();
+    let label = prompts.map_or("none", |prompts| &prompts.label);
     format!("{name}: prompts {label}")
 }
 
@@ -470,8 +450,11 @@ fn unix_time(time: &str) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
     // From the settings: exporting a run twice gives logs with the same ids, which replace each
     // other in a viewer.
     let run_id = manifest.identity().short(16);
-    let task_id = format!("{run_id}{}", short_hash(system));
+    let task_id = format!("{run_id}{}", short_hash(system.as_str()));
     let mut numbers = Vec::new();
     for sample in samples {
         numbers.extend(sample.scored.iter().map(|scored| numbers_of(scored)));
@@ -402,30 +402,19 @@ pub(super) fn explanation(score: &Score) -> String {
     lines.join("\n")
 }
 
-/// Eight digits, different for every system.
-fn short_hash(system: &SystemName) -> String {
-    blake3::hash(system.as_str().as_bytes())
-        .to_hex()
-        .chars()
-        .take(8)
-        .collect()
+/// Eight digits, different for every name.
+pub(super) fn short_hash(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex()[..8].to_owned()
 }
 
 /// `TIME_RUN_SYSTEM_ID.json`, the pattern by which inspect-ai finds its logs. Run and system are sanitized; the id
 /// differs where they then look the same.
 fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let time: String = run.manifest.started_at.chars().take(19).collect();
-    let id = format!(
-        "{}{}",
-        run.manifest.identity().short(16),
-        short_hash(system)
-    );
-    format!(
-        "{}_{}_{}_{id}.json",
-        harmless(&time),
-        harmless(&run.name),
-        harmless(system.as_str())
-    )
+    let names = [&time, &*run.name, system.as_str()].map(harmless);
+    let run_id = run.manifest.identity().short(16);
+    let system_id = short_hash(system.as_str());
+    format!("{}_{run_id}{system_id}.json", names.join("_"))
 }
 
 /// The name without path separators and other unsafe characters.

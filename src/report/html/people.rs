@@ -237,16 +237,16 @@ impl<'a> GivenLabels<'a> {
             are_comparable &= unit.is_some_and(|unit| !other_scales.contains(&(labeler, unit)));
         }
         let on_scale = mean(&values).filter(|_| are_comparable);
+        let raters = self.by_rater.iter();
         ItemLabels {
             item: item.to_owned(),
-            labels: self
-                .by_rater
-                .iter()
+            labels: raters
                 .map(|(rater, value)| ((*rater).to_owned(), *value))
                 .collect(),
             together: on_scale.or(self.together.filter(|_| item.is_empty())),
             differs: on_scale
-                .is_some_and(|value| judged.is_some_and(|component| is_far(component, value))),
+                .zip(judged)
+                .is_some_and(|(label, judged)| is_far(judged, label)),
             adjudicated: self.together,
         }
     }
@@ -303,21 +303,19 @@ type LabelsByItem<'a> = BTreeMap<&'a str, GivenLabels<'a>>;
 /// The labels of people by answer and item.
 fn given_labels(labels: &RunLabels) -> HashMap<AnswerKey<'_>, LabelsByItem<'_>> {
     let mut given: HashMap<_, LabelsByItem<'_>> = HashMap::new();
-    for rater in people_of(&labels.raters) {
+    let raters = people_of(&labels.raters).map(|rater| (rater, false));
+    let together = labels.together.iter().map(|rater| (rater, true));
+    for (rater, is_together) in raters.chain(together) {
         for rating in &rater.ratings {
             let answer = given.entry((&rating.system, &rating.case_id)).or_default();
-            let item = answer
-                .entry(rating.item.as_deref().unwrap_or_default())
-                .or_default();
-            item.by_rater.push((&rater.name, rating.value));
+            let name = rating.item.as_deref().unwrap_or_default();
+            let item = answer.entry(name).or_default();
+            if is_together {
+                item.together = Some(rating.value);
+            } else {
+                item.by_rater.push((&rater.name, rating.value));
+            }
         }
-    }
-    for rating in labels.together.iter().flat_map(|rater| &rater.ratings) {
-        let answer = given.entry((&rating.system, &rating.case_id)).or_default();
-        let item = answer
-            .entry(rating.item.as_deref().unwrap_or_default())
-            .or_default();
-        item.together = Some(rating.value);
     }
     given
 }
