@@ -114,9 +114,8 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
         subject: SubjectKind::Pair,
         systems: systems.into_iter().map(observed).collect(),
         cases,
-        words: None,
         metrics: vec![table],
-        row: None,
+        ..Observations::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Looks at a run before its end: which pairs are decided, and where going on is futile.
 //!
-//! A run asks its questions in random order. At each look of a [`LookSchedule`] a [`LookRule`] gives the pairs with their
+//! A run asks its questions in random order. At each look of a [`LookSchedule`] a [`ScoreRule`] gives the pairs with their
 //! differences so far, and [`LookSchedule::decide`] says of each pair whether its repeated interval excludes the margin. The
 //! critical values spend the level over the looks and are divided by the number of pairs, so that looking does not
 //! raise the share of wrong decisions. Formulas: `docs/metrics.md`, "Looks".
@@ -468,26 +468,6 @@ pub struct RulePairs {
     pub pairs: Vec<PairAtLook>,
 }
 
-/// What a run is to decide.
-pub trait LookRule: Send + Sync {
-    /// As the user wrote it.
-    fn until(&self) -> &str;
-
-    /// How many pairs are decided of so many systems: the level is divided by it.
-    fn pair_count(&self, systems: usize) -> usize;
-
-    /// The pairs over these answers, at the look of this index; `None` if nothing has a value yet.
-    ///
-    /// # Errors
-    /// For a metric or a system that the answers do not have.
-    fn pairs(
-        &self,
-        answers: &RunAnswers<'_>,
-        row: Option<&str>,
-        schedule: &LookSchedule,
-    ) -> Result<Option<RulePairs>>;
-}
-
 /// Decides an order of two systems, all against a baseline, or all pairs, by a metric of their scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreRule {
@@ -580,14 +560,14 @@ impl ScoreRule {
         }
         pairs
     }
-}
 
-impl LookRule for ScoreRule {
-    fn until(&self) -> &str {
+    /// What is decided, as the user wrote it.
+    pub fn until(&self) -> &str {
         &self.until
     }
 
-    fn pair_count(&self, systems: usize) -> usize {
+    /// How many pairs are decided of so many systems: the level is divided by it.
+    pub fn pair_count(&self, systems: usize) -> usize {
         match self.wanted {
             Wanted::Condition => 1,
             Wanted::Baseline(_) => pair_count(systems, true),
@@ -595,7 +575,11 @@ impl LookRule for ScoreRule {
         }
     }
 
-    fn pairs(
+    /// The pairs over these answers, at the look of this index; `None` if nothing has a value yet.
+    ///
+    /// # Errors
+    /// For a metric or a system that the answers do not have.
+    pub fn pairs(
         &self,
         answers: &RunAnswers<'_>,
         row: Option<&str>,

@@ -116,16 +116,11 @@ fn tested_pair(
         wins,
         ties: differences.len() - wins - losses,
         losses,
-        cohens_dz: None,
-        cliffs_delta: None,
-        bounds: None,
-        sensitive: false,
-        length: None,
-        is_at_look: false,
         // What the verdict finds with 80% power.
         detectable: critical
             .zip(error)
             .map(|(critical, error)| (critical + POWER) * error),
+        ..PairComparison::default()
     })
 }
 
@@ -243,18 +238,17 @@ pub(super) fn between_extremes(
         (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
         _ => 1.0,
     };
-    let mut between = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
-    if let Some(test) = extremes.test(shared, &extremes.lows)
-        && let Some(interval) = test.interval
-    {
-        between.low = test.difference - widening * (test.difference - interval.low);
-    }
-    if let Some(test) = extremes.test(shared, &extremes.highs)
-        && let Some(interval) = test.interval
-    {
-        between.high = test.difference + widening * (interval.high - test.difference);
-    }
-    Some(between)
+    // The end of a test's interval, as far from the difference as all pairs together need it.
+    let end = |differences: &[f64], of: fn(Interval) -> f64| {
+        let test = extremes.test(shared, differences)?;
+        Some(test.difference + widening * (of(test.interval?) - test.difference))
+    };
+    let low = end(&extremes.lows, |interval| interval.low);
+    let high = end(&extremes.highs, |interval| interval.high);
+    Some(Interval::new(
+        low.unwrap_or(f64::NEG_INFINITY),
+        high.unwrap_or(f64::INFINITY),
+    ))
 }
 
 /// The better of two, 1 or -1; 0 if they do not differ significantly.
