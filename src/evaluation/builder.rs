@@ -181,13 +181,12 @@ impl Evaluation {
             own_scorers,
             preset,
             perturbations,
-            rule,
             notify,
             on_bytes,
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         look_up(&mut inputs, &options.scorers, &*on_bytes)?;
-        inputs.pair_up(&options, rule.is_some())?;
+        inputs.pair_up(&options)?;
         repeat_as_reference(&mut options, &inputs.profile);
         // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {

@@ -89,11 +89,8 @@ fn words(finding: Finding) -> (&'static str, &'static str) {
 
 /// How many criteria separate answers: what the author of a rubric asks first.
 pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
-    let checked: Vec<_> = criteria
-        .criteria
-        .iter()
-        .filter(|row| row.group_of == 0 && row.variance.is_some())
-        .collect();
+    let mut checked: Vec<_> = criteria.criteria.iter().collect();
+    checked.retain(|row| row.group_of == 0 && row.variance.is_some());
     let suspicious = checked.iter().filter(|row| row.finding.is_some()).count();
     match (checked.len(), suspicious) {
         (0, _) => "Each question has one answer: which criteria separate systems cannot be seen."
@@ -153,12 +150,8 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
 
 /// The criteria that people and judge read differently, the worst first; without rows if nobody labeled.
 fn read_differently(criteria: &Criteria, all: bool, width: usize) -> Table {
-    let mut rows: Vec<&CriterionStatistics> = Vec::new();
-    for row in &criteria.criteria {
-        if row.group_of == 0 && row.people_gap.is_some_and(|gap| gap > 0.0) {
-            rows.push(row);
-        }
-    }
+    let mut rows: Vec<_> = criteria.criteria.iter().collect();
+    rows.retain(|row| row.group_of == 0 && row.people_gap.is_some_and(|gap| gap > 0.0));
     rows.sort_by(|a, b| {
         let order = b.people_gap.partial_cmp(&a.people_gap);
         order.unwrap_or(Ordering::Equal)
@@ -168,13 +161,11 @@ fn read_differently(criteria: &Criteria, all: bool, width: usize) -> Table {
         rows.truncate(SHOWN);
     }
     let rows: Vec<CriterionStatistics> = rows.into_iter().map(|row| shown(row, width)).collect();
-    let title = if rows.len() < count {
-        format!(
-            "Read differently by people and judge ({SHOWN} of {count}; criteria --notes shows all)"
-        )
-    } else {
-        format!("Read differently by people and judge ({count})")
-    };
+    let mut part = count.to_string();
+    if rows.len() < count {
+        part = format!("{SHOWN} of {count}; criteria --notes shows all");
+    }
+    let title = format!("Read differently by people and judge ({part})");
     let mut table = Table::new(title, Vec::new());
     for (key, format, cell) in STATISTICS {
         if ["name", "case_id", "labels", "people_gap", "people"].contains(&key) {

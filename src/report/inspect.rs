@@ -57,14 +57,15 @@ impl RunExport for InspectLogs {
 
 /// Writes the logs; returns their number.
 fn write_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let mut items = Vec::new();
-    for item in &run.items {
-        items.push(with_text(item)?);
-    }
-    let answers: HashMap<(&SystemName, &CaseId), &Answer> = items
+    let items = run
+        .items
         .iter()
-        .map(|item| ((&item.answer.system, &item.case.case_id), &item.answer))
-        .collect();
+        .map(with_text)
+        .collect::<Result<Vec<_>>>()?;
+    let mut answers = HashMap::new();
+    for item in &items {
+        answers.insert((&item.answer.system, &item.case.case_id), &item.answer);
+    }
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
@@ -219,10 +220,9 @@ fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
     for (role, of_role) in &manifest.roles {
         for (at, judge) in of_role.judges.iter().enumerate() {
-            let name = if at == 0 {
-                role.clone()
-            } else {
-                format!("{role}.{}", at + 1)
+            let name = match at {
+                0 => role.clone(),
+                _ => format!("{role}.{}", at + 1),
             };
             let entry = json!({
                 "model": judge.id,
@@ -267,10 +267,8 @@ pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let answers = all.iter().filter(|numbers| numbers.scorer == scorer);
-    let values: Vec<f64> = answers
-        .clone()
-        .filter_map(|numbers| numbers.value(name))
-        .collect();
+    let values = answers.clone().filter_map(|numbers| numbers.value(name));
+    let values: Vec<f64> = values.collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let mut metrics = Map::new();
     // The standard error over answers, as Inspect computes it, so that its viewer shows the same
@@ -329,10 +327,8 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
 
 /// What the answer should be: its gold answer, else its reference answer.
 fn target(answer: &Answer) -> Option<&str> {
-    let gold = answer
-        .prediction
-        .as_ref()
-        .and_then(|prediction| prediction.gold.answer.as_deref());
+    let prediction = answer.prediction.as_ref();
+    let gold = prediction.and_then(|prediction| prediction.gold.answer.as_deref());
     gold.or(answer.reference_answer.as_deref())
 }
 
@@ -360,10 +356,8 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let mut entry =
         json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
-        let reason = score
-            .components
-            .iter()
-            .find_map(|component| component.reason.as_deref());
+        let mut components = score.components.iter();
+        let reason = components.find_map(|component| component.reason.as_deref());
         entry["reason"] = reason.map_or("scoring_failed", inspect_reason).into();
     }
     entry

@@ -78,10 +78,10 @@ fn record(scored: &ScoredAnswer, metric: &str) -> Value {
     let numbers = numbers_of(scored).numbers;
     let mut of_metric = numbers.iter().filter(|(name, _)| name == metric);
     let value = of_metric.next().and_then(|(_, value)| *value);
-    let all: serde_json::Map<String, Value> = numbers
+    let all = numbers
         .into_iter()
-        .map(|(name, value)| (name, value.into()))
-        .collect();
+        .map(|(name, value)| (name, value.into()));
+    let all: serde_json::Map<String, Value> = all.collect();
     json!({
         "id": scored.case.case_id,
         // The answer is that of the first epoch, also where the log has more.

@@ -116,11 +116,8 @@ impl<'a> ProbeRow<'a> {
 /// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
 /// after.
 fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
-    let mut pair = metric
-        .pairs
-        .first()
-        .filter(|pair| pair.p.is_some())?
-        .clone();
+    let pair = metric.pairs.first();
+    let mut pair = pair.filter(|pair| pair.p.is_some())?.clone();
     if metric.systems[pair.first].label == UNCHANGED {
         // Not its negative: a difference of 0 stays without a sign.
         pair.difference = 0.0 - pair.difference;
@@ -130,11 +127,8 @@ fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
 }
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {
-    probe
-        .perturbations
-        .iter()
-        .map(|probed| ProbeRow::new(probed, id))
-        .collect()
+    let probed = probe.perturbations.iter();
+    probed.map(|probed| ProbeRow::new(probed, id)).collect()
 }
 
 /// The verdict on each headline metric.
@@ -194,20 +188,20 @@ fn sentence(finding: ProbeFinding, rows: &[&ProbeRow<'_>], unit: Unit) -> String
 
 /// All metrics, those of the headline first.
 fn metrics(probe: &Probe) -> Vec<&MetricId> {
-    let all = probe
-        .perturbations
-        .iter()
-        .flat_map(|probed| &probed.comparison.metrics)
-        .map(|metric| &metric.metric);
-    distinct(probe.headline.iter().chain(all))
+    let probed = probe.perturbations.iter();
+    let all = probed.flat_map(|probed| &probed.comparison.metrics);
+    distinct(
+        probe
+            .headline
+            .iter()
+            .chain(all.map(|metric| &metric.metric)),
+    )
 }
 
 /// The tables of all metrics, those of the headline first.
 pub(super) fn tables(probe: &Probe) -> Vec<Table> {
-    metrics(probe)
-        .into_iter()
-        .map(|id| table(probe, id))
-        .collect()
+    let metrics = metrics(probe).into_iter();
+    metrics.map(|id| table(probe, id)).collect()
 }
 
 /// One metric, a row for each perturbation.
@@ -261,11 +255,8 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
     let mut left_out = Vec::new();
     for probed in &probe.perturbations {
         if probed.unchanged > 0 {
-            left_out.push(format!(
-                "{} {}",
-                probed.perturbation.name(),
-                probed.unchanged
-            ));
+            let name = probed.perturbation.name();
+            left_out.push(format!("{name} {}", probed.unchanged));
         }
     }
     if !left_out.is_empty() {
@@ -282,11 +273,8 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
                 continue;
             }
             let subject = format!("{}, {}", id.name, row.probed.perturbation.name());
-            notes.extend(
-                metric_notes(metric)
-                    .into_iter()
-                    .map(|note| note.about(&subject)),
-            );
+            let of_metric = metric_notes(metric).into_iter();
+            notes.extend(of_metric.map(|note| note.about(&subject)));
         }
     }
     notes.push(Note::info(

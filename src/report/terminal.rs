@@ -130,10 +130,8 @@ impl Table {
     /// The headings of these columns, from left to right.
     fn headings(&self, mut places: Vec<usize>) -> Vec<String> {
         places.sort_unstable();
-        places
-            .into_iter()
-            .map(|at| self.columns[at].full_heading())
-            .collect()
+        let columns = places.into_iter().map(|at| &self.columns[at]);
+        columns.map(Column::full_heading).collect()
     }
 
     /// The cells of a column of numbers, without intervals.
@@ -150,10 +148,8 @@ impl Table {
     /// The cells of a column, numbers aligned at the decimal point.
     pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
         let column = &self.columns[at];
-        let cells = self
-            .rows
-            .iter()
-            .map(|row| row.get(at).unwrap_or(&Cell::Missing));
+        let rows = self.rows.iter();
+        let cells = rows.map(|row| row.get(at).unwrap_or(&Cell::Missing));
         if column.format == Format::Text {
             let texts = cells.map(|cell| match cell {
                 Cell::Text(text) => text.as_str(),
@@ -226,11 +222,10 @@ impl Table {
 
     fn drawn_heading(&self, at: usize, color: bool) -> DrawnCell {
         let heading = DrawnCell::new(visible(&self.columns[at].full_heading()));
-        if color {
-            heading.add_attribute(Attribute::Bold)
-        } else {
-            heading
+        if !color {
+            return heading;
         }
+        heading.add_attribute(Attribute::Bold)
     }
 }
 

@@ -221,11 +221,8 @@ impl CitedWorksReport {
         if works.is_empty() {
             return;
         }
-        text.push_str(&format!(
-            "\n{} ({})\n",
-            group.title,
-            Format::Count.show(works.len() as f64)
-        ));
+        let count = Format::Count.show(works.len() as f64);
+        text.push_str(&format!("\n{} ({count})\n", group.title));
         let most = if style.all_notes { usize::MAX } else { SHOWN };
         let shown = works.len().min(most);
         for (answer, work) in &works[..shown] {
@@ -241,11 +238,11 @@ impl CitedWorksReport {
     /// What a reader must know to use the numbers.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let records: Vec<String> = self
-            .records
-            .iter()
-            .map(|(source, count)| format!("{source} ({})", Format::Count.show(*count as f64)))
-            .collect();
+        let mut records = Vec::new();
+        for (source, count) in &self.records {
+            let count = Format::Count.show(*count as f64);
+            records.push(format!("{source} ({count})"));
+        }
         if records.is_empty() {
             notes.push(
                 "no files of works were given (--works SRC..): nothing was looked up".to_owned(),
@@ -442,13 +439,10 @@ fn is_urgent(work: &CitedWork) -> bool {
 /// Adds a reference with its record and what differs.
 fn push_work(text: &mut String, answer: &AnswerWorks, work: &CitedWork, width: usize) {
     let reference = &work.reference;
+    let key = &reference.key;
     let place = match &answer.case_id {
-        Some(case_id) => format!(
-            "{}, case {case_id}: {}",
-            answer.system.as_str(),
-            reference.key
-        ),
-        None => format!("{} ({})", reference.key, reference.place),
+        Some(case_id) => format!("{}, case {case_id}: {key}", answer.system),
+        None => format!("{key} ({})", reference.place),
     };
     push_line(text, "  ", &place, width);
     push_fact(text, "cited", &joined(&cited_parts(reference)), width);

@@ -64,7 +64,7 @@ fn push(
     table.rows.push(cells);
 }
 
-/// Two raters: over everything, by item and system, at each tie threshold, then the orders of systems.
+/// Two raters: over everything, by item and system, then the orders of systems.
 fn push_pair(table: &mut Table, pair: &RaterPair) {
     let of_pair = Topic {
         first: &pair.first,
@@ -83,17 +83,6 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
             ..of_pair
         };
         for (measure, counts, estimate) in measures.estimates() {
-            push(table, topic, measure, counts, estimate);
-        }
-    }
-    for at in &pair.by_tie_threshold {
-        let threshold = at.tie_threshold.to_string();
-        for (measure, counts, estimate) in at.comparisons.estimates() {
-            let topic = Topic {
-                part: "tie_threshold",
-                name: &threshold,
-                ..of_pair
-            };
             push(table, topic, measure, counts, estimate);
         }
     }

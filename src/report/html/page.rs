@@ -198,11 +198,11 @@ fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabel
     for (name, text) in &copies {
         push_html!(
             page,
-            r#"  <pre class="raw" id="copy-{}" tabindex="0" hidden>{}</pre>
-"#,
+            r#"  <pre class="raw" id="copy-{}" tabindex="0" hidden>{}</pre>"#,
             name,
             text
         );
+        page.push('\n');
     }
     page.push_str("</section>\n");
     Ok(())
@@ -343,8 +343,7 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
         RunStatus::Complete => manifest.finished_at.as_deref(),
         _ => None,
     };
-    let mut facts = Vec::new();
-    for (name, value) in [
+    let facts = [
         ("mode", format!("{:?}", manifest.mode).to_lowercase()),
         ("scorers", manifest.scorers.join(", ")),
         ("answers", manifest.answers.to_string()),
@@ -352,9 +351,8 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
         ("started", manifest.started_at.clone()),
         ("finished", finished.unwrap_or("no").to_owned()),
         ("scholareval", manifest.scholareval_version.clone()),
-    ] {
-        facts.push((name.to_owned(), value));
-    }
+    ];
+    let mut facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
     facts.extend(answering_models(manifest));
     for input in &manifest.inputs {
         let name = format!("input {}", input.name);
@@ -371,10 +369,8 @@ fn answering_models(manifest: &Manifest) -> Vec<(String, String)> {
             let name = model.model.as_deref().unwrap_or("a model without a name");
             let mut text = format!("{name}, {} calls", Format::Count.show(model.calls as f64));
             for (fingerprint, calls) in &model.fingerprints {
-                text.push_str(&format!(
-                    "; system fingerprint {fingerprint}: {}",
-                    Format::Count.show(*calls as f64)
-                ));
+                let calls = Format::Count.show(*calls as f64);
+                text += &format!("; system fingerprint {fingerprint}: {calls}");
             }
             facts.push((format!("answered as {}", judge.judge), text));
         }

@@ -28,9 +28,6 @@ pub(super) fn rater_pair(
         overall: shared.measures(&all, thresholds),
         items: shared.items(),
         systems: shared.systems(&compared, thresholds),
-        by_tie_threshold: tie_threshold
-            .as_ref()
-            .map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
         tie_threshold,
         ranking: if shared.mixed_items().is_some() {
             None
