@@ -178,7 +178,7 @@ impl CitedWorksReport {
         text.push_str("\n\n");
         text.push_str(&self.state_table().terminal(style));
         for group in GROUPS {
-            self.push_group(&mut text, group, style);
+            self.push_group(&mut text, *group, style);
         }
         for note in self.notes() {
             text.push('\n');
@@ -211,10 +211,10 @@ impl CitedWorksReport {
     }
 
     /// Adds the references of a group, the first ones without `--notes`.
-    fn push_group(&self, text: &mut String, group: &LookGroup, style: &TableStyle) {
+    fn push_group(&self, text: &mut String, (title, has): LookGroup, style: &TableStyle) {
         let mut works = Vec::new();
         for answer in &self.answers {
-            for work in answer.works.iter().filter(|work| (group.has)(work)) {
+            for work in answer.works.iter().filter(|work| has(work)) {
                 works.push((answer, work));
             }
         }
@@ -222,7 +222,7 @@ impl CitedWorksReport {
             return;
         }
         let count = Format::Count.show(works.len() as f64);
-        text.push_str(&format!("\n{} ({count})\n", group.title));
+        text.push_str(&format!("\n{title} ({count})\n"));
         let most = if style.all_notes { usize::MAX } else { SHOWN };
         let shown = works.len().min(most);
         for (answer, work) in &works[..shown] {
@@ -379,46 +379,49 @@ fn unit_of(counts: WorkCounts) -> FoundReferences {
     }
 }
 
-/// References that need a look for one reason.
-struct LookGroup {
-    title: &'static str,
-    has: fn(&CitedWork) -> bool,
-}
+/// References that need a look for one reason: its title, and whether a reference is one of them.
+type LookGroup = (&'static str, fn(&CitedWork) -> bool);
 
 /// The groups, the most urgent first. A reference is in the first one that fits, so that nothing is shown twice.
 const GROUPS: &[LookGroup] = &[
-    LookGroup {
-        title: "Retracted",
-        has: |work| retraction_of(work) == Some((RetractionKind::Retracted, false)),
-    },
-    LookGroup {
-        title: "With an expression of concern",
-        has: |work| retraction_of(work) == Some((RetractionKind::Concern, false)),
-    },
-    LookGroup {
-        title: "Differ from the record",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::Differs,
-    },
-    LookGroup {
-        title: "Not found in these files",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::NotInIndex,
-    },
-    LookGroup {
-        title: "The files disagree",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::SourcesDisagree,
-    },
-    LookGroup {
-        title: "Several works of this title",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::Ambiguous,
-    },
-    LookGroup {
-        title: "Possibly retracted: a notice has the same title (not counted)",
-        has: |work| {
-            work.checked.state == WorkState::Exists
-                && retraction_of(work).is_some_and(|(_, is_possible)| is_possible)
+    ("Retracted", |work| {
+        has_notice(work, RetractionKind::Retracted)
+    }),
+    ("With an expression of concern", |work| {
+        has_notice(work, RetractionKind::Concern)
+    }),
+    ("Differ from the record", |work| {
+        is_only(work, WorkState::Differs)
+    }),
+    ("Not found in these files", |work| {
+        is_only(work, WorkState::NotInIndex)
+    }),
+    ("The files disagree", |work| {
+        is_only(work, WorkState::SourcesDisagree)
+    }),
+    ("Several works of this title", |work| {
+        is_only(work, WorkState::Ambiguous)
+    }),
+    (
+        "Possibly retracted: a notice has the same title (not counted)",
+        |work| {
+            let is_possible = retraction_of(work).is_some_and(|(_, is_possible)| is_possible);
+            is_possible && work.checked.state == WorkState::Exists
         },
-    },
+    ),
 ];
+
+/// Whether a notice is about this work, and not only about its title.
+fn has_notice(work: &CitedWork, kind: RetractionKind) -> bool {
+    retraction_of(work) == Some((kind, false))
+}
+
+/// Whether the work has this state, and is in no group of notices.
+fn is_only(work: &CitedWork, state: WorkState) -> bool {
+    let is_urgent =
+        has_notice(work, RetractionKind::Retracted) || has_notice(work, RetractionKind::Concern);
+    !is_urgent && work.checked.state == state
+}
 
 /// What the notice about a work says, and whether it was found by title only.
 fn retraction_of(work: &CitedWork) -> Option<(RetractionKind, bool)> {
@@ -426,14 +429,6 @@ fn retraction_of(work: &CitedWork) -> Option<(RetractionKind, bool)> {
         RetractionStatus::Notice(notice) => Some((notice.status, notice.is_possible)),
         _ => None,
     }
-}
-
-/// Whether the work is in one of the groups of notices.
-fn is_urgent(work: &CitedWork) -> bool {
-    matches!(
-        retraction_of(work),
-        Some((RetractionKind::Retracted | RetractionKind::Concern, false))
-    )
 }
 
 /// Adds a reference with its record and what differs.

@@ -32,9 +32,14 @@ fn shift(change: &JudgeChange) -> String {
     if !whole.differs {
         return format!("{new} and {old} do not differ significantly on average ({average})");
     }
-    let side = if whole.shift > 0.0 { "higher" } else { "lower" };
-    let size = points(whole.shift.abs(), unit);
-    format!("{new} scores {size} {side} than {old} on average ({average})")
+    let size = shown_size(whole.shift, unit);
+    format!("{new} scores {size} than {old} on average ({average})")
+}
+
+/// `3.1 points lower`
+pub(super) fn shown_size(shift: f64, unit: Unit) -> String {
+    let side = if shift > 0.0 { "higher" } else { "lower" };
+    format!("{} {side}", points(shift.abs(), unit))
 }
 
 /// `The shift differs between systems: standard deviation 7.9 points [6.2, 10.9] (27 systems, whose own intervals are
