@@ -42,12 +42,12 @@ pub struct EvaluationSource {
     pub models: BTreeMap<String, String>,
 }
 
-/// What was written.
+/// The records of single answers.
 #[derive(Default)]
-struct WrittenEvaluations {
-    evaluations: usize,
-    /// Records of single answers.
-    records: usize,
+struct AnswerRecords {
+    /// One a line.
+    lines: String,
+    count: usize,
     /// Values without a record: what was not scored.
     unscored: usize,
 }
@@ -62,50 +62,36 @@ impl RunExport for EvaluationSource {
             let message = format!("--id: the run has no system {unknown}");
             return Err(Error::Settings(message));
         }
-        let written = write_evaluations(run, &summary(&run.manifest, &run.scored), self, out)?;
-        let contents = format!(
-            "{} with {}",
-            counted(written.evaluations, "evaluation"),
-            counted(written.records, "record")
-        );
+        let summary = summary(&run.manifest, &run.scored);
+        let mut answers = HashMap::new();
+        for item in &run.items {
+            let item = with_text(item)?;
+            let key = (item.answer.system.clone(), item.answer.case_id.clone());
+            answers.insert(key, item);
+        }
+        let (mut count, mut unscored) = (0, 0);
+        for system in &systems {
+            let evaluation = SystemEvaluation {
+                run,
+                summary: &summary,
+                source: self,
+                system,
+                answers: &answers,
+            };
+            let records = evaluation.write(out)?;
+            count += records.count;
+            unscored += records.unscored;
+        }
+        let evaluations = counted(systems.len(), "evaluation");
         let note = format!(
             "{} without a record: what was not scored has none, and is counted in the results",
-            counted(written.unscored, "value")
+            counted(unscored, "value")
         );
         Ok(WrittenExport {
-            contents,
-            note: (written.unscored > 0).then_some(note),
+            contents: format!("{evaluations} with {}", counted(count, "record")),
+            note: (unscored > 0).then_some(note),
         })
     }
-}
-
-fn write_evaluations(
-    run: &RecordedRun,
-    summary: &Summary,
-    source: &EvaluationSource,
-    out: &Path,
-) -> Result<WrittenEvaluations> {
-    let mut answers = HashMap::new();
-    for item in &run.items {
-        let item = with_text(item)?;
-        let key = (item.answer.system.clone(), item.answer.case_id.clone());
-        answers.insert(key, item);
-    }
-    let mut written = WrittenEvaluations::default();
-    for system in &run.systems() {
-        let evaluation = SystemEvaluation {
-            run,
-            summary,
-            source,
-            system,
-            answers: &answers,
-        };
-        let counts = evaluation.write(out)?;
-        written.evaluations += 1;
-        written.records += counts.records;
-        written.unscored += counts.unscored;
-    }
-    Ok(written)
 }
 
 /// One system of the run.
@@ -122,7 +108,7 @@ impl SystemEvaluation<'_> {
         self.source.collection.as_deref().unwrap_or(&self.run.name)
     }
 
-    fn write(&self, out: &Path) -> Result<WrittenEvaluations> {
+    fn write(&self, out: &Path) -> Result<AnswerRecords> {
         let (developer, model) = developer_and_model(self.model());
         let folder: PathBuf = ["data", &harmless(self.collection()), &developer, &model]
             .iter()
@@ -130,13 +116,13 @@ impl SystemEvaluation<'_> {
         let directory = out.join(&folder);
         create_dir_all(&directory).map_err(Error::io(&directory, "create"))?;
         let id = self.uuid();
-        let (records, counts) = self.records();
+        let records = self.records();
         let file = format!("{id}_samples.jsonl");
-        write_bytes(&directory.join(&file), records.as_bytes())?;
-        let aggregate = self.aggregate(&folder.join(&file), &records, counts.records);
+        write_bytes(&directory.join(&file), records.lines.as_bytes())?;
+        let aggregate = self.aggregate(&folder.join(&file), &records);
         let text = format!("{aggregate:#}\n");
         write_bytes(&directory.join(format!("{id}.json")), text.as_bytes())?;
-        Ok(counts)
+        Ok(records)
     }
 
     /// The model behind the system.
@@ -174,7 +160,7 @@ impl SystemEvaluation<'_> {
         unix_time(finished.unwrap_or(&manifest.started_at))
     }
 
-    fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
+    fn aggregate(&self, records_path: &Path, records: &AnswerRecords) -> Value {
         let manifest = &self.run.manifest;
         let mut results = Vec::new();
         for scorer in &self.summary.scorers {
@@ -205,8 +191,8 @@ impl SystemEvaluation<'_> {
                 // The datastore has slashes on every system.
                 "file_path": records_path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
                 "hash_algorithm": "sha256",
-                "checksum": sha256(records.as_bytes()),
-                "total_rows": count,
+                "checksum": sha256(records.lines.as_bytes()),
+                "total_rows": records.count,
             },
         })
     }
@@ -308,23 +294,22 @@ impl SystemEvaluation<'_> {
     }
 
     /// A record for each value of each answer, one per line.
-    fn records(&self) -> (String, WrittenEvaluations) {
-        let mut text = String::new();
-        let mut counts = WrittenEvaluations::default();
+    fn records(&self) -> AnswerRecords {
+        let mut records = AnswerRecords::default();
         let scored = self.run.scored.iter();
         for scored in scored.filter(|scored| scored.system == *self.system) {
             for (name, value) in numbers_of(scored).numbers {
                 match value {
                     Some(value) => {
-                        text += &self.record(scored, &name, value).to_string();
-                        text.push('\n');
-                        counts.records += 1;
+                        records.lines += &self.record(scored, &name, value).to_string();
+                        records.lines.push('\n');
+                        records.count += 1;
                     }
-                    None => counts.unscored += 1,
+                    None => records.unscored += 1,
                 }
             }
         }
-        (text, counts)
+        records
     }
 
     fn record(&self, scored: &ScoredAnswer, metric: &str, value: f64) -> Value {

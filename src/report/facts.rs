@@ -11,10 +11,8 @@ const SIDE_BY_SIDE: usize = 5;
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
 /// several systems only the F1s are shown, that which ranks the systems first. With `all`, every measure by system.
 pub(crate) fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
-    let measures = board
-        .systems
-        .first()
-        .map_or(0, |system| system.metrics.len());
+    let first = board.systems.first();
+    let measures = first.map_or(0, |system| system.metrics.len());
     let is_wide = !all && measures > SIDE_BY_SIDE;
     let mut table = match &board.systems[..] {
         [only] if is_wide => measures_of_one(board, only),
@@ -45,10 +43,10 @@ fn systems_by_measure(board: &Leaderboard, only_f1: bool) -> Table {
     let mut table = Table::new(board.title.clone(), Vec::new());
     table.column(Column::text("system"), systems, |system| &system.system);
     table.column(Column::count("rank"), systems, |system| system.rank);
-    let by_system: Vec<Vec<&Measurement>> = systems
+    let shown = systems
         .iter()
-        .map(|system| shown_measures(board, system, only_f1))
-        .collect();
+        .map(|system| shown_measures(board, system, only_f1));
+    let by_system: Vec<Vec<&Measurement>> = shown.collect();
     for (at, metric) in by_system.first().into_iter().flatten().enumerate() {
         let column = Column {
             highest_is_best: true,

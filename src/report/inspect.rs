@@ -57,11 +57,8 @@ impl RunExport for InspectLogs {
 
 /// Writes the logs; returns their number.
 fn write_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let items = run
-        .items
-        .iter()
-        .map(with_text)
-        .collect::<Result<Vec<_>>>()?;
+    let items = run.items.iter().map(with_text);
+    let items = items.collect::<Result<Vec<_>>>()?;
     let mut answers = HashMap::new();
     for item in &items {
         answers.insert((&item.answer.system, &item.case.case_id), &item.answer);

@@ -71,11 +71,8 @@ pub enum IntervalStyle {
 impl MetricsTableOptions {
     /// The names of the metrics: `metrics`, then those of the groups.
     pub fn metric_names(&self) -> Vec<String> {
-        self.metrics
-            .iter()
-            .chain(self.group.iter().flat_map(|(_, metrics)| metrics))
-            .cloned()
-            .collect()
+        let of_groups = self.group.iter().flat_map(|(_, metrics)| metrics);
+        self.metrics.iter().chain(of_groups).cloned().collect()
     }
 
     /// The name in print of what has one of these names; the first of them goes before the others.
@@ -299,11 +296,8 @@ impl<'a> ChosenMetrics<'a> {
             let systems = with_values(metric);
             systems.map(|system| names[system.system]).collect()
         };
-        let all: Vec<&str> = self
-            .metrics
-            .iter()
-            .flat_map(|metric| names_of(metric))
-            .collect();
+        let metrics = self.metrics.iter();
+        let all: Vec<&str> = metrics.flat_map(|metric| names_of(metric)).collect();
         let mut first: Vec<&str> = match self.options.order.as_deref() {
             None => Vec::new(),
             Some("name") => {
@@ -368,11 +362,8 @@ impl<'a> ChosenMetrics<'a> {
 
     /// Units, number of questions and kind of interval.
     fn title(self) -> String {
-        let units = self
-            .metrics
-            .iter()
-            .map(|metric| unit_name(metric.metric.unit));
-        let units = distinct(units).join(", ");
+        let metrics = self.metrics.iter();
+        let units = distinct(metrics.map(|metric| unit_name(metric.metric.unit))).join(", ");
         let questions = self.metrics.iter().map(|metric| metric.questions);
         let least = questions.clone().min().unwrap_or(0);
         let most = questions.max().unwrap_or(0);

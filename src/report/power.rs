@@ -32,10 +32,9 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
 
 /// How many questions the main difference takes.
 fn sentence(plan: &PowerPlan) -> String {
-    let by_difference: Vec<&[PlannedStudy]> = plan
-        .studies
-        .chunk_by(|a, b| a.difference == b.difference)
-        .collect();
+    let studies = &plan.studies;
+    let by_difference = studies.chunk_by(|a, b| a.difference == b.difference);
+    let by_difference: Vec<&[PlannedStudy]> = by_difference.collect();
     // The only difference, or the one before the largest.
     let main = by_difference[by_difference.len().saturating_sub(2)];
     format!(

@@ -209,14 +209,12 @@ impl RunReport {
             verdict += &wrapped(&visible(line), style.columns());
             verdict.push('\n');
         }
-        let mut blocks: Vec<String> = self
-            .tables
-            .iter()
-            .map(|table| table.terminal(style))
-            .collect();
+        let mut tables: Vec<&Table> = self.tables.iter().collect();
         if style.all_notes {
-            blocks.extend(self.details.iter().map(|table| table.terminal(style)));
+            tables.extend(&self.details);
         }
+        let tables = tables.into_iter();
+        let mut blocks: Vec<String> = tables.map(|table| table.terminal(style)).collect();
         if !verdict.is_empty() {
             let place = if self.verdict_first { 0 } else { blocks.len() };
             blocks.insert(place, verdict);
@@ -226,10 +224,9 @@ impl RunReport {
 
     /// The last of its files with this ending, which has what the tables have; empty without one.
     pub fn file(&self, ending: &str) -> &str {
-        self.files
-            .iter()
-            .rfind(|(name, _)| name.ends_with(ending))
-            .map_or("", |(_, text)| text)
+        let mut files = self.files.iter();
+        let file = files.rfind(|(name, _)| name.ends_with(ending));
+        file.map_or("", |(_, text)| text)
     }
 
     /// Writes the files of the report into the directory of the run.
@@ -284,10 +281,10 @@ fn verdict(
     let set = RunSet::single(run, manifest, scored);
     let mut observations = set.observe()?;
     let headline = observations.headline();
-    observations.metrics = headline
+    let metrics = headline
         .into_iter()
-        .map(|at| observations.metrics[at].clone())
-        .collect();
+        .map(|at| observations.metrics[at].clone());
+    observations.metrics = metrics.collect();
     if observations.metrics.is_empty() {
         return Ok(Vec::new());
     }

@@ -94,11 +94,8 @@ pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
     }
     let mut tables = Vec::new();
     for scorer in &summary.scorers {
-        let columns: Vec<_> = scorer
-            .columns
-            .iter()
-            .map(|column| (scorer, column))
-            .collect();
+        let columns = scorer.columns.iter();
+        let columns: Vec<_> = columns.map(|column| (scorer, column)).collect();
         let title = format!("{}: {}", scorer.scorer, means(summary).to_lowercase());
         let mut table = metrics_table(&title, summary, &columns, &[], unfinished);
         // Details need their intervals: the last of them are left out where they do not fit.
@@ -162,10 +159,8 @@ fn push_metric(
     column: &MetricColumn,
     rows: &[Option<&SystemSummary>],
 ) {
-    let metrics: Vec<Metric> = rows
-        .iter()
-        .map(|row| metric_of(*row, column).unwrap_or_default())
-        .collect();
+    let metrics = rows.iter().map(|row| metric_of(*row, column));
+    let metrics: Vec<Metric> = metrics.map(Option::unwrap_or_default).collect();
     table.column(Column::metric(key, column.unit), &metrics, |metric| {
         Cell::estimate(metric.estimate, metric.interval)
     });
@@ -232,10 +227,10 @@ fn metrics_table(
     }
     for (name, count) in COUNTS {
         // The most of any scorer: the scorers score the same answers.
-        let counts: Vec<usize> = systems
+        let counts = systems
             .iter()
-            .map(|system| most_of(&scorers, system, count))
-            .collect();
+            .map(|system| most_of(&scorers, system, count));
+        let counts: Vec<usize> = counts.collect();
         // Only answers are worth a column of zeros.
         if name == "answers" || counts.iter().any(|count| *count > 0) {
             table.column(Column::count(name), &counts, |count| *count);

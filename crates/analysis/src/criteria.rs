@@ -308,10 +308,10 @@ fn paired<'a, 'm>(
     marks: &'m [Mark<'a>],
     of: impl Fn(&Mark<'a>) -> Option<f64>,
 ) -> (Vec<&'m Mark<'a>>, Vec<f64>, Vec<f64>) {
-    marks
+    let pairs = marks
         .iter()
-        .filter_map(|mark| Some((mark, mark.value, of(mark)?)))
-        .collect()
+        .filter_map(|mark| Some((mark, mark.value, of(mark)?)));
+    pairs.collect()
 }
 
 /// The values of these marks less the mean of their block.

@@ -355,12 +355,8 @@ fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     let mut counts: BTreeMap<UnscoredKind, ReasonCount> = BTreeMap::new();
     for answer in answers {
         let mut seen = BTreeSet::new();
-        for reason in answer
-            .score
-            .components
-            .iter()
-            .flat_map(|component| &component.reason)
-        {
+        let components = answer.score.components.iter();
+        for reason in components.flat_map(|component| &component.reason) {
             let count = counts.entry(reason.kind).or_insert_with(|| ReasonCount {
                 kind: reason.kind,
                 components: 0,

@@ -122,10 +122,8 @@ impl<'a> ShortNames<'a> {
 
 /// False for a judge and one of several people: the detailed tables use the people's mean.
 fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
-    let mean = agreement
-        .raters
-        .iter()
-        .find(|rater| !rater.mean_of.is_empty());
+    let mut raters = agreement.raters.iter();
+    let mean = raters.find(|rater| !rater.mean_of.is_empty());
     // A single person is the people's side.
     let Some(mean) = mean else { return true };
     pair.second == mean.name || kind_of(agreement, &pair.first) == kind_of(agreement, &pair.second)
@@ -179,10 +177,8 @@ fn table_of_measures(
     rows: &[(Vec<String>, &Measures)],
     shown: &Headings,
 ) -> Table {
-    let mut columns: Vec<Column> = headings
-        .iter()
-        .map(|heading| Column::text(heading))
-        .collect();
+    let headings = headings.iter();
+    let mut columns: Vec<Column> = headings.map(|heading| Column::text(heading)).collect();
     columns.push(Column::count("n"));
     for (key, heading, format) in shown {
         columns.push(Column::headed(key, heading, *format));

@@ -50,10 +50,8 @@ fn between_systems(change: &JudgeChange) -> Option<String> {
     let format = Format::of_mean(unit);
     let sd = points(between.sd, unit);
     let interval = format.show_interval(between.interval);
-    let intervals = change
-        .systems
-        .iter()
-        .filter_map(|system| system.shift.interval);
+    let systems = change.systems.iter();
+    let intervals = systems.filter_map(|system| system.shift.interval);
     let widths: Vec<f64> = intervals.map(Interval::half_width).collect();
     let width_clause = mean(&widths).map_or_else(String::new, |width| {
         format!(

@@ -101,11 +101,10 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
 /// an old judge (`old_scale`). Cells that do
 /// not apply are empty; warnings on the runs are the same in every row.
 pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
-    let warnings: Vec<String> = run_warnings(comparison)
+    let warnings = run_warnings(comparison)
         .into_iter()
-        .chain(baseline(comparison))
-        .map(|note| note.text)
-        .collect();
+        .chain(baseline(comparison));
+    let warnings: Vec<String> = warnings.map(|note| note.text).collect();
     let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(Column::text).to_vec());

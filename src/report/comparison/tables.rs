@@ -11,12 +11,9 @@ use crate::report::table::{Cell, Column, Format, Table};
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
 pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
     let id = &metric.metric;
-    let same = comparison
-        .metrics
-        .iter()
-        .filter(|other| other.metric.name == id.name)
-        .count();
-    if same > 1 {
+    let metrics = comparison.metrics.iter();
+    let same = metrics.filter(|other| other.metric.name == id.name);
+    if same.count() > 1 {
         format!("{}.{}", id.scorer, id.name)
     } else {
         id.name.clone()

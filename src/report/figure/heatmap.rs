@@ -136,11 +136,9 @@ impl Heatmap {
     /// The names of systems above their columns: upright unless all fit. The upper end of what follows.
     fn push_names(&self, figure: &mut Figure, left: f64, column: f64) -> f64 {
         let font = figure.font;
-        let names: Vec<String> = self
-            .systems
-            .iter()
-            .map(|name| fitting(name, TALLEST_NAME * font, font))
-            .collect();
+        let names = self.systems.iter();
+        let names = names.map(|name| fitting(name, TALLEST_NAME * font, font));
+        let names: Vec<String> = names.collect();
         let widths = names.iter().map(|name| text_width(name, font));
         let widest = widths.fold(0.0, f64::max);
         let is_upright = widest > column - 0.4 * font;

@@ -102,10 +102,8 @@ impl MetricTable {
 
     /// The values of a system over these cases, without those that have none.
     pub(crate) fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
-        cases
-            .iter()
-            .filter_map(|case| self.values[system][*case].value())
-            .collect()
+        let values = cases.iter().map(|case| self.values[system][*case].value());
+        values.flatten().collect()
     }
 }
 

@@ -111,10 +111,10 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
     // The mean of several people is the better label; its noise is smaller than that of any of
     // them.
     let labels = humans.as_ref().or(people.first().copied());
-    let labeled_runs: Vec<LabeledRun> = judges
-        .iter()
-        .filter_map(|judge| LabeledRun::new(judge, labels?, &labeled.probabilities, &context))
-        .collect();
+    let probabilities = &labeled.probabilities;
+    let runs = judges.iter();
+    let runs = runs.filter_map(|judge| LabeledRun::new(judge, labels?, probabilities, &context));
+    let labeled_runs: Vec<LabeledRun> = runs.collect();
     let confusions = labeled.confusions(options);
     let powered: Vec<PoweredMean> = labeled_runs.iter().flat_map(LabeledRun::means).collect();
     let all_views = views.iter().chain(&humans);

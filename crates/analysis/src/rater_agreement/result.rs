@@ -318,10 +318,8 @@ impl Measures {
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
         let counts = [self.n, self.questions];
-        let compared = self
-            .comparisons
-            .as_ref()
-            .map_or([0, 0], |of| [of.n, of.questions]);
+        let compared = self.comparisons.as_ref();
+        let compared = compared.map_or([0, 0], |of| [of.n, of.questions]);
         let mut all = vec![
             ("pearson", counts, &self.pearson),
             ("spearman", counts, &self.spearman),
