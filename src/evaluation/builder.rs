@@ -222,6 +222,7 @@ impl Evaluation {
             notify,
         };
         prepared.check_until()?;
+        prepared.check_decisions()?;
         Ok(prepared)
     }
 
@@ -319,6 +320,7 @@ async fn prepare_recorded(
         notify,
     };
     prepared.check_until()?;
+    prepared.check_decisions()?;
     Ok(prepared)
 }
 

@@ -23,7 +23,7 @@ pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// Columns of `summary.csv` that are not metrics, and the sums of other judges, which runs are compared by.
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 10] = [
     "system",
     "rank",
     "answers",
@@ -33,7 +33,11 @@ const TAKEN: [&str; 9] = [
     "ann_score",
     "lexical_score",
     "lexical_ann_score",
+    EXPECTED,
 ];
+
+/// The expected score of a decision model; of a component this behind its name.
+const EXPECTED: &str = "expected";
 
 /// What `summary.csv` calls the columns of a metric, behind its name.
 const COLUMNS: [&str; 5] = ["", "_low", "_high", "_n", "_unscored"];
@@ -65,8 +69,12 @@ pub(super) enum Quantity {
     Score,
     /// The weighted sum of the annotated components.
     AnnScore,
+    /// The score with the expected value of every component.
+    Expected,
     /// The component of this name.
     Component(String),
+    /// Its expected value.
+    ExpectedComponent(String),
     /// The score over the criteria with this tag.
     Tag(String),
     /// The mean of the components with these names, if an answer has all of them.
@@ -139,6 +147,9 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         if first.is_none_or(Score::has_ann_score) {
             all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
         }
+        if answers.iter().any(|answer| answer.score.is_decided()) {
+            all.push((column(EXPECTED, unit), Quantity::Expected));
+        }
         let components = answers.iter().flat_map(|answer| &answer.score.components);
         for tag in distinct(components.flat_map(|component| &component.tags)) {
             // A name that another column has, or may have, is taken.
@@ -162,8 +173,16 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
                 Some(score) => metric_of(&score.scorer, &component.name),
                 None => &component.name,
             };
-            let quantity = Quantity::Component(component.name.to_string());
-            all.push((column(name, component.kind.unit()), quantity));
+            let (unit, of) = (component.kind.unit(), component.name.clone());
+            let is_decided = answers.iter().any(|answer| {
+                let component = answer.score.component(&of);
+                component.is_some_and(|component| component.belief.is_some())
+            });
+            all.push((column(name, unit), Quantity::Component(of.clone())));
+            if is_decided {
+                let expected = format!("{name}_{EXPECTED}");
+                all.push((column(&expected, unit), Quantity::ExpectedComponent(of)));
+            }
         }
     }
     all
@@ -195,9 +214,9 @@ impl Quantity {
     ) -> impl Iterator<Item = &'a Component> {
         let components = answer.score.components.iter();
         components.filter(move |component| match self {
-            Self::Score => component.kind.is_weighted(),
+            Self::Score | Self::Expected => component.kind.is_weighted(),
             Self::AnnScore => component.kind.is_annotated(),
-            Self::Component(name) => *component.name == **name,
+            Self::Component(name) | Self::ExpectedComponent(name) => *component.name == **name,
             Self::Tag(tag) => component.tags.contains(tag),
             Self::Mean(names) => names.iter().any(|name| **name == *component.name),
         })
@@ -209,7 +228,9 @@ impl Quantity {
         match self {
             Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
             Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
+            Self::Expected => expected_score(score),
             Self::Component(name) => component_value(score, name),
+            Self::ExpectedComponent(name) => expected_value(score, name),
             Self::Tag(_) => tagged(&self.components(answer).collect::<Vec<_>>()),
             Self::Mean(names) => {
                 let parts = names.iter().map(|name| component_value(score, name));
@@ -327,6 +348,37 @@ pub(super) fn component_value(score: &Score, name: &str) -> Observation {
     let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
     let range = unit_range(component.kind.unit()).unwrap_or(unbounded);
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
+}
+
+/// The expected score; not applicable to what no decision model judged. Where it gave no probabilities of a component, the
+/// score could be anything.
+fn expected_score(score: &Score) -> Observation {
+    if !score.is_decided() {
+        return Observation::NotApplicable;
+    }
+    let unjudged = |component: &Component| Component {
+        value: None,
+        ..component.clone()
+    };
+    let unjudged = Score {
+        components: score.components.iter().map(unjudged).collect(),
+        ..score.clone()
+    };
+    weighted_sum(score.expected, &unjudged, |filled| Some(filled.0))
+}
+
+/// The expected value of the component of this name, as [`expected_score`].
+fn expected_value(score: &Score, name: &str) -> Observation {
+    let Some(component) = score.component(name).filter(|_| score.is_decided()) else {
+        return Observation::NotApplicable;
+    };
+    match &component.belief {
+        Some(belief) => Observation::Value(belief.expected),
+        None => match unit_range(component.kind.unit()) {
+            Some(range) => Observation::Unscored(range),
+            None => Observation::NotApplicable,
+        },
+    }
 }
 
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable

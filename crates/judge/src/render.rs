@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::cut::cut_to_fit;
+use super::decider::Decider;
 use super::forms::Structured;
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
@@ -262,6 +263,11 @@ impl Renderer {
         let system = first.system.as_deref().unwrap_or_default();
         let user = common_prefix(&first.user, &second.user);
         estimate_tokens(system) + estimate_tokens(user)
+    }
+
+    /// What decides how questions are gathered; `None` for a judge that writes text. `most` is the most decisions of a request.
+    pub fn decider(&self, most: usize) -> Option<Decider> {
+        Decider::new(self.options.endpoint, Arc::clone(&self.prompts), most)
     }
 
     /// The kind of judge, and the route of rendered calls in a batch.

@@ -197,7 +197,7 @@ impl Scorer for PageScorer {
 }
 
 #[cfg(test)]
-mod golden;
+mod golden_tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_support;
 #[cfg(test)]

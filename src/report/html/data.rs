@@ -14,7 +14,7 @@ use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
 use crate::domain::{
     Answer, CaseId, CitedWork, Component, Item, RetractionStatus, ScoredAnswer, SystemName, Unit,
-    WorkField, citations,
+    Verdict, WorkField, citations,
 };
 use crate::error::Result;
 use crate::record::CallRecord;
@@ -352,6 +352,9 @@ fn move_calls_of_games<'a>(
         for mut call in of_pair.calls {
             let name = part_of_game(&scored.system, call["item"].as_str().unwrap_or_default());
             call["item"] = name.into();
+            for item in call["items"].as_array_mut().into_iter().flatten() {
+                *item = part_of_game(&scored.system, item.as_str().unwrap_or_default()).into();
+            }
             calls.push(call);
         }
     }
@@ -463,6 +466,14 @@ fn part_entry(place: usize, component: &Component) -> Value {
     if let Some(feedback) = &component.feedback {
         said.insert("feedback".to_owned(), json!(feedback));
     }
+    if let Some(belief) = &component.belief {
+        let numbers = json!({
+            "expected": short(belief.expected),
+            "doubt": belief.doubt.map(short),
+            "tie": belief.is_tie,
+        });
+        said.insert("belief".to_owned(), numbers);
+    }
     if said.is_empty() {
         json!([place, value])
     } else {
@@ -472,8 +483,14 @@ fn part_entry(place: usize, component: &Component) -> Value {
 
 fn call_entry(call: &CallRecord) -> Value {
     let reply = call.reply.as_ref();
+    // The items of a request to a decision model, whose reply answers all of them.
+    let items = match &call.verdict {
+        Ok(Verdict::Decided(decided)) => decided.iter().map(|item| &item.item).collect(),
+        _ => vec![&call.item],
+    };
     json!({
         "item": call.item,
+        "items": items,
         "role": call.role,
         "judge": call.judge,
         "sample": call.sample,

@@ -168,6 +168,8 @@ fn fold(
             let positive: f64 = components.iter().map(|part| part.weight.max(0.0)).sum();
             (positive > 0.0).then_some(weighted / positive)
         }
+        // A sample is a level; what its probabilities say is not kept.
+        Quantity::Expected | Quantity::ExpectedComponent(_) => None,
         Quantity::Component(_) => values.first().copied(),
         Quantity::Mean(names) => mean(values).filter(|_| values.len() == names.len()),
     })
