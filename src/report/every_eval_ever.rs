@@ -476,7 +476,7 @@ mod tests {
             system: &"gpt".into(),
             answers: &HashMap::new(),
         };
-        let (records, _) = evaluation.records();
+        let records = evaluation.records().lines;
         let mut by_metric = Vec::new();
         for line in records.lines() {
             let record: Value = serde_json::from_str(line).unwrap();
