@@ -50,13 +50,14 @@ pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement
     let details: Vec<QuestionAgreement> = details.collect();
     let taus: Vec<f64> = details.iter().filter_map(|q| q.kendall_tau_b).collect();
     let correlations: Vec<f64> = details.iter().filter_map(|q| q.pearson).collect();
-    let is_undefined = |q: &&QuestionAgreement| q.kendall_tau_b.is_none() || q.pearson.is_none();
+    let questions = details.iter();
+    let undefined = questions.filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none());
     Agreement {
         kendall_tau_b: mean(&taus),
         kendall_questions: taus.len(),
         pearson: mean(&correlations),
         pearson_questions: correlations.len(),
-        undefined: details.iter().filter(is_undefined).count(),
+        undefined: undefined.count(),
         questions: details,
     }
 }

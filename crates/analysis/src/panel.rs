@@ -196,8 +196,10 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
     let mut groups: Vec<PanelGroup<'_>> = Vec::new();
-    let answers = || scored.iter().map(Borrow::borrow);
-    let judged = || answers().filter(|answer| !answer.members.is_empty());
+    let judged = || {
+        let answers = scored.iter().map(Borrow::borrow);
+        answers.filter(|answer: &&ScoredAnswer| !answer.members.is_empty())
+    };
     let scorers = distinct(judged().map(|answer| &answer.score.scorer));
     for answer in judged() {
         let scorer = &answer.score.scorer;

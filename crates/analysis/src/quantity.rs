@@ -153,14 +153,8 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         let components = answers.iter().flat_map(|answer| &answer.score.components);
         for tag in distinct(components.flat_map(|component| &component.tags)) {
             // A name that another column has, or may have, is taken.
-            let is_taken = |name: &str| {
-                let is_of_other = |(other, _): &(MetricColumn, _)| is_column_of(&other.name, name);
-                TAKEN.contains(&name)
-                    || REPORT_METRICS.contains(&name)
-                    || all.iter().any(is_of_other)
-            };
             let mut metric = tag.clone();
-            while is_taken(&metric) {
+            while is_taken(&metric, &all) {
                 metric = format!("tag {metric}");
             }
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
@@ -186,6 +180,14 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
     }
     all
+}
+
+/// Whether this is, or may be, the name of another column.
+fn is_taken(name: &str, columns: &[(MetricColumn, Quantity)]) -> bool {
+    let mut columns = columns.iter();
+    TAKEN.contains(&name)
+        || REPORT_METRICS.contains(&name)
+        || columns.any(|(column, _)| is_column_of(&column.name, name))
 }
 
 /// Whether a metric of this name would have the name of a column of another one.

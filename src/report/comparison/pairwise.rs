@@ -1,9 +1,9 @@
 //! What pairs of answers show beyond their comparison: strengths, the orders of each pair, sentences on place and length.
 
-use super::tables::explained;
 use crate::analysis::comparison::{Comparison, Pairwise};
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
+use crate::report::legend::COMPARISON_LEGEND;
 use crate::report::numbers::percent;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::BothOrders;
@@ -25,8 +25,14 @@ pub(super) fn push_strengths(table: &mut Table, pairwise: &Pairwise) {
     // Systems without a value are below the others.
     against.resize(table.rows.len(), Cell::Missing);
     strengths.resize(table.rows.len(), Cell::Missing);
-    table.push(explained("against_the_others", Format::Percent), against);
-    table.push(explained("strength", Format::Difference(2)), strengths);
+    table.push(
+        COMPARISON_LEGEND.column("against_the_others", Format::Percent),
+        against,
+    );
+    table.push(
+        COMPARISON_LEGEND.column("strength", Format::Difference(2)),
+        strengths,
+    );
 }
 
 /// The compared pairs with what both orders say of them; `None` for other comparisons.
@@ -45,11 +51,11 @@ pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> 
     table.column(Column::text("against"), rows, |row| &row.second);
     let win_rate = Column {
         has_interval: true,
-        ..explained("win_rate", Format::Percent)
+        ..COMPARISON_LEGEND.column("win_rate", Format::Percent)
     };
     table.column(win_rate, rows, |row| (row.rate.win_rate, row.interval));
     table.column(Column::count("questions"), rows, |row| row.rate.questions);
-    let share = |key: &str| explained(key, Format::Percent);
+    let share = |key: &str| COMPARISON_LEGEND.column(key, Format::Percent);
     table.column(share("when_first"), rows, |row| row.rate.when_first);
     table.column(share("when_second"), rows, |row| row.rate.when_second);
     table.column(share("consistent"), rows, |row| {
@@ -58,7 +64,7 @@ pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> 
     table.column(share("at_equal_length"), rows, |row| {
         Cell::estimate(row.at_equal_length, row.at_equal_length_interval)
     });
-    let residual = explained("residual", Format::PercentDifference);
+    let residual = COMPARISON_LEGEND.column("residual", Format::PercentDifference);
     table.column(residual, rows, |row| row.residual);
     Some(table)
 }

@@ -55,7 +55,7 @@ pub(in crate::report) fn systems_table(
 }
 
 /// The column of this key with its heading and meaning.
-pub(super) fn explained(key: &str, format: Format) -> Column {
+fn explained(key: &str, format: Format) -> Column {
     COMPARISON_LEGEND.column(key, format)
 }
 

@@ -52,7 +52,7 @@ pub struct Figure {
 /// What a figure is made of, in the order in which it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
-    Line(Line),
+    Line(Stroke),
     /// With its upper left corner and its size.
     Rectangle([f64; 2], [f64; 2], Paint),
     /// With its center and its radius.
@@ -62,7 +62,7 @@ enum Shape {
 
 /// A straight line.
 #[derive(Debug, Clone, PartialEq)]
-struct Line {
+struct Stroke {
     from: [f64; 2],
     to: [f64; 2],
     ink: Ink,
@@ -167,7 +167,7 @@ impl Figure {
     }
 
     fn push_line(&mut self, from: [f64; 2], to: [f64; 2], ink: Ink, width: f64) {
-        self.shapes.push(Shape::Line(Line {
+        self.shapes.push(Shape::Line(Stroke {
             from,
             to,
             ink,

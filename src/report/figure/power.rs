@@ -57,8 +57,10 @@ fn plot_of(plan: &PowerPlan) -> CurvePlot {
             dots: points_of(plan.studies.iter().filter(has_count), questions_of),
         });
     }
-    let is_of_fewest = |study: &&PlannedStudy| samples.first() == Some(&study.samples);
-    let first = || plan.curve.iter().filter(is_of_fewest);
+    let first = || {
+        let studies = plan.curve.iter();
+        studies.filter(|study| samples.first() == Some(&study.samples))
+    };
     let limits = vec![
         points_of(first(), |study| study.interval.low),
         points_of(first(), |study| study.interval.high),

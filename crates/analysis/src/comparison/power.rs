@@ -92,8 +92,10 @@ pub fn plan_power(
         Unit::Grade => 10.0,
         Unit::Count => 100.0,
     };
-    let usual = || DIFFERENCES.map(|share| unit * share).to_vec();
-    let wanted = difference.map_or_else(usual, |difference| vec![difference]);
+    let wanted = match difference {
+        Some(difference) => vec![difference],
+        None => DIFFERENCES.map(|share| unit * share).to_vec(),
+    };
     let designs = sample_factors(&shared).unwrap_or_else(|| vec![(None, 1.0)]);
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
@@ -106,14 +108,12 @@ pub fn plan_power(
             interval: Interval { low, high },
         }
     };
-    let studies_of = |differences: &[f64]| -> Vec<PlannedStudy> {
-        let of_difference = |wanted: &f64| {
-            let designs = designs.iter();
-            designs
-                .map(|design| study(*wanted, *design))
-                .collect::<Vec<_>>()
-        };
-        differences.iter().flat_map(of_difference).collect()
+    let studies_of = |differences: &[f64]| {
+        let mut studies = Vec::new();
+        for wanted in differences {
+            studies.extend(designs.iter().map(|design| study(*wanted, *design)));
+        }
+        studies
     };
     Some(PowerPlan {
         schema_version: SCHEMA_VERSION,

@@ -334,8 +334,8 @@ impl<'a> TagFamilies<'a> {
 
 /// The first family of which these criteria have different tags.
 fn differing_family(components: &[Component]) -> Option<&str> {
-    let is_criterion = |component: &&Component| component.kind == ComponentKind::Criterion;
-    let mut criteria = components.iter().filter(is_criterion);
+    let all = components.iter();
+    let mut criteria = all.filter(|component| component.kind == ComponentKind::Criterion);
     let first = criteria.next()?;
     let others: Vec<&Component> = criteria.collect();
     let mut families = first.tags.iter().map(|tag| family_of(tag));

@@ -251,8 +251,8 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
 /// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
 fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut notes = Vec::new();
-    let is_unreliable = |mean: &PoweredMean| mean.powered.low.is_some() && !mean.reliable;
-    if powered.iter().any(is_unreliable) {
+    let mut means = powered.iter();
+    if means.any(|mean| mean.powered.low.is_some() && !mean.reliable) {
         notes.push(Note::warning(
             "Some prediction-powered means and differences rest on fewer than 50 labels, or on labels of which more than 80% are \
              equal: their intervals may hold the true value less often than stated.",

@@ -126,7 +126,7 @@ impl Gate {
 }
 
 /// A condition with its names as they are written.
-enum Written<'a> {
+enum WrittenGate<'a> {
     /// Two systems and how they must stand to each other.
     Order(&'a str, &'a str, Order),
     /// The mean, the least value, and whether it may be just that.
@@ -173,7 +173,7 @@ impl<'a> ConditionReader<'a> {
     }
 
     /// The condition, read but for the names in it.
-    fn written(&self) -> Result<Written<'a>> {
+    fn written(&self) -> Result<WrittenGate<'a>> {
         let (left, right, or_equal) = self.sides()?;
         // A system may be called `0.5` or `old-0.02`: a whole name comes first.
         if !self.is_system(right) {
@@ -181,10 +181,10 @@ impl<'a> ConditionReader<'a> {
                 if !or_equal {
                     return Err(self.refusal(MARGIN_NEEDS_EQUAL));
                 }
-                return Ok(Written::Order(left, system, Order::Within(margin)));
+                return Ok(WrittenGate::Order(left, system, Order::Within(margin)));
             }
             if let Ok(least) = right.parse::<f64>() {
-                return Ok(Written::Mean(left, least, or_equal));
+                return Ok(WrittenGate::Mean(left, least, or_equal));
             }
         }
         let order = if or_equal {
@@ -192,14 +192,14 @@ impl<'a> ConditionReader<'a> {
         } else {
             Order::Better
         };
-        Ok(Written::Order(left, right, order))
+        Ok(WrittenGate::Order(left, right, order))
     }
 
     /// Checks the form and the systems of an order.
     fn check_order(&self) -> Result<()> {
         match self.written()? {
-            Written::Order(left, right, _) => self.named_pair(left, right).map(|_| ()),
-            Written::Mean(..) => {
+            WrittenGate::Order(left, right, _) => self.named_pair(left, right).map(|_| ()),
+            WrittenGate::Mean(..) => {
                 Err(self.refusal(&format!("it orders two systems: write {}", self.forms())))
             }
         }
@@ -207,11 +207,11 @@ impl<'a> ConditionReader<'a> {
 
     fn gates(&self, baseline: Option<&str>) -> Result<Vec<Gate>> {
         match self.written()? {
-            Written::Order(left, right, order) => {
+            WrittenGate::Order(left, right, order) => {
                 Ok(vec![self.order(left, right, order, baseline)?])
             }
-            Written::Mean(left, least, true) if least.is_finite() => self.floor(left, least),
-            Written::Mean(..) => Err(self.refusal("write a mean as \"score>=0.5\"")),
+            WrittenGate::Mean(left, least, true) if least.is_finite() => self.floor(left, least),
+            WrittenGate::Mean(..) => Err(self.refusal("write a mean as \"score>=0.5\"")),
         }
     }
 
