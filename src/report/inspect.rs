@@ -57,14 +57,12 @@ impl RunExport for InspectLogs {
 
 /// Writes the logs; returns their number.
 fn write_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let mut items = Vec::new();
-    for item in &run.items {
-        items.push(with_text(item)?);
+    let items = run.items.iter().map(with_text);
+    let items = items.collect::<Result<Vec<_>>>()?;
+    let mut answers = HashMap::new();
+    for item in &items {
+        answers.insert((&item.answer.system, &item.case.case_id), &item.answer);
     }
-    let answers: HashMap<(&SystemName, &CaseId), &Answer> = items
-        .iter()
-        .map(|item| ((&item.answer.system, &item.case.case_id), &item.answer))
-        .collect();
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
@@ -148,7 +146,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
     // From the settings: exporting a run twice gives logs with the same ids, which replace each
     // other in a viewer.
     let run_id = manifest.identity().short(16);
-    let task_id = format!("{run_id}{}", short_hash(system));
+    let task_id = format!("{run_id}{}", short_hash(system.as_str()));
     let mut numbers = Vec::new();
     for sample in samples {
         numbers.extend(sample.scored.iter().map(|scored| numbers_of(scored)));
@@ -219,10 +217,9 @@ fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
     for (role, of_role) in &manifest.roles {
         for (at, judge) in of_role.judges.iter().enumerate() {
-            let name = if at == 0 {
-                role.clone()
-            } else {
-                format!("{role}.{}", at + 1)
+            let name = match at {
+                0 => role.clone(),
+                _ => format!("{role}.{}", at + 1),
             };
             let entry = json!({
                 "model": judge.id,
@@ -267,10 +264,8 @@ pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let answers = all.iter().filter(|numbers| numbers.scorer == scorer);
-    let values: Vec<f64> = answers
-        .clone()
-        .filter_map(|numbers| numbers.value(name))
-        .collect();
+    let values = answers.clone().filter_map(|numbers| numbers.value(name));
+    let values: Vec<f64> = values.collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let mut metrics = Map::new();
     // The standard error over answers, as Inspect computes it, so that its viewer shows the same
@@ -329,10 +324,8 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
 
 /// What the answer should be: its gold answer, else its reference answer.
 fn target(answer: &Answer) -> Option<&str> {
-    let gold = answer
-        .prediction
-        .as_ref()
-        .and_then(|prediction| prediction.gold.answer.as_deref());
+    let prediction = answer.prediction.as_ref();
+    let gold = prediction.and_then(|prediction| prediction.gold.answer.as_deref());
     gold.or(answer.reference_answer.as_deref())
 }
 
@@ -360,10 +353,8 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let mut entry =
         json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
-        let reason = score
-            .components
-            .iter()
-            .find_map(|component| component.reason.as_deref());
+        let mut components = score.components.iter();
+        let reason = components.find_map(|component| component.reason.as_deref());
         entry["reason"] = reason.map_or("scoring_failed", inspect_reason).into();
     }
     entry
@@ -402,30 +393,19 @@ pub(super) fn explanation(score: &Score) -> String {
     lines.join("\n")
 }
 
-/// Eight digits, different for every system.
-fn short_hash(system: &SystemName) -> String {
-    blake3::hash(system.as_str().as_bytes())
-        .to_hex()
-        .chars()
-        .take(8)
-        .collect()
+/// Eight digits, different for every name.
+pub(super) fn short_hash(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex()[..8].to_owned()
 }
 
 /// `TIME_RUN_SYSTEM_ID.json`, the pattern by which inspect-ai finds its logs. Run and system are sanitized; the id
 /// differs where they then look the same.
 fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let time: String = run.manifest.started_at.chars().take(19).collect();
-    let id = format!(
-        "{}{}",
-        run.manifest.identity().short(16),
-        short_hash(system)
-    );
-    format!(
-        "{}_{}_{}_{id}.json",
-        harmless(&time),
-        harmless(&run.name),
-        harmless(system.as_str())
-    )
+    let names = [&time, &*run.name, system.as_str()].map(harmless);
+    let run_id = run.manifest.identity().short(16);
+    let system_id = short_hash(system.as_str());
+    format!("{}_{run_id}{system_id}.json", names.join("_"))
 }
 
 /// The name without path separators and other unsafe characters.

@@ -140,9 +140,8 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let first = answers.first().map(|answer| &answer.score);
     if first.is_none_or(Score::is_weighted_sum) {
         let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
-        let is_net = answers
-            .iter()
-            .any(|answer| answer.score.unit() == Unit::Net);
+        let mut units = answers.iter().map(|answer| answer.score.unit());
+        let is_net = units.any(|unit| unit == Unit::Net);
         let unit = if is_net { Unit::Net } else { Unit::Share };
         all.push((column(name, unit), Quantity::Score));
         if first.is_none_or(Score::has_ann_score) {
@@ -151,19 +150,11 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         if answers.iter().any(|answer| answer.score.is_decided()) {
             all.push((column(EXPECTED, unit), Quantity::Expected));
         }
-        let tags = answers
-            .iter()
-            .flat_map(|answer| &answer.score.components)
-            .flat_map(|component| &component.tags);
-        for tag in distinct(tags) {
+        let components = answers.iter().flat_map(|answer| &answer.score.components);
+        for tag in distinct(components.flat_map(|component| &component.tags)) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
-            while TAKEN.contains(&&*metric)
-                || REPORT_METRICS.contains(&&*metric)
-                || all
-                    .iter()
-                    .any(|(component, _)| is_column_of(&component.name, &metric))
-            {
+            while is_taken(&metric, &all) {
                 metric = format!("tag {metric}");
             }
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
@@ -191,6 +182,14 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     all
 }
 
+/// Whether this is, or may be, the name of another column.
+fn is_taken(name: &str, columns: &[(MetricColumn, Quantity)]) -> bool {
+    let mut columns = columns.iter();
+    TAKEN.contains(&name)
+        || REPORT_METRICS.contains(&name)
+        || columns.any(|(column, _)| is_column_of(&column.name, name))
+}
+
 /// Whether a metric of this name would have the name of a column of another one.
 fn is_column_of(metric: &str, name: &str) -> bool {
     let rest = name.strip_prefix(metric);
@@ -215,17 +214,14 @@ impl Quantity {
         &'a self,
         answer: &'a ScoredAnswer,
     ) -> impl Iterator<Item = &'a Component> {
-        answer
-            .score
-            .components
-            .iter()
-            .filter(move |component| match self {
-                Self::Score | Self::Expected => component.kind.is_weighted(),
-                Self::AnnScore => component.kind.is_annotated(),
-                Self::Component(name) | Self::ExpectedComponent(name) => *component.name == **name,
-                Self::Tag(tag) => component.tags.contains(tag),
-                Self::Mean(names) => names.iter().any(|name| **name == *component.name),
-            })
+        let components = answer.score.components.iter();
+        components.filter(move |component| match self {
+            Self::Score | Self::Expected => component.kind.is_weighted(),
+            Self::AnnScore => component.kind.is_annotated(),
+            Self::Component(name) | Self::ExpectedComponent(name) => *component.name == **name,
+            Self::Tag(tag) => component.tags.contains(tag),
+            Self::Mean(names) => names.iter().any(|name| **name == *component.name),
+        })
     }
 
     /// The quantity's value in this answer.
@@ -329,15 +325,10 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     if !observed.iter().any(|observation| observation.is_unscored()) {
         return None;
     }
-    let mut lows = Vec::new();
-    let mut highs = Vec::new();
-    for range in observed
+    let ranges = observed
         .iter()
-        .filter_map(|observation| observation.range())
-    {
-        lows.push(range.low);
-        highs.push(range.high);
-    }
+        .filter_map(|observation| observation.range());
+    let (lows, highs): (Vec<f64>, Vec<f64>) = ranges.map(|range| (range.low, range.high)).unzip();
     Some(Interval::new(tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }
 
@@ -395,23 +386,19 @@ fn expected_value(score: &Score, name: &str) -> Observation {
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
 /// without positive ones.
 fn tagged(criteria: &[&Component]) -> Observation {
-    let positive: f64 = criteria
-        .iter()
-        .map(|criterion| criterion.weight.max(0.0))
-        .sum();
+    let weights = criteria.iter().map(|criterion| criterion.weight.max(0.0));
+    let positive: f64 = weights.sum();
     if positive <= 0.0 {
         return Observation::NotApplicable;
     }
-    let is_known = criteria
-        .iter()
-        .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained());
-    if is_known {
-        return Observation::Value(filled(criteria, 0.0) / positive);
+    let [low, high] = [0.0, 1.0].map(|fill| filled(criteria, fill) / positive);
+    let is_known =
+        |criterion: &&Component| finite(criterion.value).is_some() || criterion.is_abstained();
+    if criteria.iter().all(is_known) {
+        Observation::Value(low)
+    } else {
+        Observation::Unscored(Interval { low, high })
     }
-    Observation::Unscored(Interval::new(
-        filled(criteria, 0.0) / positive,
-        filled(criteria, 1.0) / positive,
-    ))
 }
 
 /// The weighted credits, with `fill` of what a criterion without a value could earn: of a fault, the rest of it.
@@ -454,11 +441,8 @@ fn weighted_sum(
         return Observation::Value(value);
     }
     // If no point can be earned, there is no score to be bounded.
-    if !score
-        .components
-        .iter()
-        .any(|component| component.weight > 0.0)
-    {
+    let mut components = score.components.iter();
+    if !components.any(|component| component.weight > 0.0) {
         return Observation::NotApplicable;
     }
     let mut known = score.clone();
