@@ -16,11 +16,11 @@ use super::gates;
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::merge::{member_values, merge_members, no_judge};
-use super::panel::Member;
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::votes::{by_item, further_samples, sure_samples};
+use super::units::{SampleCall, units};
+use super::votes::{further_samples, sure_samples};
 use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::prompt::injection;
@@ -67,22 +67,15 @@ pub(super) enum Pass<'a> {
     Run(&'a EventSender),
 }
 
-/// One sample of one call, from one judge.
-struct SampleCall<'a> {
-    member: &'a Member,
-    call_index: usize,
-    call: JudgeCall,
-    /// Number of gates before it that are assumed to be open.
-    gates: usize,
-}
-
-/// The result of a sample: its verdict, its first reply, and flags.
+/// The result of a request: its verdict, its first reply, and flags.
 pub(super) struct SampleResult {
     pub(super) sample: Judgment,
     /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
     /// scored. `None` without any reply.
     pub(super) raw: Option<String>,
     pub(super) flags: Vec<String>,
+    /// The attempt that ended it, 0-based.
+    pub(super) attempt: u32,
 }
 
 impl SampleResult {
@@ -91,17 +84,30 @@ impl SampleResult {
             sample: Err(reason),
             raw: None,
             flags: Vec::new(),
+            attempt: 0,
         }
     }
 }
 
-/// The samples of one call in the order they arrived, each with the indices of judge and sample.
+/// The samples of one call.
 #[derive(Default)]
 struct CallSamples {
-    samples: Vec<((u32, u32), SampleResult)>,
+    /// By the indices of judge and sample: replies arrive in any order. Sums of floats and "the first sample wins a tie" depend
+    /// on the order, and a run must give the same number twice.
+    samples: BTreeMap<(u32, u32), CallSample>,
     deferred: bool,
     /// The samples of each judge of the panel.
     taken: BTreeMap<u32, Taken>,
+}
+
+/// One sample of a call.
+#[derive(Default)]
+struct CallSample {
+    /// What it says of each item that has an end.
+    judgments: BTreeMap<usize, Judgment>,
+    /// The text of its first reply, as that of a [`SampleResult`].
+    raw: Option<String>,
+    flags: Vec<String>,
 }
 
 /// How many samples of one call were asked of one judge.
@@ -134,6 +140,7 @@ impl AnswerRun<'_> {
             match self.step(&state) {
                 Step::Ask(calls) => self.ask_all(calls, &mut state, 0).await?,
                 Step::Done(mut score) if state.deferred.is_empty() => {
+                    self.believe(&mut score, &state.verdicts);
                     score.notes.extend(std::mem::take(&mut state.flags));
                     let item = self.item;
                     if let Some(reason) = item.missing_answer(self.job.options.mode) {
@@ -218,8 +225,13 @@ impl AnswerRun<'_> {
         let mut by_call: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = VecDeque::from(units(self.job, &calls, gates));
         for unit in &units {
-            let taken = by_call[unit.call_index].taken.entry(unit.call.member);
-            taken.or_default().asked += 1;
+            for (call_index, item) in &unit.places {
+                // Counted with its first item: the others may be asked in other requests.
+                if *item == 0 {
+                    let taken = by_call[*call_index].taken.entry(unit.call.member);
+                    taken.or_default().asked += 1;
+                }
+            }
         }
         // The slot that the answer holds already. The mutex serializes the calls in it: a server
         // keeps the prefix of one answer in one slot.
@@ -235,28 +247,29 @@ impl AnswerRun<'_> {
         in_flight.extend(units.drain(..at_first).map(ask));
         let mut abort: Option<Abort> = None;
         while let Some((unit, end)) = in_flight.next().await {
-            let call_samples = &mut by_call[unit.call_index];
-            let taken = call_samples.taken.entry(unit.call.member).or_default();
-            taken.ended += 1;
-            match end {
-                Ok(Some(answered)) => call_samples
-                    .samples
-                    .push(((unit.call.member, unit.call.sample), answered)),
-                Ok(None) => {
-                    taken.deferred = true;
-                    call_samples.deferred = true;
-                }
+            let end = match end {
+                Ok(end) => end,
                 // Calls in flight are paid for: wait for them.
                 Err(new) => {
                     // A fatal error outlives a stop: the stop is often its consequence, and the
                     // user needs the cause.
                     abort = abort
                         .filter(|first| matches!(first, Abort::Fatal(_)))
-                        .or(Some(new))
+                        .or(Some(new));
+                    None
                 }
-            }
+            };
             state.is_warm = true;
-            units.extend(self.next_round(unit, call_samples));
+            state.replies += u64::from(end.as_ref().is_some_and(|end| end.raw.is_some()));
+            let (ended, further) = unit.end(end);
+            for (call_index, item, end) in ended {
+                by_call[call_index].end(unit.key(), item, end, calls[call_index].items().len());
+            }
+            units.extend(further);
+            if unit.member.decider.is_none() {
+                let (call_index, _) = unit.places[0];
+                units.extend(self.next_round(unit, &mut by_call[call_index]));
+            }
             in_flight.extend(units.drain(..).map(ask));
         }
         if let Some(abort) = abort {
@@ -274,7 +287,8 @@ impl AnswerRun<'_> {
         let (Some(first), Some(second)) = (units.front(), units.get(1)) else {
             return false;
         };
-        if self.job.options.at_once || first.call.member != second.call.member {
+        let is_asked_at_once = self.job.options.at_once || first.member.decider.is_some();
+        if is_asked_at_once || first.call.member != second.call.member {
             return false;
         }
         let renderer = first.member.renderer.as_ref();
@@ -304,9 +318,9 @@ impl AnswerRun<'_> {
         let mut gates = last.gates;
         let mut further = left;
         if !deferred {
-            let samples = call_samples.samples_so_far(member);
+            let items = call_samples.by_item(member, last.places.len());
             let mode = self.job.options.mode;
-            further = further_samples(&last.call, last.member, mode, samples, left);
+            further = further_samples(&last.call, last.member, mode, &items, left);
         } else if matches!(self.pass, Pass::Plan(_)) {
             // How many more there are depends on the replies: they count as behind a gate.
             gates += 1;
@@ -319,12 +333,13 @@ impl AnswerRun<'_> {
         for sample in first..first + further {
             units.push(SampleCall {
                 member: last.member,
-                call_index: last.call_index,
                 call: JudgeCall {
                     sample,
                     ..last.call.clone()
                 },
                 gates,
+                places: last.places.clone(),
+                attempt: 0,
             });
         }
         units
@@ -346,8 +361,7 @@ impl AnswerRun<'_> {
             if let Some(reason) = self.item.missing_answer(self.job.options.mode) {
                 return Ok(Some(SampleResult::unscored(reason)));
             }
-            self.ask_until_read(&unit.call, unit.member, unit.gates)
-                .await
+            self.ask_until_read(&unit).await
         };
         let end = self.lanes.in_slot(own_slot, ask).await;
         is_over.fetch_or(end.is_err(), Ordering::Relaxed);
@@ -355,58 +369,18 @@ impl AnswerRun<'_> {
     }
 }
 
-/// The samples of these calls that every judge of its role is asked for in any case, judge by judge, so that each judge finds
-/// the prefix of its prompts in its cache.
-fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<SampleCall<'a>> {
-    let mut units = Vec::new();
-    for (call_index, call) in calls.iter().enumerate() {
-        let members = job
-            .panels
-            .get(&call.role)
-            .into_iter()
-            .flat_map(|panel| &panel.members);
-        for (index, member) in (0_u32..).zip(members) {
-            for sample in 0..sure_samples(call, member, job.options.mode) {
-                let call = JudgeCall {
-                    sample,
-                    member: index,
-                    ..call.clone()
-                };
-                units.push(SampleCall {
-                    member,
-                    call_index,
-                    call,
-                    gates,
-                });
-            }
-        }
-    }
-    // Stable, so that the calls of one judge keep the order in which the scorer asks.
-    units.sort_by_key(|unit| unit.call.member);
-    units
-}
-
 impl State {
     /// Merges the samples of a call in the order of judge and index.
     fn merge_samples(&mut self, call: JudgeCall, mut call_samples: CallSamples, job: &Job) {
-        // Samples with replies are paid for, even if others of the call were deferred.
-        self.replies += call_samples
-            .samples
-            .iter()
-            .filter(|(_, sample)| sample.raw.is_some())
-            .count() as u64;
         if call_samples.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Err(reason));
             self.deferred.push((call.item, call.question));
             return;
         }
-        for (_, sample) in &call_samples.samples {
-            self.flags.extend(sample.flags.iter().cloned());
+        for sample in call_samples.samples.values_mut() {
+            self.flags.extend(std::mem::take(&mut sample.flags));
         }
-        // Replies arrive in any order. Sums of floats and "the first sample wins a tie" depend on
-        // the order, and a run must give the same number twice.
-        call_samples.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.get(&call.role) else {
             self.verdicts.insert(call.item, no_judge());
             return;
@@ -416,8 +390,7 @@ impl State {
         let mut merged: Vec<(Vec<Judgment>, Vec<MemberValues>)> =
             vec![Default::default(); names.len()];
         for (index, member) in (0_u32..).zip(&panel.members) {
-            let samples = samples_of(index, &mut call_samples);
-            let items = by_item(&*call.question, samples, names.len());
+            let items = call_samples.by_item(index, names.len());
             let stops_early = member.samples > sure_samples(&call, member, mode);
             for ((judgments, values), samples) in merged.iter_mut().zip(items) {
                 let judgment = call.question.merge(&samples, member.merge, mode);
@@ -456,34 +429,38 @@ impl State {
 }
 
 impl CallSamples {
-    /// The samples of a judge that have arrived, in their order: of equally common verdicts the first seen counts.
-    fn samples_so_far(&self, judge: u32) -> Vec<Sample> {
-        let mut samples: Vec<(u32, Sample)> = Vec::new();
-        for ((member, sample), answered) in &self.samples {
-            if *member == judge {
-                let arrived = Sample {
-                    judgment: answered.sample.clone(),
-                    text: answered.raw.clone(),
-                };
-                samples.push((*sample, arrived));
+    /// Keeps the end of an item of the sample of this judge and index; the sample has ended with the last of its `count` items.
+    fn end(&mut self, key: (u32, u32), item: usize, end: Option<SampleResult>, count: usize) {
+        let taken = self.taken.entry(key.0).or_default();
+        let Some(end) = end else {
+            taken.deferred = true;
+            self.deferred = true;
+            // The sample of a judge that writes text is about all items, and deferred as a whole.
+            taken.ended += u32::from(item + 1 == count);
+            return;
+        };
+        let sample = self.samples.entry(key).or_default();
+        sample.judgments.insert(item, end.sample);
+        sample.raw = end.raw;
+        sample.flags.extend(end.flags);
+        taken.ended += u32::from(sample.judgments.len() == count);
+    }
+
+    /// The samples of a judge that have arrived, by item, in their order: of equally common verdicts the first seen counts.
+    fn by_item(&self, judge: u32, count: usize) -> Vec<Vec<Sample>> {
+        let mut items: Vec<Vec<Sample>> = vec![Vec::new(); count];
+        for sample in self
+            .samples
+            .range((judge, 0)..=(judge, u32::MAX))
+            .map(|(_, sample)| sample)
+        {
+            for (item, judgment) in &sample.judgments {
+                items[*item].push(Sample {
+                    judgment: judgment.clone(),
+                    text: sample.raw.clone(),
+                });
             }
         }
-        samples.sort_by_key(|(sample, _)| *sample);
-        samples.into_iter().map(|(_, sample)| sample).collect()
+        items
     }
-}
-
-/// The samples of one judge of the panel, in their order.
-fn samples_of(judge: u32, call_samples: &mut CallSamples) -> Vec<Sample> {
-    let results = call_samples
-        .samples
-        .extract_if(.., |((member, _), _)| *member == judge);
-    let mut samples = Vec::new();
-    for (_, answered) in results {
-        samples.push(Sample {
-            judgment: answered.sample,
-            text: answered.raw,
-        });
-    }
-    samples
 }

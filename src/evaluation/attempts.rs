@@ -10,6 +10,7 @@ use tokio::sync::MutexGuard;
 use super::answer::{Abort, AnswerRun, Pass, SampleResult};
 use super::expected;
 use super::panel::Member;
+use super::units::SampleCall;
 use crate::domain::{JudgeReply, Judgment, Mode, Reading, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::parameter::Parameter;
@@ -19,7 +20,7 @@ use crate::judge::reply_forms::Beginning;
 use crate::judge::room::RUNGS;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::Prompt;
-use crate::question::{JudgeCall, Unreadable};
+use crate::question::{DecisionChunk, JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
 
 /// The note on a reply that the strict parser cannot read.
@@ -43,14 +44,18 @@ struct Asked<'a> {
     member: &'a Member,
     /// Rendered once for all requests; `None` for judges that answer the task itself.
     prompt: Option<Arc<Prompt>>,
+    /// The index of the first attempt.
+    first_attempt: u32,
 }
 
 impl<'a> Asked<'a> {
-    fn new(call: &'a JudgeCall, member: &'a Member) -> Self {
+    fn new(unit: &'a SampleCall<'_>) -> Self {
+        let (call, member) = (&unit.call, unit.member);
         let renderer = member.renderer.as_ref();
         Self {
             call,
             member,
+            first_attempt: unit.attempt,
             prompt: renderer.map(|renderer| renderer.prompt(&*call.question)),
         }
     }
@@ -72,23 +77,35 @@ struct Tries {
     is_starved: bool,
 }
 
+impl Asked<'_> {
+    /// No attempt yet.
+    fn tries(&self, beginning: Beginning) -> Tries {
+        Tries {
+            beginning,
+            attempt: self.first_attempt,
+            fresh: 0,
+            room: None,
+            refused_room: u64::MAX,
+            is_starved: false,
+        }
+    }
+}
+
 impl AnswerRun<'_> {
     /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
-    /// `gates` is the number of gates before the call that are assumed to be open.
     pub(super) async fn ask_until_read(
         &self,
-        call: &JudgeCall,
-        member: &Member,
-        gates: usize,
+        unit: &SampleCall<'_>,
     ) -> Result<Option<SampleResult>, Abort> {
+        let SampleCall { call, member, .. } = unit;
         // Before the first attempt: calls that are in flight when the first one proves unreadable
         // may still be readable, and the judge is not given up before they have ended.
         let begun = self.legibility.begin(call.question.info());
-        let asked = Asked::new(call, member);
+        let asked = Asked::new(unit);
         let (beginning, first) = self.beginning(&asked).map_err(Abort::Fatal)?;
         let mut first = Some(first);
         let mut raw: Option<String> = None;
-        let mut tries = Tries::from(beginning);
+        let mut tries = asked.tries(beginning);
         // Held while this call alone is asked with more room than any whole reply had.
         let mut climb = None;
         loop {
@@ -99,7 +116,10 @@ impl AnswerRun<'_> {
             }
             let request = first.take().unwrap_or_else(|| self.request(&asked, tries));
             self.begin_climb(&request, member, &mut climb).await?;
-            let mut reply = match self.attempt(&request, &asked, gates, &mut tries).await? {
+            let mut reply = match self
+                .attempt(&request, &asked, unit.gates, &mut tries)
+                .await?
+            {
                 AttemptEnd::Reply(reply) => reply,
                 AttemptEnd::OtherForm => continue,
                 AttemptEnd::Deferred => return Ok(None),
@@ -147,7 +167,12 @@ impl AnswerRun<'_> {
                     .note(&request, member, unreadable.as_ref(), begun)
                     .map_err(Abort::Fatal)?;
             }
-            return Ok(Some(SampleResult { sample, raw, flags }));
+            return Ok(Some(SampleResult {
+                sample,
+                raw,
+                flags,
+                attempt: tries.attempt,
+            }));
         }
     }
 
@@ -264,7 +289,8 @@ impl AnswerRun<'_> {
     /// With `--retry-unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge. After an
     /// unreadable reply about several criteria each of them is asked alone, except in compat mode.
     fn is_final(&self, call: &JudgeCall) -> bool {
-        let has_several = call.question.unit_count() > 1;
+        let is_chunk = call.question.downcast_ref::<DecisionChunk>().is_some();
+        let has_several = call.question.unit_count() > 1 && !is_chunk;
         let is_asked_alone = has_several && self.job.options.mode == Mode::Default;
         !is_asked_alone && !self.job.options.retry_unscored
     }
@@ -409,7 +435,7 @@ impl AnswerRun<'_> {
     /// a run finds its replies whatever was learned of the judge after they were given.
     fn beginning(&self, asked: &Asked<'_>) -> Result<(Beginning, JudgeRequest)> {
         // The plain form first: the key without a schema is the one that most runs have stored.
-        let plain = self.request(asked, Tries::from(Beginning::Plain));
+        let plain = self.request(asked, asked.tries(Beginning::Plain));
         let Some(renderer) = &asked.member.renderer else {
             return Ok((Beginning::Plain, plain));
         };
@@ -417,7 +443,7 @@ impl AnswerRun<'_> {
         if !forms.may_carry_schema(asked.call) || is_stored(&plain, asked.member)? {
             return Ok((Beginning::Plain, plain));
         }
-        let with_schema = self.request(asked, Tries::from(Beginning::Schema));
+        let with_schema = self.request(asked, asked.tries(Beginning::Schema));
         if forms.begins_with_schema() || is_stored(&with_schema, asked.member)? {
             return Ok((Beginning::Schema, with_schema));
         }
@@ -444,18 +470,6 @@ impl AnswerRun<'_> {
 }
 
 impl Tries {
-    /// None yet.
-    fn from(beginning: Beginning) -> Self {
-        Self {
-            beginning,
-            attempt: 0,
-            fresh: 0,
-            room: None,
-            refused_room: u64::MAX,
-            is_starved: false,
-        }
-    }
-
     /// The next try has less room than this request, which the server refused for the length of its reply.
     fn lower_room(&mut self, refused: &JudgeRequest) {
         let room = refused.rendered.as_ref().map_or(0, |call| call.room);

@@ -233,6 +233,7 @@ impl Evaluation {
             notify,
         };
         prepared.check_until()?;
+        prepared.check_decisions()?;
         Ok(prepared)
     }
 
@@ -338,6 +339,7 @@ async fn prepare_recorded(
         notify,
     };
     prepared.check_until()?;
+    prepared.check_decisions()?;
     Ok(prepared)
 }
 

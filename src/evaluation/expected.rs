@@ -11,11 +11,16 @@ pub(super) fn weigh(
     sample: Judgment,
     flags: &mut Vec<String>,
 ) -> Judgment {
-    let Reading { verdict, feedback } = sample?;
+    let reading = sample?;
     // A mean over claims or labels has no meaning; a question says whether its reply is a number.
     let Some((location, range)) = question.expected() else {
-        return Ok(Reading { verdict, feedback });
+        return Ok(reading);
     };
+    let Reading {
+        verdict,
+        feedback,
+        belief,
+    } = reading;
     let verdict = match expected_value(reply, range, location) {
         Ok(expected) => verdict.with_number(expected.value),
         Err(why) => {
@@ -32,7 +37,11 @@ pub(super) fn weigh(
             verdict
         }
     };
-    Ok(Reading { verdict, feedback })
+    Ok(Reading {
+        verdict,
+        feedback,
+        belief,
+    })
 }
 
 #[cfg(test)]
@@ -77,6 +86,7 @@ mod tests {
         let Ok(Reading {
             verdict: Verdict::Points(points),
             feedback: None,
+            ..
         }) = weigh(&question(), &reply, plain(), &mut marks)
         else {
             panic!("no points")

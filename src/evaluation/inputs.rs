@@ -15,7 +15,7 @@ use crate::dataset::{
     Support, SystemAnswers, TestCases, load_selected,
 };
 use crate::domain::{
-    BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, RubricProfile, SubjectKind,
+    BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, Role, RubricProfile, SubjectKind,
     SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
@@ -459,6 +459,11 @@ fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Resul
 
 /// The profile with the number of criteria a call of the options.
 fn with_batch(mut profile: RubricProfile, options: &EvaluationOptions) -> Result<RubricProfile> {
+    // A decision model is asked criterion by criterion, whatever stands in one request.
+    if options.is_decided(&Role::Criteria) {
+        profile.batch = 1;
+        return Ok(profile);
+    }
     if let Some(BatchSize(size)) = options.scorers.built_in.rubric.criteria_per_call {
         profile.batch = size;
     }

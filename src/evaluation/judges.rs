@@ -11,9 +11,11 @@ use serde_json::json;
 use super::options::{DEFAULT_JUDGE, EvaluationOptions, judge_settings};
 use super::spending::Spending;
 use super::{JudgeTerms, Member, Panel, Panels};
-use crate::domain::{EndingModel, EndpointUse, GradeMerge, Role, Severity, TestCase};
+use crate::domain::{BatchSize, EndingModel, EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
+use crate::judge::decider::Decider;
+use crate::judge::decision_bounds::DecisionBounds;
 use crate::judge::forms::ServiceTier;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::meters::{Activity, Meters};
@@ -25,7 +27,7 @@ use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::question::{ASPECT, ATTRIBUTION, CRITERIA, PAIR, PROPERTY, STATEMENTS};
-use crate::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
+use crate::record::{JudgeEntry, PromptsEntry, QUESTIONS_PER_REQUEST, RecordedReplies, RoleEntry};
 use crate::text::names::without_directories;
 
 /// The servers of a run, by the names of their judges.
@@ -70,6 +72,10 @@ pub struct NamedJudge {
     samples: u32,
     merge: GradeMerge,
     options: JudgeOptions,
+    /// How it is asked, if it is a decision model.
+    decider: Option<Decider>,
+    /// The most decisions of a request to it.
+    questions_per_request: Option<usize>,
 }
 
 impl NamedJudge {
@@ -102,6 +108,12 @@ impl NamedJudge {
                 "the lexical judge reads no prompts; --prompts has no effect without a model";
             notify(Severity::Warning, message);
         }
+        let most = judge.server().and_then(|server| {
+            let per_call = options.scorers.built_in.rubric.criteria_per_call;
+            most_questions(server, per_call)
+        });
+        let decider =
+            most.and_then(|most| Decider::new(named.judge.kind(), Arc::clone(prompts), most));
         Ok(Self {
             judge,
             price: None,
@@ -109,6 +121,8 @@ impl NamedJudge {
             samples: named.samples,
             merge: named.merge,
             options: named.judge.clone(),
+            questions_per_request: most.filter(|_| decider.is_some()),
+            decider,
         })
     }
 
@@ -157,6 +171,10 @@ impl NamedJudge {
             }
             settings.insert("max_tokens".to_owned(), json!(limits));
         }
+        // What is asked together decides the reply: a run is read again in the same requests.
+        if let Some(most) = self.questions_per_request {
+            settings.insert(QUESTIONS_PER_REQUEST.to_owned(), json!(most));
+        }
         JudgeEntry {
             id: self.judge.judge_id().to_owned(),
             earlier_id: server.and_then(|server| server.request.earlier_judge_id.clone()),
@@ -186,8 +204,14 @@ impl NamedJudge {
             judge_id: self.judge.judge_id().into(),
             samples: self.samples,
             merge: self.merge,
+            decider: self.decider.clone(),
             expected: self.options.logprobs.is_some(),
         }
+    }
+
+    /// How it is asked, if it is a decision model.
+    pub(super) fn decider(&self) -> Option<&Decider> {
+        self.decider.as_ref()
     }
 
     /// The manifest entry of the prompts of this family; `None` if no prompt is used.
@@ -199,6 +223,19 @@ impl NamedJudge {
             comparable_with_published: family.is_published(),
         })
     }
+}
+
+/// The most decisions of a request to the servers of this judge.
+fn most_questions(server: &ServedModel, per_call: Option<BatchSize>) -> Option<usize> {
+    let bounds = server
+        .servers
+        .endpoints()
+        .map(|endpoint| DecisionBounds::at(&endpoint.base_url));
+    let most = bounds.reduce(DecisionBounds::lowest)?.questions;
+    let given = per_call
+        .map(|BatchSize(size)| size)
+        .filter(|size| *size > 0);
+    Some(given.map_or(most, |given| most.min(given)))
 }
 
 /// The judges of a run, each identified once, by name.
@@ -354,6 +391,16 @@ impl Judges {
             )
         })?;
         self.of(names).next().map(|(_, named)| named)
+    }
+
+    /// The decision models among the judges of a role, with their names.
+    pub(super) fn deciders<'a>(
+        &'a self,
+        role: &Role,
+    ) -> impl Iterator<Item = (&'a str, &'a Decider)> {
+        let names = self.roles.iter().find(|(known, _)| known == role);
+        let judges = names.into_iter().flat_map(|(_, names)| self.of(names));
+        judges.filter_map(|(name, named)| Some((name, named.decider()?)))
     }
 
     /// True if replies are cached, or there is no judge.

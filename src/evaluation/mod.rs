@@ -10,11 +10,13 @@
 
 mod answer;
 mod attempts;
+mod beliefs;
 mod builder;
 mod case_order;
 mod check;
 mod choice;
 mod cost;
+mod decidable;
 mod expected;
 mod gates;
 mod inputs;
@@ -42,6 +44,7 @@ mod stop;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod units;
 mod votes;
 mod works;
 

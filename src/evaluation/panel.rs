@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::domain::{GradeMerge, Role};
 use crate::judge::Judge;
 use crate::judge::answering::Answering;
+use crate::judge::decider::Decider;
 use crate::judge::planner::ReplySource;
 use crate::judge::render::Renderer;
 
@@ -29,6 +30,8 @@ pub struct Member {
     pub samples: u32,
     /// How its samples are merged.
     pub merge: GradeMerge,
+    /// How a decision model is asked; `None` for judges that write text.
+    pub decider: Option<Decider>,
     /// Whether a score is the probability-weighted mean over the alternatives of its token, where the server reports
     /// them.
     pub expected: bool,
@@ -46,6 +49,7 @@ impl Member {
             judge_id: judge_id.into(),
             samples: 1,
             merge: GradeMerge::default(),
+            decider: None,
             expected: false,
         }
     }

@@ -103,6 +103,16 @@ impl EvaluationOptions {
         }
     }
 
+    /// Whether all judges of a role are decision models.
+    pub(super) fn is_decided(&self, role: &Role) -> bool {
+        let judges = self.judges_of(role);
+        let kinds = judges
+            .iter()
+            .map(|name| self.judge_named(name).map(|named| named.judge.kind()));
+        let mut are_decision = kinds.map(|kind| kind.is_some_and(JudgeKind::is_decision_model));
+        !judges.is_empty() && are_decision.all(|is_decision| is_decision)
+    }
+
     /// True if some judge has the role.
     pub fn has_role(&self, role: &Role) -> bool {
         !self.judges_of(role).is_empty()

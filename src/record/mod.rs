@@ -35,6 +35,7 @@ pub use manifest::{
 };
 pub(crate) use manifest::{SOURCES_INPUT, scorer_key};
 pub use remedy::remedy;
+pub(crate) use role::QUESTIONS_PER_REQUEST;
 pub use role::{JudgeEntry, PromptsEntry, RoleEntry, RoomUse};
 pub use run::{RecordedRun, load_run};
 pub use settings::{SettingDifference, setting_differences};

@@ -8,6 +8,9 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::Unreadable => Some(
             "see the replies in calls.jsonl; --retry-unscored asks again, and in a new run (--out) --structured schema (or off), or another model, may help",
         ),
+        UnscoredKind::Missing => {
+            Some("the judge left these questions out of its replies; --retry-unscored asks again")
+        }
         UnscoredKind::Cut => Some(
             "replies that were cut need a higher limit: --max-tokens KIND=N with the same command continues the run",
         ),

@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 
 use super::answered::{self, AnsweringModel};
 use crate::domain::{EndingModel, Fingerprint, GradeMerge, ModelEnd};
+use crate::judge::decider::Decider;
+use crate::judge::kind::JudgeKind;
 use crate::judge::refusals::ReplyLimits;
+use crate::prompt::PromptSet;
 use crate::question::KindInfo;
 use crate::text::names::without_directories;
 
@@ -80,6 +83,9 @@ pub struct RoomUse {
     pub asked_again: u64,
 }
 
+/// The setting of a decision model that says how many questions a request to it may have.
+pub(crate) const QUESTIONS_PER_REQUEST: &str = "questions_per_request";
+
 /// A judge of a role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgeEntry {
@@ -142,6 +148,17 @@ impl JudgeEntry {
         let name = self.id.split('|').next().unwrap_or_default();
         let name = without_directories(name);
         name.strip_suffix(".gguf").unwrap_or(name)
+    }
+
+    /// How it was asked, if it is a decision model. Its replies are read by their options alone, so that the prompts do not matter.
+    pub(crate) fn decider(&self) -> Option<Decider> {
+        let kind = JudgeKind::deserialize(self.settings.get("kind")?).ok()?;
+        let most = self.settings.get(QUESTIONS_PER_REQUEST)?.as_u64()?;
+        Decider::new(
+            kind,
+            PromptSet::builtin().into(),
+            usize::try_from(most).ok()?,
+        )
     }
 
     /// Whether its scores are expected scores.

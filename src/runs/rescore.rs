@@ -295,6 +295,7 @@ fn panels(
                 samples: judge.samples,
                 merge: judge.merge,
                 expected: judge.is_expected(),
+                decider: judge.decider(),
                 ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
             });
         }

@@ -34,6 +34,8 @@ const ENCODING: &str = "scholareval call 1";
 pub struct RequestOptions {
     /// The kind of judge, which names the protocol.
     pub endpoint: JudgeKind,
+    /// The address of its servers, which some protocols depend on; no part of the fingerprint.
+    pub base_url: String,
     /// How raw prompts mark their turns; other protocols have no use for it.
     pub conversation: Conversation,
     /// The model's name as the server lists it.
@@ -78,6 +80,7 @@ impl RequestOptions {
         let model = model.into();
         Self {
             endpoint: JudgeKind::Chat,
+            base_url: String::new(),
             conversation: Conversation::None,
             judge_id: model.clone(),
             earlier_judge_id: None,
@@ -107,7 +110,7 @@ impl RequestOptions {
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
-        self.endpoint.protocol()
+        self.endpoint.protocol_at(&self.base_url)
     }
 
     /// The same without this parameter, or with its other name, if the protocol has it.

@@ -181,6 +181,7 @@ impl JudgeBuilder {
         let is_renamed = judge.cache_id.is_none() && earlier_id != id;
         let request = RequestOptions {
             endpoint: judge.kind(),
+            base_url: judge.addresses().first().cloned().unwrap_or_default(),
             conversation: judge.conversation,
             judge_id: id,
             earlier_judge_id: is_renamed.then_some(earlier_id),
@@ -240,7 +241,9 @@ fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> Result<BTreeMap<Ki
     let given = judge.reply_limits()?;
     let limit = |kind: &KindInfo| match given.get(&kind.kind()) {
         Some(limit) => *limit,
-        None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
+        None if judge.kind() == JudgeKind::Label || judge.kind().is_decision_model() => {
+            judge.kind().default_max_tokens(kind)
+        }
         None => prompts
             .max_tokens(kind)
             .map(|limit| limit + judge.reasoning_effort.map_or(0, Effort::tokens)),

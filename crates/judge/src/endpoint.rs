@@ -86,6 +86,8 @@ pub struct Endpoint {
     pub login: Option<SecretString>,
     /// The key, sent in the header of the protocol.
     pub api_key: Option<SecretString>,
+    /// The route of calls, where the address has another one than the protocol.
+    pub route: Option<String>,
     /// How the server is asked.
     pub protocol: &'static dyn Protocol,
     /// The environment variable of the key: named in messages, never read here.
@@ -152,13 +154,19 @@ impl Endpoint {
         let _ = url.set_username("");
         url.set_query(None);
         url.set_fragment(None);
-        let path = mended_path(url.path(), protocol);
+        let whole = url.path().trim_end_matches('/').to_owned();
+        let other = protocol.other_route(&whole);
+        let (path, route) = match other.filter(|(_, route)| *route != protocol.path()) {
+            Some((base, route)) => (base.to_owned(), Some(route.to_owned())),
+            None => (mended_path(&whole, protocol), None),
+        };
         url.set_path(&path);
         let base_url = url.to_string().trim_end_matches('/').to_owned();
         Ok(Self {
             base_url,
             login,
             query,
+            route,
             protocol,
             ..Self::unknown()
         })
@@ -168,7 +176,7 @@ impl Endpoint {
     #[must_use]
     pub fn through(self, kind: JudgeKind) -> Self {
         Self {
-            protocol: kind.protocol(),
+            protocol: kind.protocol_at(&self.base_url),
             ..self
         }
     }
@@ -177,6 +185,7 @@ impl Endpoint {
     pub fn unknown() -> Self {
         Self {
             base_url: String::new(),
+            route: None,
             login: None,
             api_key: None,
             protocol: &CHAT,
@@ -314,8 +323,11 @@ impl Endpoint {
 
     /// The address of a call about `model`.
     pub(crate) fn call_url(&self, model: &str, is_streaming: bool) -> String {
-        let route = self.protocol.route(model, is_streaming);
-        format!("{}{route}", self.base_url)
+        let base = &self.base_url;
+        match &self.route {
+            Some(route) => format!("{base}{route}"),
+            None => format!("{base}{}", self.protocol.route(model, is_streaming)),
+        }
     }
 
     /// The address of the list of models.

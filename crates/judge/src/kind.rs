@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{ANTHROPIC, CHAT, COMPLETIONS, GEMINI, Protocol};
+use super::protocol::{
+    ANTHROPIC, CHAT, COMPLETIONS, DECISIONS, GEMINI, GOOGLE_DECISIONS, Protocol, SYSTEM_ONE,
+};
 use scholareval_core::question::{KindInfo, ReplyKind};
 
 /// Reply limit of a model that answers with one label, as published for AttrScore (ScholarQABench,
@@ -20,6 +22,7 @@ const LIST_TOKENS_PER_TOKEN: u64 = 3;
 /// What judges, and over which route it is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
+#[value(rename_all = "lower")]
 pub enum JudgeKind {
     /// The built-in baseline: deterministic, offline, no LLM; it has no route.
     Lexical,
@@ -35,6 +38,10 @@ pub enum JudgeKind {
     Anthropic,
     /// An LLM behind Google's `POST /models/MODEL:generateContent`.
     Gemini,
+    /// A decision model behind `POST /systemone`, whose questions are named.
+    SystemOne,
+    /// A decision model behind OpenAI's `POST /decisions`, whose questions are listed.
+    Decisions,
 }
 
 impl JudgeKind {
@@ -45,7 +52,22 @@ impl JudgeKind {
             Self::Completions | Self::Label => &COMPLETIONS,
             Self::Anthropic => &ANTHROPIC,
             Self::Gemini => &GEMINI,
+            Self::SystemOne => &SYSTEM_ONE,
+            Self::Decisions => &DECISIONS,
         }
+    }
+
+    /// The protocol in which it is asked at this address.
+    pub fn protocol_at(self, base_url: &str) -> &'static dyn Protocol {
+        match self {
+            Self::SystemOne if base_url.contains(GEMINI.address().host) => &GOOGLE_DECISIONS,
+            _ => self.protocol(),
+        }
+    }
+
+    /// Whether it answers questions with fixed options, by probabilities.
+    pub fn is_decision_model(self) -> bool {
+        self.protocol().decision_shape().is_some()
     }
 
     /// What it is, in the help of `--judge`.
@@ -57,6 +79,8 @@ impl JudgeKind {
             Self::Label => "a model that answers with one label",
             Self::Anthropic => "its Messages API",
             Self::Gemini => "Google's own API",
+            Self::SystemOne => "a decision model: TypeSafe, llama.cpp, vLLM, SGLang",
+            Self::Decisions => "a decision model: OpenAI, vLLM, Fireworks",
         }
     }
 
@@ -76,7 +100,10 @@ impl JudgeKind {
     /// The reply limit in tokens of a kind of question where no other is given: that of the kind, 10 where the reply is
     /// only a label; `None` (no limit) for lists that restate the answer (see [`JudgeKind::list_limit`]).
     pub fn default_max_tokens(self, info: &KindInfo) -> Option<u64> {
-        if self == Self::Label && info.reply == ReplyKind::Label {
+        if self.is_decision_model() {
+            // It writes no text.
+            Some(0)
+        } else if self == Self::Label && info.reply == ReplyKind::Label {
             Some(LABEL_TOKENS)
         } else {
             info.reply_limit
@@ -131,10 +158,13 @@ mod tests {
                 "output_tokens": most}});
         let gemini = json!({"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": most, "candidatesTokenCount": most, "thoughtsTokenCount": most}});
+        let decisions =
+            json!({"answers": {}, "usage": {"input_tokens": most, "output_tokens": most}});
         for kind in JudgeKind::value_variants() {
             let body = match kind {
                 JudgeKind::Anthropic => &anthropic,
                 JudgeKind::Gemini => &gemini,
+                JudgeKind::SystemOne | JudgeKind::Decisions => &decisions,
                 _ => &chat,
             };
             let usage = kind.protocol().read(body.clone(), 1).unwrap().usage;

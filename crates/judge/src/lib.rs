@@ -23,6 +23,10 @@ pub mod chat;
 pub mod conversation;
 mod cut;
 #[doc(hidden)]
+pub mod decider;
+#[doc(hidden)]
+pub mod decision_bounds;
+#[doc(hidden)]
 pub mod endpoint;
 #[doc(hidden)]
 pub mod forms;

@@ -326,6 +326,8 @@ impl JudgeOptions {
     pub fn repeats(&self) -> Option<&'static str> {
         match self.kind() {
             JudgeKind::Lexical => Some("by the lexical judge"),
+            // Hosted ones answer a repeated request with other probabilities.
+            kind if kind.is_decision_model() => None,
             _ => (self.temperature() == Some(0.0)).then_some("at temperature 0"),
         }
     }
@@ -403,6 +405,13 @@ impl JudgeOptions {
             ("logprobs", self.logprobs.is_some()),
             ("service_tier", self.service_tier.is_some()),
             ("reasoning_effort", self.reasoning_effort.is_some()),
+            (
+                "temperature",
+                self.temperature != 0.0 || self.no_temperature,
+            ),
+            ("top_p", self.top_p.is_some()),
+            ("structured", self.structured != Structured::default()),
+            ("max_tokens", !self.max_tokens.is_empty()),
         ];
         let missing = kind.protocol().missing_options();
         let fault = given
@@ -419,7 +428,7 @@ impl JudgeOptions {
     fn check_addresses(&self) -> Result<(), OptionFault> {
         let mut seen = BTreeSet::new();
         for url in &self.base_url {
-            let endpoint = Endpoint::of(url, self.kind().protocol())
+            let endpoint = Endpoint::of(url, self.kind().protocol_at(url))
                 .map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
             let shown = endpoint.masked_url();
             if !seen.insert(shown.clone()) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::cut::cut_to_fit;
+use super::decider::Decider;
 use super::forms::Structured;
 use super::kind::JudgeKind;
 use super::parameter::Parameter;
@@ -17,9 +18,9 @@ use super::reply_forms::{Beginning, ReplyForms};
 use super::reply_limits::{CallLimits, LimitBounds, LimitRules};
 use super::room::ReasoningRoom;
 use super::{OtherLimit, Rendered};
-use crate::prompt::{Prompt, PromptSet};
+use crate::prompt::{Messages, Prompt, PromptSet};
 use scholareval_core::error::Result;
-use scholareval_core::question::{JudgeCall, Kind, Question};
+use scholareval_core::question::{DecisionChunk, JudgeCall, Kind, Question};
 use scholareval_core::text::model_tokens::estimate_tokens;
 
 /// One of the requests that a call may need.
@@ -113,6 +114,13 @@ impl Renderer {
 
     /// The prompt of a question, as this judge is asked.
     pub fn prompt(&self, question: &dyn Question) -> Arc<Prompt> {
+        if let Some(chunk) = question.downcast_ref::<DecisionChunk>() {
+            let messages = Messages {
+                questions: Some(chunk.shape.written(&chunk.decisions()).to_string()),
+                ..Messages::new(None, self.prompts.state(question))
+            };
+            return self.options.prompt(messages, false);
+        }
         let neutralize = self.prompts.is_fenced(question.info());
         self.options
             .prompt(self.prompts.render(question), neutralize)
@@ -262,6 +270,11 @@ impl Renderer {
         let system = first.system.as_deref().unwrap_or_default();
         let user = common_prefix(&first.user, &second.user);
         estimate_tokens(system) + estimate_tokens(user)
+    }
+
+    /// What decides how questions are gathered; `None` for a judge that writes text. `most` is the most decisions of a request.
+    pub fn decider(&self, most: usize) -> Option<Decider> {
+        Decider::new(self.options.endpoint, Arc::clone(&self.prompts), most)
     }
 
     /// The kind of judge, and the route of rendered calls in a batch.

@@ -397,7 +397,7 @@ async fn wait_for_one(endpoint: &Endpoint, judge: &JudgeOptions, notify: &Notify
 fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
     let mut endpoints = Vec::new();
     for url in judge.addresses() {
-        let mut endpoint = Endpoint::of(&url, judge.kind().protocol())?;
+        let mut endpoint = Endpoint::of(&url, judge.kind().protocol_at(&url))?;
         // The key of a service is not sent to an address that nobody named it for.
         if !judge.withheld_from.contains(&url) {
             endpoint.api_key.clone_from(&judge.api_key);

@@ -8,12 +8,8 @@ const TOKENS_PER_MESSAGE: u64 = 4;
 
 /// About how many tokens a chat prompt of these messages has, their framing included.
 pub fn estimate_messages(messages: &Messages) -> u64 {
-    let texts = messages
-        .system
-        .as_deref()
-        .into_iter()
-        .chain([messages.user.as_str()]);
-    texts
+    messages
+        .texts()
         .map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE)
         .sum()
 }

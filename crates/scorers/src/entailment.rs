@@ -375,6 +375,7 @@ fn read(judged: &Judgment) -> SupportVerdict {
         Ok(Reading {
             verdict: Verdict::Attribution(label),
             feedback,
+            ..
         }) => SupportVerdict::Known {
             holds: label.is_support(),
             label: Some(*label),

@@ -95,8 +95,9 @@ pub use scorer_id::ScorerId;
 pub use test_case::TestCase;
 pub use time_span::{TimeSpan, timestamp};
 pub use verdict::{
-    AnswerPreference, Attribution, CitedClaim, CitedStatement, ClaimShares, ClaimSupport, Judgment,
-    Mode, PageVerdict, Reading, StatementSupport, UnscoredKind, UnscoredReason, Verdict,
+    AnswerPreference, Attribution, Belief, CitedClaim, CitedStatement, ClaimShares, ClaimSupport,
+    DecidedItem, Judgment, Mode, PageVerdict, Reading, StatementSupport, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 pub use work::{Retraction, RetractionKind, WorkRecord, WorkSource};
 pub use work_counts::{BoundedShare, WorkCounts, grouped};

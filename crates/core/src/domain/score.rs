@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind,
+    Belief, CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind,
     UnscoredReason,
 };
 
@@ -177,6 +177,9 @@ pub struct Component {
     /// The judge's feedback, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Arc<String>>,
+    /// What the probabilities of a decision model say, in units of the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub belief: Option<Box<Belief>>,
 }
 
 /// What a component measures: the same in the scores of all systems.
@@ -243,6 +246,7 @@ impl Component {
             value: None,
             reason: None,
             feedback: None,
+            belief: None,
         }
     }
 
@@ -322,6 +326,9 @@ pub struct Score {
     pub scorer: ScorerId,
     /// Sum of weight x value; `None` if a component has no value.
     pub value: Option<f64>,
+    /// The same with the expected values of the components in place of the most probable ones; `None` unless a decision model
+    /// gave the probabilities of all of them.
+    pub expected: Option<f64>,
     /// The same over the annotated components, divided by their total weight; `None` if one of them has no value.
     pub ann_score: Option<f64>,
     /// Divisor of `ann_score`: the annotated components' total weight (in compat mode the constant 0.6); 0 if there are
@@ -350,6 +357,8 @@ struct RecordedScore {
     score: Option<Option<f64>>,
     #[serde(default, deserialize_with = "present")]
     lexical_score: Option<Option<f64>>,
+    #[serde(default)]
+    expected_score: Option<f64>,
     #[serde(default, alias = "lexical_ann_score")]
     ann_score: Option<f64>,
     #[serde(default)]
@@ -400,6 +409,7 @@ impl TryFrom<RecordedScore> for Score {
         Ok(Self {
             scorer: ScorerId::from_record(&recorded.scorer, is_baseline),
             value,
+            expected: recorded.expected_score,
             ann_score: recorded.ann_score,
             ann_divisor: recorded.ann_divisor,
             components: recorded.details,
@@ -419,6 +429,9 @@ impl Serialize for Score {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("scorer", &self.scorer)?;
         map.serialize_entry(score, &self.value)?;
+        if let Some(expected) = self.expected {
+            map.serialize_entry("expected_score", &expected)?;
+        }
         if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;
             map.serialize_entry("ann_divisor", &self.ann_divisor)?;
@@ -508,6 +521,7 @@ impl Score {
     #[must_use]
     pub fn without_values(mut self, reason: &UnscoredReason) -> Self {
         self.value = None;
+        self.expected = None;
         self.ann_score = None;
         self.claims.clear();
         self.pages.clear();

@@ -66,6 +66,51 @@ pub struct Reading {
     pub verdict: Verdict,
     /// The judge's explanation.
     pub feedback: Option<String>,
+    /// What the probabilities of a decision model say beside it.
+    pub belief: Option<Belief>,
+}
+
+/// What probabilities say beside the verdict, in units of its number.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Belief {
+    /// The mean credit over the options that are no abstention.
+    pub expected: f64,
+    /// The variance of the credit over them, >= 0; `None` if the server gave no probabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<f64>,
+    /// Whether other options were as probable as the verdict: the worst one for the answer counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_tie: bool,
+}
+
+impl Belief {
+    /// The belief about a sum, whose parts are taken for independent.
+    pub(crate) fn of_sum(parts: Vec<Self>) -> Self {
+        let doubts: Option<Vec<f64>> = parts.iter().map(|part| part.doubt).collect();
+        Self {
+            expected: parts.iter().map(|part| part.expected).sum(),
+            doubt: doubts.map(|doubts| doubts.iter().sum()),
+            is_tie: parts.iter().any(|part| part.is_tie),
+        }
+    }
+
+    /// The belief of several samples or judges together: the moments of their mixture; `None` without any.
+    pub(crate) fn merged(beliefs: &[Self]) -> Option<Self> {
+        if beliefs.is_empty() {
+            return None;
+        }
+        let count = beliefs.len() as f64;
+        let expected = beliefs.iter().map(|belief| belief.expected).sum::<f64>() / count;
+        let doubts: Option<Vec<f64>> = beliefs
+            .iter()
+            .map(|belief| Some(belief.doubt? + (belief.expected - expected).powi(2)))
+            .collect();
+        Some(Self {
+            expected,
+            doubt: doubts.map(|doubts| doubts.iter().sum::<f64>() / count),
+            is_tie: beliefs.iter().any(|belief| belief.is_tie),
+        })
+    }
 }
 
 impl Reading {
@@ -74,6 +119,7 @@ impl Reading {
         Self {
             verdict,
             feedback: None,
+            belief: None,
         }
     }
 
@@ -115,6 +161,8 @@ pub enum Verdict {
     Support(Arc<[StatementSupport]>),
     /// The places of the statements that stay when those that say the same are left out, from 0.
     Kept(Arc<[usize]>),
+    /// What a decision model says of each item of a request.
+    Decided(Arc<[DecidedItem]>),
 }
 
 impl Verdict {
@@ -131,6 +179,7 @@ impl Verdict {
             Self::Kept(places) => Some(places.len() as f64),
             Self::Support(of_one) => of_one.first()?.verdict.number(),
             Self::Preference(preference) => Some(preference.value),
+            Self::Decided(_) => None,
             Self::CitedClaims(claims) => {
                 let supported = claims
                     .iter()
@@ -140,7 +189,8 @@ impl Verdict {
         }
     }
 
-    /// The same points, count or grade with another number; other verdicts stay as they are.
+    /// The same points, count, grade, preference or credit of one criterion with another number; other verdicts stay as they
+    /// are.
     #[must_use]
     pub fn with_number(self, number: f64) -> Self {
         match self {
@@ -151,7 +201,58 @@ impl Verdict {
                 value: number,
                 ..preference
             }),
+            Self::Criteria(of_one) if of_one.len() == 1 => Self::Criteria(
+                [CriterionVerdict {
+                    credit: Some(number),
+                    ..of_one[0].clone()
+                }]
+                .into(),
+            ),
             other => other,
+        }
+    }
+}
+
+/// What a decision model says of one item of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DecidedItem {
+    /// The item.
+    pub item: Arc<str>,
+    /// The verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Box<Verdict>>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unscored: Option<UnscoredReason>,
+    /// What the probabilities say beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub belief: Option<Belief>,
+}
+
+impl DecidedItem {
+    /// This judgment on an item.
+    pub fn new(item: Arc<str>, judgment: Judgment) -> Self {
+        let (verdict, unscored, belief) = match judgment {
+            Ok(reading) => (Some(Box::new(reading.verdict)), None, reading.belief),
+            Err(reason) => (None, Some(reason), None),
+        };
+        Self {
+            item,
+            verdict,
+            unscored,
+            belief,
+        }
+    }
+
+    /// The judgment on it.
+    pub fn judgment(&self) -> Judgment {
+        match (&self.verdict, &self.unscored) {
+            (Some(verdict), _) => Ok(Reading {
+                belief: self.belief,
+                ..Reading::new((**verdict).clone())
+            }),
+            (None, Some(reason)) => Err(reason.clone()),
+            (None, None) => Err(UnscoredReason::other_kind()),
         }
     }
 }
@@ -270,6 +371,8 @@ impl PageVerdict {
 pub enum UnscoredKind {
     /// The reply was complete but could not be parsed.
     Unreadable,
+    /// The reply has no answer to the question, among answers to others.
+    Missing,
     /// The reply was cut at the token limit.
     Cut,
     /// The prompt does not fit the model's context.

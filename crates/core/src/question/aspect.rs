@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::{Sample, merge_numbers, numbers_needed, values_needed};
@@ -52,6 +53,7 @@ pub static ASPECT: KindInfo = KindInfo {
     reply: ReplyKind::Text,
     // As published for Prometheus (ScholarQABench, `prometheus_eval.py`).
     reply_limit: Some(512),
+    decided: Some(Variable::DECIDED),
     ..KindInfo::DEFAULT
 };
 
@@ -186,6 +188,21 @@ impl Question for AspectGrade {
 
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
         Some((ScoreLocation::AfterResult, 1..=5))
+    }
+
+    /// A scale of the five descriptions.
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let mut options = Vec::new();
+        for (grade, description) in (1_u32..).zip(&self.aspect.score_descriptions) {
+            let option = DecisionOption::new(grade.to_string(), Verdict::Grade(grade.into()));
+            options.push(option.meaning(description));
+        }
+        vec![vec![Decision {
+            instructions: wording.instructions(&self.aspect.criteria_description, false),
+            form: DecisionForm::Score,
+            options,
+            is_fault: false,
+        }]]
     }
 
     fn opening(&self) -> Verdict {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::{Sample, counts_needed, merge_readable, readable_verdicts};
@@ -26,6 +27,7 @@ pub static ATTRIBUTION: KindInfo = KindInfo {
     ],
     reply: ReplyKind::Label,
     reply_limit: Some(100),
+    decided: Some(Variable::HOSTILE_DECIDED.in_section("claim")),
     ..KindInfo::DEFAULT
 };
 
@@ -121,6 +123,18 @@ impl Question for SourceSupport {
     ) -> usize {
         let verdicts = readable_verdicts(samples);
         counts_needed(&BY_PRECEDENCE.map(|label| count(label, &verdicts)), left)
+    }
+
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let labels = Attribution::ALL.into_iter();
+        let options =
+            labels.map(|label| DecisionOption::new(label.as_str(), Verdict::Attribution(label)));
+        vec![vec![Decision {
+            instructions: wording.instructions(&self.claim, false),
+            form: DecisionForm::Choice,
+            options: options.collect(),
+            is_fault: false,
+        }]]
     }
 
     fn opening(&self) -> Verdict {

@@ -3,6 +3,7 @@
 //! The scale, and the form in which a reply names its levels, come from the rubric's profile ([`ReplyShape`]).
 
 mod ingredients;
+mod options;
 mod reading;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
+use super::decision::{Decision, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable, readable_verdicts, votes_needed};
@@ -39,6 +41,7 @@ pub static CRITERIA: KindInfo = KindInfo {
         Variable::plain("reply").only(Presence::WithoutCriterionFile),
     ],
     has_criterion_file: true,
+    decided: Some(Variable::DECIDED),
     // A level with its explanation, for each criterion of a call.
     reply_limit: Some(300),
     ..KindInfo::DEFAULT
@@ -159,6 +162,24 @@ impl Question for CriteriaLevels {
         needed.max(votes_needed(&seconds, left, rule))
     }
 
+    /// A decision a criterion; none where a reply has two scores, or any number.
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let Some((form, options)) = options::of_shape(&self.shape) else {
+            return Vec::new();
+        };
+        let mut decisions = Vec::new();
+        for criterion in &*self.criteria {
+            let is_fault = criterion.weight < 0.0;
+            decisions.push(vec![Decision {
+                instructions: wording.instructions(&with_examples(criterion), is_fault),
+                form,
+                options: options.clone(),
+                is_fault,
+            }]);
+        }
+        decisions
+    }
+
     /// Nothing is behind it.
     fn opening(&self) -> Verdict {
         Verdict::Criteria(Arc::default())
@@ -225,6 +246,15 @@ fn credits_of(verdicts: &[&Verdict]) -> (Vec<f64>, Vec<f64>) {
     (credits, seconds)
 }
 
+/// A criterion with the examples of what meets it.
+fn with_examples(criterion: &CaseCriterion) -> String {
+    let mut text = criterion.text.to_string();
+    for example in &criterion.examples {
+        text.push_str(&format!(" Example: {example}"));
+    }
+    text
+}
+
 fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {
     if let Some(template) = insert.criterion {
         return template.filled_with(&|variable| match variable {
@@ -233,11 +263,10 @@ fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>
             _ => insert.on_one_line(&criterion.examples.join("\n")),
         });
     }
-    let mut line = format!("{number}. {}", insert.on_one_line(&criterion.text));
-    for example in &criterion.examples {
-        line.push_str(&format!(" Example: {}", insert.on_one_line(example)));
-    }
-    line
+    format!(
+        "{number}. {}",
+        insert.on_one_line(&with_examples(criterion))
+    )
 }
 
 /// What a reply about several criteria says of one of them.

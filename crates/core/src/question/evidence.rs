@@ -26,13 +26,16 @@ use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_numbers, numbers_needed};
 use super::reading::{self, Unreadable};
 use super::variable::{Insert, Variable};
 use super::words::Words;
-use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict};
+use crate::domain::{
+    Belief, GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict,
+};
 
 /// Counts of snippets.
 pub static EVIDENCE: KindInfo = KindInfo {
@@ -45,6 +48,7 @@ pub static EVIDENCE: KindInfo = KindInfo {
         Variable::plain("snippet_count").optional(),
     ],
     reply_limit: Some(100),
+    decided: Some(Variable::DECIDED),
     ..KindInfo::DEFAULT
 };
 
@@ -113,6 +117,39 @@ impl Question for SnippetEvidence {
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
         let all = u32::try_from(self.snippets.len()).unwrap_or(u32::MAX);
         Some((ScoreLocation::JsonScore, 0..=all))
+    }
+
+    /// A statement a snippet.
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let mut decisions = Vec::new();
+        for snippet in &*self.snippets {
+            decisions.push(Decision {
+                instructions: wording.instructions(snippet, false),
+                form: DecisionForm::Predicate,
+                options: vec![
+                    DecisionOption::new("absent", Verdict::Count(0.0)),
+                    DecisionOption::new("present", Verdict::Count(1.0)),
+                ],
+                is_fault: false,
+            });
+        }
+        vec![decisions]
+    }
+
+    /// The number of snippets that are present. Without a verdict on one of them there is none.
+    fn decided(&self, parts: Vec<Judgment>) -> Judgment {
+        let mut count = 0.0;
+        let mut beliefs = Vec::new();
+        for part in parts {
+            let reading = part?;
+            count += reading.verdict.number().unwrap_or_default();
+            beliefs.push(reading.belief);
+        }
+        let beliefs: Option<Vec<Belief>> = beliefs.into_iter().collect();
+        Ok(Reading {
+            belief: beliefs.map(Belief::of_sum),
+            ..Reading::new(Verdict::Count(count))
+        })
     }
 
     fn opening(&self) -> Verdict {

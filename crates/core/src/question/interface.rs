@@ -8,13 +8,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::decision::{Decision, DecisionWording};
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::Sample;
 use super::reading::{Unreadable, unusable};
 use super::variable::Insert;
 use super::words::Words;
 use crate::domain::nearly_json;
-use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, Verdict};
+use crate::domain::{
+    GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, UnscoredReason, Verdict,
+};
 
 /// One question to a judge: what it shows, and how a reply is read. Its texts are shared: the questions about one answer
 /// hold one copy of it. A kind derives [`PartialEq`], by which questions behind `dyn Question` are compared.
@@ -145,6 +148,18 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
     /// Where a reply has its number and which numbers are possible, for scores weighted by token probabilities.
     fn expected(&self) -> Option<(ScoreLocation, RangeInclusive<u32>)> {
         None
+    }
+
+    /// The decisions that settle it, those of each of its items; none where options that are fixed before the reply cannot
+    /// say what is asked. Their instructions are those of the prompt set.
+    fn decisions(&self, _wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        Vec::new()
+    }
+
+    /// What the answers to the decisions about one item say of it.
+    fn decided(&self, parts: Vec<Judgment>) -> Judgment {
+        let first = parts.into_iter().next();
+        first.unwrap_or_else(|| Err(UnscoredReason::other_kind()))
     }
 
     /// The verdict that planning assumes, so that it reaches the questions behind this one.

@@ -47,6 +47,8 @@ pub struct KindInfo {
     /// The reply limit in tokens of one unit (see [`Question::items`](super::Question::items)) where the prompts give none;
     /// `None` for lists that restate the answer, whose limit grows with it.
     pub reply_limit: Option<u64>,
+    /// What stands for the thing decided in the text that asks a decision model; `None` where it cannot be asked.
+    pub decided: Option<Variable>,
     /// The user message of a kind that no prompt set has, because it is defined outside this crate.
     pub template: Option<&'static str>,
 }
@@ -89,6 +91,7 @@ impl KindInfo {
         forms: &[],
         reply: ReplyKind::Json,
         reply_limit: None,
+        decided: None,
         template: None,
     };
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::domain::{GradeMerge, Judgment, Reading, UnscoredKind, UnscoredReason, Verdict};
+use crate::domain::{Belief, GradeMerge, Judgment, Reading, UnscoredKind, UnscoredReason, Verdict};
 
 /// One sample of a question.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +32,12 @@ pub fn merge_readable(
     let mut verdicts: Vec<&Verdict> = Vec::new();
     let mut feedback: Option<&String> = None;
     let mut reason: Option<&UnscoredReason> = None;
+    let mut beliefs: Vec<Belief> = Vec::new();
     for sample in samples {
         match &sample.judgment {
             Ok(reading) => {
                 verdicts.push(&reading.verdict);
+                beliefs.extend(reading.belief);
                 feedback = feedback.or(reading.feedback.as_ref());
             }
             Err(why) => reason = reason.or(Some(why)),
@@ -46,8 +48,13 @@ pub fn merge_readable(
         [only] => Some((*only).clone()),
         several => merged(several),
     };
+    let is_believed = beliefs.len() == verdicts.len();
     match verdict {
-        Some(verdict) => Ok(Reading::new(verdict).with_feedback(feedback.cloned())),
+        Some(verdict) => Ok(Reading {
+            verdict,
+            feedback: feedback.cloned(),
+            belief: Belief::merged(&beliefs).filter(|_| is_believed),
+        }),
         None => Err(reason.cloned().unwrap_or_else(no_sample)),
     }
 }

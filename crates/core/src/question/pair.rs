@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable, numbers_needed};
@@ -34,6 +35,7 @@ pub static PAIR: KindInfo = KindInfo {
     // A name and a sentence.
     reply_limit: Some(300),
     forms: PairForm::NAMES,
+    decided: Some(Variable::DECIDED),
     ..KindInfo::DEFAULT
 };
 
@@ -130,6 +132,20 @@ impl Question for BetterAnswer {
         _mode: Mode,
     ) -> usize {
         numbers_needed(samples, left, rule)
+    }
+
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let preferences = [Preference::First, Preference::Second, Preference::Tie];
+        let options = preferences.map(|preference| {
+            DecisionOption::new(preference.name(), Verdict::Preference(preference.into()))
+        });
+        let criterion = self.criterion.as_deref().unwrap_or(AS_A_WHOLE);
+        vec![vec![Decision {
+            instructions: wording.instructions(criterion, false),
+            form: DecisionForm::Choice,
+            options: options.into(),
+            is_fault: false,
+        }]]
     }
 
     /// Nothing is behind it.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_numbers, numbers_needed};
@@ -60,6 +61,7 @@ pub static PROPERTY: KindInfo = KindInfo {
     family: "rubric",
     variables: &[QUESTION, ANSWER, Variable::hostile("criterion")],
     reply_limit: Some(100),
+    decided: Some(Variable::DECIDED),
     ..KindInfo::DEFAULT
 };
 
@@ -89,6 +91,10 @@ impl Question for Property {
         }
     }
 
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        vec![vec![whole_points(wording, &self.criterion)]]
+    }
+
     fn baseline(&self, words: &dyn Words) -> Option<String> {
         let covered = words.coverage(&self.criterion, &self.answer);
         Some(baseline_reply(MAX_POINTS * covered))
@@ -107,6 +113,7 @@ pub static EXPERTISE: KindInfo = KindInfo {
     ],
     has_criterion_file: true,
     reply_limit: Some(100),
+    decided: Some(Variable::DECIDED.optional()),
     ..KindInfo::DEFAULT
 };
 
@@ -134,6 +141,10 @@ impl Question for Expertise {
         }
     }
 
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        vec![vec![whole_points(wording, "")]]
+    }
+
     fn baseline(&self, words: &dyn Words) -> Option<String> {
         Some(baseline_reply(
             words.expertise(&self.question, &self.answer),
@@ -156,6 +167,18 @@ fn points(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     }
     let feedback = reading::feedback(&object);
     Ok(Reading::new(Verdict::Points(points)).with_feedback(feedback))
+}
+
+/// A choice of eleven: a scale of a decision model ends at ten levels.
+fn whole_points(wording: &dyn DecisionWording, criterion: &str) -> Decision {
+    let points = (0..=MAX_POINTS as u32)
+        .map(|points| DecisionOption::new(points.to_string(), Verdict::Points(f64::from(points))));
+    Decision {
+        instructions: wording.instructions(criterion, false),
+        form: DecisionForm::Choice,
+        options: points.collect(),
+        is_fault: false,
+    }
 }
 
 /// A reply with a score to one decimal, within the range.

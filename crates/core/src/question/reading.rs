@@ -43,6 +43,15 @@ impl Unreadable {
         }
     }
 
+    /// A reply that another attempt would not change.
+    pub(super) fn lasting(kind: UnscoredKind, what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            ask_again: false,
+            kind,
+        }
+    }
+
     /// A reply on which the reference script raises an exception; it would not ask again.
     pub fn exception(what: impl Into<String>) -> Self {
         Self {

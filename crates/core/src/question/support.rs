@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
 use super::deduplicate::numbered;
 use super::fact;
 use super::interface::Question;
@@ -30,6 +31,7 @@ pub static SUPPORT: KindInfo = KindInfo {
     ],
     // A reason of a sentence with its label, for each statement of a call.
     reply_limit: Some(100),
+    decided: Some(Variable::HOSTILE_DECIDED.in_section("statement")),
     ..KindInfo::DEFAULT
 };
 
@@ -182,6 +184,31 @@ impl Question for PageSupport {
     ) -> usize {
         let verdicts = readable_verdicts(samples);
         values_needed(&labels_of(&verdicts), left)
+    }
+
+    /// A choice a statement.
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+        let verdicts = [
+            ("unsupported", PageVerdict::Unsupported),
+            ("supported", PageVerdict::Supported),
+            ("no content", PageVerdict::NoContent),
+        ];
+        let options = verdicts.map(|(label, verdict)| {
+            DecisionOption::new(
+                label,
+                Verdict::Support([StatementSupport::of(verdict)].into()),
+            )
+        });
+        let mut decisions = Vec::new();
+        for statement in &*self.statements {
+            decisions.push(vec![Decision {
+                instructions: wording.instructions(&statement.text, false),
+                form: DecisionForm::Choice,
+                options: options.to_vec(),
+                is_fault: false,
+            }]);
+        }
+        decisions
     }
 
     /// Nothing is behind it.

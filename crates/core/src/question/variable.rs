@@ -58,6 +58,11 @@ impl Variable {
         }
     }
 
+    /// What a decision is about, in the words of a rubric.
+    pub const DECIDED: Self = Self::plain("decided");
+    /// What a decision is about, where it is foreign text.
+    pub const HOSTILE_DECIDED: Self = Self::hostile("decided");
+
     /// The same, with the same value in many calls.
     #[must_use]
     pub const fn shared(self) -> Self {
@@ -127,7 +132,7 @@ impl Insert<'_> {
 }
 
 /// Replaces line breaks by spaces.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let breaks = [
         '\n', '\u{b}', '\u{c}', '\r', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
         '\u{2029}',

@@ -26,6 +26,7 @@ use crate::{
 };
 use scholareval_core::domain::{EndingModel, Fingerprint, JudgeReply, ModelEnd, UnscoredKind};
 use scholareval_core::error::{Error, Result};
+use scholareval_core::question::TOO_LONG;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
@@ -117,12 +118,12 @@ impl Chat {
                 body,
             }) => {
                 let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
-                if !error.is_used_up_limit() {
+                let Some(reply) = self.reply_of(&error, call) else {
                     return Err(self.classified(error, call).await);
-                }
+                };
                 return Ok(self.counted(JudgeReply {
                     latency_ms,
-                    ..JudgeReply::of_used_up_limit(call.max_tokens.unwrap_or(0))
+                    ..reply
                 }));
             }
             Err(fault) => return Err(self.failure(fault, call, is_streamed)),
@@ -131,6 +132,9 @@ impl Chat {
             Ok(reply) => reply,
             Err(BodyFault::Error(error)) => {
                 let error = ServerError::under_200(&error, wait, &self.endpoint);
+                if let Some(reply) = self.reply_of(&error, call) {
+                    return Ok(self.counted(reply));
+                }
                 return Err(self.classified(error, call).await);
             }
             Err(BodyFault::NotACompletion) => {
@@ -151,6 +155,19 @@ impl Chat {
             refuse_ended(&EndingModel { model, end }).map_err(AskError::Fatal)?;
         }
         Ok(reply)
+    }
+
+    /// The reply that an error stands for: a limit that went to reasoning; of a decision model that the request was too long,
+    /// which is kept, since the same questions are asked in smaller requests.
+    fn reply_of(&self, error: &ServerError, call: &Rendered) -> Option<JudgeReply> {
+        if error.is_used_up_limit() {
+            return Some(JudgeReply::of_used_up_limit(call.max_tokens.unwrap_or(0)));
+        }
+        let is_decision = self.endpoint.protocol.decision_shape().is_some();
+        (is_decision && error.is_too_long()).then(|| JudgeReply {
+            finish_reason: Some(TOO_LONG.to_owned()),
+            ..JudgeReply::of_text(error.message())
+        })
     }
 
     /// Counts a reply.

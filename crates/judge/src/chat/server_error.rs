@@ -64,6 +64,9 @@ const CONTEXT_OVERFLOW: Sign = (
         "context window",
         "prompt is too long",
         "exceeds the maximum number of tokens allowed",
+        "max_tokens_exceeded",
+        "does not fit the context",
+        "exceeds the context length",
     ],
 );
 const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
@@ -183,6 +186,8 @@ enum Stop {
     Https,
     Key,
     Route,
+    /// The server cannot do what is asked with this model.
+    Unable,
     Redirect,
 }
 
@@ -190,7 +195,7 @@ enum Stop {
 type ErrorRule = (&'static [(u16, u16)], Option<Sign>, Scope);
 
 /// What errors mean, for all protocols: the first line that fits counts.
-const RULES: [ErrorRule; 20] = [
+const RULES: [ErrorRule; 22] = [
     (&[(402, 402)], None, Scope::Judge(Stop::Quota)),
     (
         &[(429, 429)],
@@ -247,6 +252,12 @@ const RULES: [ErrorRule; 20] = [
     // After moderation, which some services also send as 403.
     (&[(401, 401), (403, 403)], None, Scope::Judge(Stop::Key)),
     (&[(404, 405)], None, Scope::Judge(Stop::Route)),
+    (&[(501, 501)], None, Scope::Judge(Stop::Unable)),
+    (
+        &[(413, 413)],
+        None,
+        Scope::Answer(UnscoredKind::ContextOverflow),
+    ),
     (&[(300, 399)], None, Scope::Judge(Stop::Redirect)),
     (&[(429, 429)], Some(TOO_LARGE), Scope::Call),
     (&[(408, 409), (425, 425), (429, 429)], None, Scope::Later),
@@ -488,6 +499,11 @@ impl ServerError {
         matches!(self.scope(), Scope::Judge(Stop::Model | Stop::Retired))
     }
 
+    /// Whether the text is longer than the model takes.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.scope() == Scope::Answer(UnscoredKind::ContextOverflow)
+    }
+
     /// Whom it concerns.
     fn scope(&self) -> Scope {
         for (statuses, sign, scope) in RULES {
@@ -579,6 +595,9 @@ impl Stop {
                     "{url} has no {path} ({quoted}); check --base-url, it usually ends in {base}{other}"
                 )
             }
+            Self::Unable => format!(
+                "the judge at {url} cannot do this with its model ({quoted}); check --model and --judge"
+            ),
             Self::Redirect => format!(
                 "the judge at {url} redirects elsewhere ({quoted}); give the new address with --base-url"
             ),

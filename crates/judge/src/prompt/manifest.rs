@@ -59,6 +59,10 @@ pub(crate) struct TaskTable {
     pub system: Option<String>,
     /// File of a criterion, for kinds that may have one.
     pub criterion: Option<String>,
+    /// File of the text that asks a decision model, for kinds that it can be asked.
+    pub decision: Option<String>,
+    /// The same about what counts against an answer.
+    pub decision_of_fault: Option<String>,
     /// Files of each form of the user message, in order.
     parts: Vec<(&'static str, Vec<String>)>,
     /// Reply limit, if it is given.
@@ -238,6 +242,8 @@ impl<'de> Visitor<'de> for TableOf {
             match key.as_str() {
                 "system" => table.system = Some(map.next_value()?),
                 "criterion" => table.criterion = Some(map.next_value()?),
+                "decision" => table.decision = Some(map.next_value()?),
+                "decision_of_fault" => table.decision_of_fault = Some(map.next_value()?),
                 "max_tokens" => table.max_tokens = Some(map.next_value()?),
                 "json_mode" => table.json_mode = Some(map.next_value()?),
                 "schema" => table.schema = Some(map.next_value()?),
@@ -257,6 +263,8 @@ impl<'de> Visitor<'de> for TableOf {
 const PARAMETERS: &[&str] = &[
     "system",
     "criterion",
+    "decision",
+    "decision_of_fault",
     "max_tokens",
     "json_mode",
     "schema",
@@ -279,6 +287,8 @@ impl NamedTask {
         system
             .chain(&self.user)
             .chain(&self.table.criterion)
+            .chain(&self.table.decision)
+            .chain(&self.table.decision_of_fault)
             .map(String::as_str)
     }
 
@@ -298,6 +308,12 @@ impl NamedTask {
             let can: Vec<String> = tables_with(|info| info.has_criterion_file);
             let hint = format!("only {} can have one; remove the line", can.join(" and "));
             return fault("has a criterion", &hint);
+        }
+        let has_decision = self.table.decision.is_some() || self.table.decision_of_fault.is_some();
+        if has_decision && info.decided.is_none() {
+            let can = tables_with(|info| info.decided.is_some()).join(", ");
+            let hint = format!("a decision model can be asked {can}; remove the line");
+            return fault("has a decision", &hint);
         }
         let has_marker = self.table.title_marker.is_some();
         // The compat rule compares quotes with it, so that an empty one would match everything.

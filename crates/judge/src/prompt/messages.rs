@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use crate::tokens::estimate_messages;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::text::model_tokens::estimate_tokens;
@@ -13,6 +15,8 @@ pub struct Messages {
     pub system: Option<String>,
     /// The user message.
     pub user: String,
+    /// The questions to a decision model, as they are sent; the user message is then the text that they are about.
+    pub questions: Option<String>,
     /// Bytes of it that calls about the same answer begin with, so that providers can process them once; 0 if unknown.
     pub shared: usize,
 }
@@ -23,13 +27,34 @@ impl Messages {
         Self {
             system,
             user: user.into(),
+            questions: None,
             shared: 0,
         }
     }
 
+    /// The questions to a decision model; null without any.
+    pub fn questions_json(&self) -> Value {
+        let questions = self.questions.as_deref();
+        questions
+            .and_then(|questions| serde_json::from_str(questions).ok())
+            .unwrap_or_default()
+    }
+
+    /// How many questions the text is read for: one without any to a decision model.
+    pub fn question_count(&self) -> u64 {
+        let count = match self.questions_json() {
+            Value::Array(questions) => questions.len(),
+            Value::Object(questions) => questions.len(),
+            _ => 1,
+        };
+        count.max(1) as u64
+    }
+
     /// The texts in the order in which they are sent.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.system.as_deref().into_iter().chain([&*self.user])
+        let system = self.system.as_deref().into_iter();
+        let questions = self.questions.as_deref();
+        system.chain([&*self.user]).chain(questions)
     }
 }
 

@@ -5,13 +5,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::delimiters::{Marker, neutralize};
 use super::family::{self, PromptFamily};
 use super::manifest::{Imported, InsertMode, MANIFEST, PromptManifest, TaskTable};
 use super::messages::Messages;
-use super::task::TaskTemplates;
+use super::task::{DECISION, DECISION_OF_FAULT, TaskTemplates};
+use super::template::Template;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::error::{Error, Result};
-use scholareval_core::question::{CITATION_GROUP, KindInfo, PAIR, PairForm, Question, ReplyKind};
+use scholareval_core::question::{
+    CITATION_GROUP, CriterionTemplate, Decision, DecisionWording, KindInfo, PAIR, PairForm,
+    Question, ReplyKind, one_line,
+};
 
 /// Templates for every judge task, with their parameters.
 ///
@@ -83,6 +88,38 @@ impl PromptSet {
             return templates.messages(question);
         };
         family.task(info, question.part()).messages(question)
+    }
+
+    /// What a decision model is shown of a question: the texts that all questions about an answer, a page or a document share.
+    pub fn state(&self, question: &dyn Question) -> String {
+        let info = question.info();
+        match self.family(info) {
+            Some(family) => family.task(info, question.part()).state(question),
+            None => TaskTemplates::of_kind(info).state(question),
+        }
+    }
+
+    /// The decisions that settle a question, those of each of its items; none where a decision model cannot be asked it.
+    pub fn decisions(&self, question: &dyn Question) -> Vec<Vec<Decision>> {
+        let info = question.info();
+        let builtin = Self::shared_builtin();
+        let set = if self.has_decision(info) {
+            self
+        } else {
+            builtin
+        };
+        let family = set.family(info).map(|family| family.task(info, ""));
+        question.decisions(&DecisionTexts {
+            info,
+            statement: family.and_then(|task| task.decision.as_ref()),
+            of_fault: family.and_then(|task| task.decision_of_fault.as_ref()),
+        })
+    }
+
+    /// Whether this set says how a decision model is asked this kind of question; else the built-in text is sent.
+    pub fn has_decision(&self, info: &KindInfo) -> bool {
+        let family = self.family(info);
+        family.is_some_and(|family| family.task(info, "").decision.is_some())
     }
 
     /// The family that renders this kind of question; `None` for kinds that are defined outside this crate.
@@ -162,6 +199,35 @@ impl PromptSet {
     }
 }
 
+/// The texts of a kind of question for decision models.
+struct DecisionTexts<'a> {
+    info: &'static KindInfo,
+    statement: Option<&'a Template>,
+    /// The one about what counts against an answer; `None`: as others.
+    of_fault: Option<&'a Template>,
+}
+
+impl DecisionWording for DecisionTexts<'_> {
+    /// Words of a rubric stand on one line of the text, foreign text between delimiters.
+    fn instructions(&self, decided: &str, is_fault: bool) -> String {
+        let family = PromptFamily::of(self.info);
+        let neutral = neutralize(decided, family);
+        let shown = match self.info.decided.filter(|variable| variable.is_hostile) {
+            Some(variable) => {
+                let mut section = String::new();
+                Marker::of(&[decided]).section(&mut section, variable.section, &neutral);
+                section
+            }
+            None => one_line(&neutral),
+        };
+        let of_fault = self.of_fault.filter(|_| is_fault);
+        match of_fault.or(self.statement) {
+            Some(template) => template.filled_with(&|_| shown.clone()),
+            None => shown,
+        }
+    }
+}
+
 /// One family of a [`PromptSet`].
 #[derive(Debug, Clone)]
 pub struct Family {
@@ -215,16 +281,16 @@ impl Family {
 
     /// The texts sent to a judge, with the kind of question and the part of its prompt.
     fn texts(&self) -> Vec<(&'static str, &'static str, &str)> {
-        let mut texts = Vec::new();
+        let mut texts: Vec<(&'static str, &'static str, &str)> = Vec::new();
         for task in &self.tasks {
             let kind = task.named.info.name;
             for (part, text) in task.texts() {
-                // An aspect's variants share one system message.
-                if part != "system"
-                    || !texts
-                        .iter()
-                        .any(|(of, part, _)| (*of, *part) == (kind, "system"))
-                {
+                // An aspect's variants share all but the user message.
+                let is_shared = ["system", DECISION, DECISION_OF_FAULT].contains(&part);
+                let is_there = texts
+                    .iter()
+                    .any(|(of, name, _)| (*of, *name) == (kind, part));
+                if !(is_shared && is_there) {
                     texts.push((kind, part, text));
                 }
             }
@@ -249,7 +315,14 @@ impl Family {
                 "verbatim"
             },
         );
-        let texts = self.texts();
+        let mut texts = self.texts();
+        // Sets from before decision models have the built-in text for them, and keep their fingerprint.
+        let builtin = PromptSet::shared_builtin().family_of(self.id);
+        let builtin = builtin.map(Self::texts).unwrap_or_default();
+        texts.retain(|text| {
+            let is_decision = [DECISION, DECISION_OF_FAULT].contains(&text.1);
+            !(is_decision && builtin.contains(text))
+        });
         for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
             hash_field(&mut hasher, of_kind[0].0);
             for (_, part, text) in of_kind {

@@ -26,6 +26,10 @@ pub(super) struct TaskTemplates {
     user: Vec<Template>,
     /// A fixed criterion, or the template of one in a list.
     criterion: Option<Template>,
+    /// What a decision model is asked.
+    pub(super) decision: Option<Template>,
+    /// The same about what counts against an answer.
+    pub(super) decision_of_fault: Option<Template>,
 }
 
 impl TaskTemplates {
@@ -51,6 +55,14 @@ impl TaskTemplates {
         let template = |name: &String| Template::parse(&text(name)?, &dir.join(name));
         let criterion = named.table.criterion.as_ref().map(template).transpose()?;
         let system = named.table.system.as_ref().map(template).transpose()?;
+        // One text in any mode: what a published prompt set has of its authors ends with its messages.
+        let decision = |name: &String| {
+            let text = files.get(name).map_or("", |text| text.trim_end());
+            Template::parse(text, &dir.join(name))
+        };
+        let of_fault = named.table.decision_of_fault.as_ref();
+        let decision_of_fault = of_fault.map(decision).transpose()?;
+        let decision = named.table.decision.as_ref().map(decision).transpose()?;
         let user = named.user.iter().map(template).collect::<Result<_>>()?;
         let task = Self {
             named,
@@ -58,8 +70,11 @@ impl TaskTemplates {
             system,
             user,
             criterion,
+            decision,
+            decision_of_fault,
         };
         task.check_variables(dir)?;
+        task.check_decisions(dir)?;
         Ok(task)
     }
 
@@ -83,7 +98,16 @@ impl TaskTemplates {
             .user
             .iter()
             .map(move |template| (self.named.part, template.source.as_str()));
-        criterion.chain(marker).chain(system).chain(user)
+        let decision = self.decision.iter();
+        let decision = decision.map(|template| (DECISION, template.source.as_str()));
+        let of_fault = self.decision_of_fault.iter();
+        let of_fault = of_fault.map(|template| (DECISION_OF_FAULT, template.source.as_str()));
+        criterion
+            .chain(marker)
+            .chain(system)
+            .chain(user)
+            .chain(decision)
+            .chain(of_fault)
     }
 
     /// The template that a kind of question brings itself; empty if it brings none.
@@ -101,6 +125,8 @@ impl TaskTemplates {
             system: None,
             user: vec![template],
             criterion: None,
+            decision: None,
+            decision_of_fault: None,
         }
     }
 
@@ -112,6 +138,7 @@ impl TaskTemplates {
         Messages {
             system: system.map(|template| self.fill(std::slice::from_ref(template), question).0),
             user,
+            questions: None,
             shared,
         }
     }
@@ -181,6 +208,67 @@ impl TaskTemplates {
             }
         }
         self.check_required(&seen, dir)
+    }
+
+    /// Checks that the texts for a decision model name what is decided and have no other variable.
+    fn check_decisions(&self, dir: &Path) -> Result<()> {
+        let table = &self.named.table;
+        let texts = [
+            (&self.decision, &table.decision),
+            (&self.decision_of_fault, &table.decision_of_fault),
+        ];
+        for (template, file) in texts {
+            let (Some(template), Some(file), Some(decided)) =
+                (template, file, self.named.info.decided)
+            else {
+                continue;
+            };
+            let file = dir.join(file);
+            let hint = format!("there it can use {}", list_of(&[decided.name, OPEN_BRACES]));
+            let mut is_named = false;
+            for (name, line) in template.variables() {
+                is_named |= name == decided.name;
+                if name != decided.name && name != OPEN_BRACES {
+                    return Err(fault(
+                        name,
+                        "has no value in a decision",
+                        &file,
+                        line,
+                        &hint,
+                    ));
+                }
+            }
+            if decided.is_required && !is_named {
+                let what = format!("{} is missing", list_of(&[decided.name]));
+                return Err(InputFault::new(file, what).hint(hint).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The sections that all questions about a text share, which a decision model is shown as one text. They are delimited
+    /// whatever the mode of the set: published wordings have no form for such models.
+    pub(super) fn state(&self, question: &dyn Question) -> String {
+        let texts = question.shared_texts();
+        let filler = Filler {
+            question,
+            family: PromptFamily::of(self.named.info),
+            insert: Insert {
+                is_delimited: true,
+                ..self.insert()
+            },
+            shared_id: LazyCell::new(|| Marker::of(&texts)),
+        };
+        let mut out = String::new();
+        for variable in self.variables() {
+            if variable.is_shared && !question.value(variable.name, &filler.insert).is_empty() {
+                if !out.is_empty() {
+                    out.push_str("\n\n");
+                }
+                filler.insert_value(&mut out, variable.name);
+            }
+        }
+        out
     }
 
     /// The templates of the user message with their files. That of a criterion in a list is part of it; a fixed criterion
@@ -280,6 +368,11 @@ impl TaskTemplates {
         variables
     }
 }
+
+/// The name of the text for a decision model among the parts of a prompt.
+pub(super) const DECISION: &str = "decision";
+/// The same about what counts against an answer.
+pub(super) const DECISION_OF_FAULT: &str = "decision_of_fault";
 
 /// A variable that a prompt cannot have at this place.
 fn fault(name: &str, what: &str, file: &Path, line: usize, hint: &str) -> Error {

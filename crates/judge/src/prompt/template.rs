@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::question::{CriterionTemplate, KINDS, KindInfo};
+use scholareval_core::question::{CriterionTemplate, KINDS, KindInfo, Variable};
 
 /// Escape for two opening braces, which would begin a variable.
 pub(crate) const OPEN_BRACES: &str = "open_braces";
@@ -21,6 +21,7 @@ fn all_variables() -> Vec<&'static str> {
             names.push(variable.name);
         }
     }
+    names.push(Variable::DECIDED.name);
     names.push(OPEN_BRACES);
     names
 }
@@ -217,7 +218,7 @@ mod tests {
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{score_rubric}}, \
              {{reference_answer}}, {{criteria_description}}, {{score1_description}}, {{score2_description}}, {{score3_description}}, \
              {{score4_description}}, {{score5_description}}, {{document}}, {{claim}}, {{criteria}}, {{number}}, {{examples}}, \
-             {{levels}}, {{reply}}, {{citations}}, {{response_a}}, {{response_b}}, {{page}}, {{statements}}, {{open_braces}}"
+             {{levels}}, {{reply}}, {{citations}}, {{response_a}}, {{response_b}}, {{page}}, {{statements}}, {{decided}}, {{open_braces}}"
         );
     }
 

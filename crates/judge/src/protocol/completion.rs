@@ -21,7 +21,7 @@ pub(crate) const MENDED_NOTE: &str =
     "a reply was not valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
 
 /// No reply has so many tokens. A server that counts more does not count.
-const MOST_TOKENS: u64 = 1_000_000_000;
+pub(super) const MOST_TOKENS: u64 = 1_000_000_000;
 /// Tokens that a server may add to a prompt.
 const HIDDEN_PROMPT: u64 = 100_000;
 /// Tokens of reasoning that some servers count beside the reply limit.
@@ -48,8 +48,11 @@ pub(crate) fn with_plausible_usage(mut reply: JudgeReply, call: &Rendered) -> Ju
     let most = call
         .max_tokens
         .map_or(MOST_TOKENS, |limit| limit.saturating_add(reasoning));
-    let is_plausible = usage.completion_tokens <= most
-        && usage.prompt_tokens <= bytes.saturating_add(HIDDEN_PROMPT);
+    // Some servers of decision models read the text again for each question, and count it each time.
+    let prompt = call.prompt.as_ref();
+    let readings = prompt.map_or(1, |prompt| prompt.sent().question_count());
+    let most_of_prompt = bytes.saturating_mul(readings).saturating_add(HIDDEN_PROMPT);
+    let is_plausible = usage.completion_tokens <= most && usage.prompt_tokens <= most_of_prompt;
     if is_plausible {
         return reply;
     }

@@ -12,8 +12,11 @@
 //! | `completions.rs` | `/completions` | `prompt`, written out in a conversation format |
 //! | `anthropic.rs` | `/messages` | `system` and `messages` |
 //! | `gemini.rs` | `/models/MODEL:generateContent` | `systemInstruction` and `contents` |
+//! | `systemone.rs` | `/systemone` | `state`, and `questions` by name |
+//! | `decisions.rs` | `/decisions` | `input`, and a list of `questions` |
 //!
-//! `completion.rs` reads completions of OpenAI's form, into which the last two bring their replies first.
+//! `completion.rs` reads completions of OpenAI's form, into which those of Anthropic and Google bring their replies first;
+//! `decision_reply.rs` reads those of decision models.
 
 mod anthropic;
 mod anthropic_stream;
@@ -21,8 +24,11 @@ mod chat;
 pub(super) mod completion;
 mod completion_stream;
 mod completions;
+mod decision_reply;
+mod decisions;
 pub(super) mod events;
 mod gemini;
+mod systemone;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -36,7 +42,9 @@ pub(super) use anthropic::ANTHROPIC;
 pub(super) use chat::CHAT;
 pub(super) use completion::BodyFault;
 pub(super) use completions::COMPLETIONS;
+pub(super) use decisions::DECISIONS;
 pub(super) use gemini::GEMINI;
+pub(super) use systemone::{GOOGLE_DECISIONS, SYSTEM_ONE};
 
 use super::capacity::Capacity;
 use super::conversation::Conversation;
@@ -46,7 +54,7 @@ use crate::prompt::Messages;
 use completion_stream::CompletionStream;
 use events::StreamReader;
 use scholareval_core::domain::{JudgeReply, ModelEnd};
-use scholareval_core::question::KindInfo;
+use scholareval_core::question::{DecisionShape, KindInfo};
 
 /// The service that a protocol belongs to, and how it is reached and named.
 #[derive(Debug, PartialEq, Eq)]
@@ -217,6 +225,16 @@ pub trait Protocol: Send + Sync {
     /// A path that a user pasted, without the route of a call.
     fn without_route<'a>(&self, path: &'a str) -> &'a str {
         path.strip_suffix(self.path()).unwrap_or(path)
+    }
+
+    /// A pasted path that leads to a call by another route: the path before that route, and the route.
+    fn other_route<'a>(&self, _path: &'a str) -> Option<(&'a str, &'a str)> {
+        None
+    }
+
+    /// How the questions to a decision model are written; `None` where a prompt is sent.
+    fn decision_shape(&self) -> Option<DecisionShape> {
+        None
     }
 
     /// Path and query of the list of models below the base URL.

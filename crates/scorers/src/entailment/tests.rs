@@ -92,6 +92,7 @@ fn label(holds: bool) -> Judgment {
     Ok(Reading {
         verdict: Verdict::Attribution(label),
         feedback: Some("because".to_owned()),
+        belief: None,
     })
 }
 

@@ -229,6 +229,7 @@ fn open_or_unscored(reason: &UnscoredReason) -> Result<StatementVerdict, Unscore
     let open = match reason.kind {
         UnscoredKind::ContextOverflow => OpenReason::PageTooLong,
         UnscoredKind::Unreadable
+        | UnscoredKind::Missing
         | UnscoredKind::Cut
         | UnscoredKind::Refused
         | UnscoredKind::Moderated

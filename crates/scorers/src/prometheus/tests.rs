@@ -63,6 +63,7 @@ fn with(grades: &[(&str, Option<f64>)]) -> Verdicts {
         Some(grade) => Ok(Reading {
             verdict: Verdict::Grade(grade),
             feedback: Some("good".to_owned()),
+            belief: None,
         }),
         None => Err(UnscoredReason::new(
             UnscoredKind::Unreadable,

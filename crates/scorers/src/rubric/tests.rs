@@ -88,6 +88,7 @@ fn half_marks(call: &JudgeCall) -> Judgment {
     Ok(Reading {
         verdict,
         feedback: Some(format!("about {}", call.item)),
+        belief: None,
     })
 }
 

@@ -36,6 +36,7 @@ fn graded(content: &str) -> Result<(f64, Option<String>), Unreadable> {
         Reading {
             verdict: Verdict::Grade(grade),
             feedback,
+            ..
         } => Ok((grade, feedback)),
         other => panic!("{other:?}"),
     }

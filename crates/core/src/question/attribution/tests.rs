@@ -31,6 +31,7 @@ fn labeled(content: &str) -> Result<(Attribution, Option<String>), Unreadable> {
         Reading {
             verdict: Verdict::Attribution(label),
             feedback,
+            ..
         } => Ok((label, feedback)),
         other => panic!("{other:?}"),
     }

@@ -294,7 +294,7 @@ proptest! {
                     Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
                     Verdict::Attribution(_) | Verdict::Criteria(_) | Verdict::Irrelevant(_)
                     | Verdict::CitedClaims(_) | Verdict::Statements(_) | Verdict::Support(_)
-                    | Verdict::Kept(_) => true,
+                    | Verdict::Kept(_) | Verdict::Decided(_) => true,
                     Verdict::Count(count) => count >= 0.0 && count.is_finite(),
                     Verdict::Preference(preference) => (0.0..=1.0).contains(&preference.value),
                     Verdict::Claims(shares) => {

@@ -54,9 +54,12 @@ pub fn batches_of(kind: JudgeKind) -> &'static dyn BatchApi {
     match kind {
         JudgeKind::Anthropic => &ANTHROPIC_BATCHES,
         JudgeKind::Gemini => &GEMINI_BATCHES,
-        JudgeKind::Lexical | JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Label => {
-            &OPENAI_BATCHES
-        }
+        JudgeKind::Lexical
+        | JudgeKind::Chat
+        | JudgeKind::Completions
+        | JudgeKind::Label
+        | JudgeKind::SystemOne
+        | JudgeKind::Decisions => &OPENAI_BATCHES,
     }
 }
 

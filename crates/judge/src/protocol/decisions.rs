@@ -1,0 +1,76 @@
+//! Decisions of OpenAI, vLLM and Fireworks: `POST /decisions`, questions and answers as lists.
+
+use serde_json::{Value, json};
+
+use super::{
+    BodyFault, Members, OPENAI, ParameterForm, Protocol, ServiceAddress, WireRequest,
+    decision_reply,
+};
+use crate::decision_bounds::NO_SAMPLING;
+use crate::prompt::Messages;
+use scholareval_core::domain::JudgeReply;
+use scholareval_core::question::DecisionShape;
+
+/// Decisions by lists.
+pub(crate) static DECISIONS: DecisionsProtocol = DecisionsProtocol;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct DecisionsProtocol;
+
+impl Protocol for DecisionsProtocol {
+    fn address(&self) -> &'static ServiceAddress {
+        &OPENAI
+    }
+
+    fn path(&self) -> &'static str {
+        "/decisions"
+    }
+
+    fn missing_route_hint(&self) -> &'static str {
+        "; servers that ask by name have /systemone: --judge systemone"
+    }
+
+    fn key_route(&self) -> Value {
+        json!("decisions")
+    }
+
+    fn decision_shape(&self) -> Option<DecisionShape> {
+        Some(DecisionShape::Listed)
+    }
+
+    fn fields<'a>(&self, request: &WireRequest<'a>) -> Members<'a> {
+        vec![
+            ("model", json!(request.model)),
+            ("input", json!("")),
+            ("questions", json!([])),
+        ]
+    }
+
+    fn texts(&self, messages: &Messages) -> Members<'static> {
+        vec![
+            ("input", json!(messages.user)),
+            ("questions", messages.questions_json()),
+        ]
+    }
+
+    fn texts_of(&self, body: &Value) -> String {
+        body["input"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn parameters(&self) -> &'static [ParameterForm] {
+        &[]
+    }
+
+    fn missing_options(&self) -> &'static [&'static str] {
+        NO_SAMPLING
+    }
+
+    fn reply_member(&self) -> &'static str {
+        decision_reply::REPLY_MEMBER
+    }
+
+    fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
+        decision_reply::read(body, latency_ms)
+    }
+}
