@@ -12,8 +12,7 @@ use chrono::DateTime;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::export::{RunExport, WrittenExport};
-use super::inspect::{harmless, numbers_of};
+use super::export::{RunExport, WrittenExport, harmless, numbers_of};
 use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary};
 use crate::dataset::with_text;
 use crate::domain::{CaseId, GradeMerge, Item, ScoredAnswer, ScorerId, SystemName, Unit};

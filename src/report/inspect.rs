@@ -15,9 +15,8 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::export::{RunExport, WrittenExport};
-use super::rows::component_rows;
-use super::{CsvText, answer_warnings};
+use super::answer_warnings;
+use super::export::{RunExport, ScorerNumbers, WrittenExport, gold_answer, harmless, numbers_of};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
@@ -34,9 +33,6 @@ const VERSION: u32 = 2;
 
 /// Stands for NaN in a log until it is written, since a [`Value`] cannot hold NaN. No other number of a log is this one.
 pub(super) const NAN: i64 = i64::MIN;
-
-/// Maximum length of a name in a file name.
-const KEPT_OF_A_NAME: usize = 40;
 
 /// Logs for `inspect view`, one per system.
 #[derive(Debug, Clone, Copy)]
@@ -233,34 +229,6 @@ fn judges(manifest: &Manifest) -> Value {
     judges.into()
 }
 
-/// The numbers that a scorer gave an answer, by name, as in `items.csv`.
-pub(super) struct ScorerNumbers<'a> {
-    scorer: &'a str,
-    pub(super) numbers: Vec<(String, Option<f64>)>,
-}
-
-impl ScorerNumbers<'_> {
-    fn value(&self, name: &str) -> Option<f64> {
-        self.numbers.iter().find(|(number, _)| number == name)?.1
-    }
-}
-
-pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
-    let score = &scored.score;
-    let mut numbers = Vec::new();
-    for row in component_rows("", scored, CsvText::Unchanged) {
-        // The criteria of a rubric differ from case to case: as metrics, each would have a mean
-        // over a single case.
-        if !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score") {
-            numbers.push((row.component.into_owned(), row.value));
-        }
-    }
-    ScorerNumbers {
-        scorer: score.scorer.as_str(),
-        numbers,
-    }
-}
-
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let answers = all.iter().filter(|numbers| numbers.scorer == scorer);
@@ -306,7 +274,7 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
         "id": case.case_id,
         "epoch": 1,
         "input": question,
-        "target": sample.answer.and_then(target).unwrap_or_default(),
+        "target": sample.answer.and_then(gold_answer).unwrap_or_default(),
         "messages": [{"role": "user", "content": question, "source": "input"}, assistant],
         "output": {
             "model": system,
@@ -320,13 +288,6 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
         "model_usage": {},
         "attachments": {},
     })
-}
-
-/// What the answer should be: its gold answer, else its reference answer.
-fn target(answer: &Answer) -> Option<&str> {
-    let prediction = answer.prediction.as_ref();
-    let gold = prediction.and_then(|prediction| prediction.gold.answer.as_deref());
-    gold.or(answer.reference_answer.as_deref())
 }
 
 /// Every number that the scorer has for any answer; unscored is NaN.
@@ -406,17 +367,6 @@ fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let run_id = run.manifest.identity().short(16);
     let system_id = short_hash(system.as_str());
     format!("{}_{run_id}{system_id}.json", names.join("_"))
-}
-
-/// The name without path separators and other unsafe characters.
-pub(super) fn harmless(name: &str) -> String {
-    name.chars()
-        .take(KEPT_OF_A_NAME)
-        .map(|c| match c {
-            c if c.is_ascii_alphanumeric() => c,
-            _ => '-',
-        })
-        .collect()
 }
 
 #[cfg(test)]

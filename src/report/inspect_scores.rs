@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::export::{RunExport, WrittenExport};
-use super::inspect::{NAN, explanation, harmless, numbers_of, push_line, short_hash};
+use super::export::{RunExport, WrittenExport, harmless, numbers_of};
+use super::inspect::{NAN, explanation, push_line, short_hash};
 use crate::analysis::distinct;
 use crate::domain::{ScoredAnswer, ScorerId, SystemName};
 use crate::error::Result;

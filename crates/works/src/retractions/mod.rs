@@ -4,6 +4,7 @@
 //! checked reference. The identifiers of the record that was found come first: they are of the work that is meant, also where
 //! the citation has none.
 
+mod cells;
 mod retraction_watch;
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use scholareval_core::domain::{
     CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
     WorkField, WorkRecord, WorkState,
 };
-use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::broken_tally::BrokenTally;
 use scholareval_core::files::read_bytes;
 use scholareval_core::text::identifiers::WorkIdentifier;
@@ -32,8 +33,16 @@ struct RetractionList {
     read: fn(&[String]) -> Result<RetractionRow, String>,
 }
 
+impl RetractionList {
+    /// What is expected of a file, for errors.
+    fn form(&self) -> String {
+        let columns = self.columns.join(", ");
+        format!("the CSV of {}, with the columns {columns}", self.name)
+    }
+}
+
 /// Every list that is read.
-static LISTS: [&RetractionList; 1] = [&retraction_watch::RETRACTION_WATCH];
+static LISTS: &[&RetractionList] = &[&retraction_watch::RETRACTION_WATCH];
 
 /// The names of the lists of retractions, as docs/formats/works.md has them.
 pub fn retraction_list_names() -> impl Iterator<Item = &'static str> {
@@ -41,6 +50,7 @@ pub fn retraction_list_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a row of a list says.
+#[derive(Debug)]
 struct RetractionRow {
     title: String,
     /// `doi:..`, `arxiv:..` and `pmid:..` of the works that the notice is about.
@@ -251,23 +261,15 @@ fn deciding(mut notices: Vec<Retraction>) -> Option<Retraction> {
 }
 
 impl Columns {
-    /// Finds the columns of a list in the header: of the list that misses the fewest.
+    /// Finds the columns of the list that the header is of.
     fn of(header: &ByteRecord, path: &Path) -> Result<Self> {
         let names: Vec<String> = header.iter().map(text_of).collect();
-        let place = |column: &&str| {
-            let mut names = names.iter();
-            names.position(|name| name.eq_ignore_ascii_case(column))
-        };
-        let missing = |list: &&&RetractionList| {
-            let columns = list.columns.iter();
-            columns.filter(|column| place(column).is_none()).count()
-        };
-        let Some(list) = LISTS.iter().min_by_key(missing) else {
-            return Err(Error::Internal("no form of retraction lists".to_owned()));
+        let Some(list) = list_of(&names) else {
+            return Err(no_list(path).into());
         };
         let mut places = Vec::new();
         for column in list.columns {
-            match place(column) {
+            match place_of(column, &names) {
                 Some(place) => places.push(place),
                 None => return Err(missing_column(list, column, &names, path).into()),
             }
@@ -297,6 +299,40 @@ impl Columns {
     }
 }
 
+/// The list of which a header has the most columns; `None` if it has no column of any.
+///
+/// The fewest missing columns would not do: a list of few columns would be chosen for a damaged file of a list of many.
+fn list_of(names: &[String]) -> Option<&'static RetractionList> {
+    let mut chosen = None;
+    let mut most = 0;
+    for list in LISTS {
+        let columns = list.columns.iter();
+        let count = columns
+            .filter(|column| place_of(column, names).is_some())
+            .count();
+        if count > most {
+            most = count;
+            chosen = Some(*list);
+        }
+    }
+    chosen
+}
+
+/// Where a column is in a header.
+fn place_of(column: &str, names: &[String]) -> Option<usize> {
+    names
+        .iter()
+        .position(|name| name.eq_ignore_ascii_case(column))
+}
+
+/// The error about a file without any column of a list.
+fn no_list(path: &Path) -> InputFault {
+    let forms: Vec<String> = LISTS.iter().map(|list| list.form()).collect();
+    InputFault::new(path, "not a list of retractions")
+        .at_line(1)
+        .hint(format!("expected {}", forms.join(", or ")))
+}
+
 /// The error about a column that is missing or has another name.
 fn missing_column(
     list: &RetractionList,
@@ -307,11 +343,7 @@ fn missing_column(
     let fault = InputFault::new(path, format!("no column {column}")).at_line(1);
     match nearest(column, names.iter().map(String::as_str)) {
         Some(near) => fault.hint(format!("is it {near:?}? rename it to {column}")),
-        None => fault.hint(format!(
-            "expected the CSV of {}, with the columns {}",
-            list.name,
-            list.columns.join(", ")
-        )),
+        None => fault.hint(format!("expected {}", list.form())),
     }
 }
 
@@ -503,7 +535,12 @@ mod tests {
             error(&HEADER.replace("OriginalPaperDOI", "OriginalPaperDOIs")),
             "rw.csv:1: no column OriginalPaperDOI; is it \"OriginalPaperDOIs\"? rename it to OriginalPaperDOI"
         );
-        assert!(error("a,b\n").starts_with("rw.csv:1: no column Title; expected the CSV"));
+        let error_without_columns = error("a,b\n");
+        assert!(
+            error_without_columns
+                .starts_with("rw.csv:1: not a list of retractions; expected the CSV"),
+            "{error_without_columns}"
+        );
         assert_eq!(error(""), "rw.csv: an empty file");
     }
 
