@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::chat::transport::Transport;
 use crate::endpoint::Endpoint;
 use crate::kind::JudgeKind;
-use crate::protocol::Protocol;
 use scholareval_core::domain::Verdict;
 use scholareval_core::question::{Decision, DecisionForm, DecisionOption, DecisionShape};
 
