@@ -12,10 +12,11 @@ use super::{Job, Member, NamedJudge, Panel, Panels, Prepared, StopHandle};
 use crate::dataset::with_text;
 use crate::domain::{JudgeReply, Role, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
-use crate::judge::builder::Shared;
+use crate::judge::builder::{ServedModel, Shared};
 use crate::judge::cache::{Cache, CallLabel, Entry};
 use crate::judge::chat::helping_option;
 use crate::judge::decision_probe::spoken_kinds;
+use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
@@ -74,35 +75,16 @@ impl Prepared {
             let first_calls = first_calls.map(|role| (role.clone(), first_call_of(&member)));
             let mut calls = Calls::default();
             let result = ask(&work.jobs, first_calls.collect(), &mut calls).await;
-            let mut replies = Vec::new();
-            let mut fault = result.err();
-            for (role, call) in calls.last() {
-                match (&call.verdict, &server.cache) {
-                    (Err(reason), _) => {
-                        let error = no_verdict(endpoint.masked_url(), call, reason, &member);
-                        fault = fault.or(Some(error));
-                    }
-                    (Ok(_), cache) => {
-                        if let Some(renderer) = &member.renderer {
-                            renderer.room().raise(call.room)?;
-                        }
-                        // Only with a verdict: what other replies show is to be changed, perhaps at the server, where the
-                        // call stays the same.
-                        if let Some(cache) = cache {
-                            calls.store(role, cache)?;
-                        }
-                    }
-                }
-                replies.extend(call.reply.clone().map(|reply| (role.clone(), reply)));
-            }
-            let meters = &shared.meters;
-            let tokens = [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read);
+            let (replies, fault) = replies_of(&calls, endpoint, server, &member)?;
+            let fault = result.err().or(fault);
             let (mut flips, mut spoken) = (None, Vec::new());
             if fault.is_none() {
                 flips = flips_of(&work.jobs, panels).await?;
             } else if member.decider.is_some() {
                 spoken = spoken_kinds(endpoint, &server.request.model).await;
             }
+            let meters = &shared.meters;
+            let tokens = [&meters.prompt_tokens, &meters.completion_tokens].map(Meters::read);
             checked.push(CheckedServer {
                 url: endpoint.masked_url(),
                 replies,
@@ -114,6 +96,37 @@ impl Prepared {
         }
         Ok(checked)
     }
+}
+
+/// The last reply of each role, and why there is one without a verdict. Replies with a verdict are stored for the run.
+fn replies_of(
+    calls: &Calls,
+    endpoint: &Endpoint,
+    server: &ServedModel,
+    member: &Member,
+) -> Result<(Vec<(Role, JudgeReply)>, Option<Error>)> {
+    let mut replies = Vec::new();
+    let mut fault = None;
+    for (role, call) in calls.last() {
+        match (&call.verdict, &server.cache) {
+            (Err(reason), _) => {
+                let error = no_verdict(endpoint.masked_url(), call, reason, member);
+                fault = fault.or(Some(error));
+            }
+            (Ok(_), cache) => {
+                if let Some(renderer) = &member.renderer {
+                    renderer.room().raise(call.room)?;
+                }
+                // Only with a verdict: what other replies show is to be changed, perhaps at the server, where the
+                // call stays the same.
+                if let Some(cache) = cache {
+                    calls.store(role, cache)?;
+                }
+            }
+        }
+        replies.extend(call.reply.clone().map(|reply| (role.clone(), reply)));
+    }
+    Ok((replies, fault))
 }
 
 /// How verdicts on the first answer change with what stands around a question; `None` if no decision model is asked.

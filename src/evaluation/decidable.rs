@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::question::JudgeCall;
 use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
-/// The scorers that ask nothing but what a decision model can answer; `criteria` does with most profiles.
-const DECIDED: &str = "criteria, prometheus, entailment, citation_audit, pairs";
+/// The scorers whose questions a decision model can answer.
+const DECIDED: &str =
+    "criteria (rubrics other than race and scholarqa-cs2), prometheus, entailment, citation_audit";
 
 impl Prepared {
     /// # Errors
@@ -43,19 +44,18 @@ impl Prepared {
             let items = decider.items(call);
             if items.len() < call.items().len() {
                 return Err(Error::Usage(format!(
-                    "the scorer {} asks the judge {judge} for {info}, a list or a free number, but a decision model only chooses among \
-                     given options; {}",
+                    "the scorer {} asks for {info} without fixed options (a list, any number or over 255 levels), but {}",
                     scorer.name(),
-                    way_out(call),
+                    way_out(call, judge),
                 )));
             }
             if let Some(options) = decider.options_too_many(&items) {
                 let most = decider.bounds().options;
                 return Err(Error::Usage(format!(
-                    "the scorer {} asks the judge {judge} for {info} with {options} options, and its server takes {most}; give the \
-                     scale fewer levels, or {}",
+                    "the scorer {} asks for {info} with {options} options, more than the {most} of this server; give the scale \
+                     fewer levels: {}",
                     scorer.name(),
-                    way_out(call),
+                    way_out(call, judge),
                 )));
             }
             if decider.uses_builtin_text(info) {
@@ -70,10 +70,11 @@ impl Prepared {
     }
 }
 
-/// What the user can do about a question that a decision model cannot be asked.
-fn way_out(call: &JudgeCall) -> String {
+/// What the judge of this question can do instead, and which role needs another one.
+fn way_out(call: &JudgeCall, judge: &str) -> String {
     let role = call.role.name();
     format!(
-        "give the role {role} another judge ([roles] in the config file), or name scorers that it can be asked: --scorers {DECIDED}"
+        "the judge of the role {role} ({judge}) is a decision model, which chooses among given options; give this role another \
+         judge ([roles] in the config file), or choose scorers that it can answer with --scorers: {DECIDED}"
     )
 }

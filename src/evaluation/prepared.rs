@@ -341,7 +341,7 @@ impl Prepared {
         }
         if let Some((judge, _)) = self.judges.all_deciders().next() {
             let message = format!(
-                "batches have no route for decision models such as the judge {judge}; run score, which asks many questions a request"
+                "batch services do not ask decision models ({judge} is one); run score, which asks many questions a request"
             );
             return Err(Error::Usage(message));
         }

@@ -1,6 +1,7 @@
 //! The whole way to a real server: llama.cpp with a small model. That model judges at chance, so nothing here looks
 //! at a verdict; what is looked at is the protocol, the counters, the errors and the cache.
 
+mod decisions;
 mod endpoints;
 mod scorecard;
 mod server;

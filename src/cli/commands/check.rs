@@ -169,9 +169,15 @@ fn decision_lines(checked: &CheckedServer) -> String {
         ));
     }
     for (kind, route) in &checked.spoken {
+        let url = &checked.url;
+        let is_usual = kind.protocol().path() == *route;
+        let base_url = if is_usual {
+            url.clone()
+        } else {
+            format!("{url}{route}")
+        };
         lines.push_str(&format!(
-            "found: {}{route} answers as --judge {kind}\n",
-            checked.url
+            "found: {url}{route} answers; give --judge {kind} --base-url {base_url}\n"
         ));
     }
     lines

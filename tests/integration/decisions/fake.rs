@@ -12,6 +12,9 @@ use crate::support::workspace::{Finished, Workspace};
 /// The kinds of judge, one a shape of questions.
 pub(super) const SHAPES: [&str; 2] = ["systemone", "decisions"];
 
+/// Rubrics whose criteria are asked as statements, choices and scales.
+pub(super) const RUBRICS: [&str; 3] = ["healthbench", "criteria", "researchrubrics"];
+
 /// A running server; ends when dropped.
 pub(super) struct Decider {
     child: Child,

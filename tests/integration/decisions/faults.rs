@@ -100,16 +100,26 @@ fn workspace_of(form: &str, faults: &[&str]) -> (Workspace, &'static str) {
 
 #[test]
 fn a_fault_concerns_the_answers_that_it_concerns_and_nothing_is_sent_twice() {
+    passes_through("systemone");
+}
+
+#[test]
+fn so_it_does_among_answers_in_a_list() {
+    passes_through("decisions");
+}
+
+/// Runs over all faults that do not stop a run, with each form of question.
+#[track_caller]
+fn passes_through(judge: &str) {
     let Some(kinds) = fault_kinds() else { return };
     assert_eq!(kinds.len(), 48, "{kinds:?}");
-    for (judge, form) in SHAPES
-        .iter()
-        .flat_map(|judge| FORMS.map(|form| (*judge, form)))
-    {
+    for form in FORMS {
         let passing = kinds
             .iter()
             .map(String::as_str)
             .filter(|kind| !STOPPING.contains(kind));
+        // Its time-outs take the longest, and are the same in every form.
+        let passing = passing.filter(|kind| *kind != "hang" || form == "predicate");
         let mut faults: Vec<&str> = passing.collect();
         faults.insert(0, "none");
         let (work, rubric) = workspace_of(form, &faults);

@@ -180,8 +180,18 @@ fn requests_have_as_many_questions_as_the_option_and_the_record_say() {
     );
     decider
         .score(&work, "decisions", "healthbench", &[])
+        .exits_with(3)
+        .says(&["questions_per_request", "2 (in the run), 64 (now)"]);
+    decider
+        .score(
+            &work,
+            "decisions",
+            "healthbench",
+            &["--criteria-per-call", "2"],
+        )
         .exits_with(0);
     assert_eq!(decider.requests(), 4);
+    // The third of each case was asked alone already.
     let plan = planned(&decider, &work, "decisions", &[]);
     let rows: Vec<(&Value, &Value)> = plan["criteria_per_call"]
         .as_array()
@@ -191,7 +201,7 @@ fn requests_have_as_many_questions_as_the_option_and_the_record_say() {
         .collect();
     assert_eq!(
         rows,
-        [(&1.into(), &6.into()), (&64.into(), &2.into())],
+        [(&1.into(), &4.into()), (&64.into(), &2.into())],
         "{plan}"
     );
 }

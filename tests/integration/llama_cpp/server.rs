@@ -136,7 +136,7 @@ impl Drop for LlamaServer {
     }
 }
 
-fn python() -> Option<String> {
+pub(super) fn python() -> Option<String> {
     std::env::var("SCHOLAREVAL_LLAMA_PYTHON")
         .ok()
         .filter(|python| !python.is_empty())
