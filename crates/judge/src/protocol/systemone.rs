@@ -122,21 +122,20 @@ impl Protocol for SystemOneProtocol {
         decision_reply::read(body, latency_ms)
     }
 
-    /// A list of `{"models": [{"name"}]}` (TypeSafe), or that of OpenAI.
+    /// The list of OpenAI, or `{"models": [{"name"}]}` (TypeSafe). llama.cpp has both, and says more in the first.
     fn models(&self, list: &Value) -> Vec<ListedModel> {
         if self.is_google {
             return GEMINI.models(list);
         }
-        let mut models: Vec<ListedModel> = Vec::new();
-        for entry in list["models"].as_array().into_iter().flatten() {
-            models.extend(entry["name"].as_str().map(|name| ListedModel {
-                id: name.to_owned(),
-                ..ListedModel::default()
-            }));
-        }
+        let entries = list["data"].as_array().into_iter().flatten();
+        let mut models: Vec<ListedModel> = entries.filter_map(listed_by_openai).collect();
         if models.is_empty() {
-            let entries = list["data"].as_array().into_iter().flatten();
-            models.extend(entries.filter_map(listed_by_openai));
+            for entry in list["models"].as_array().into_iter().flatten() {
+                models.extend(entry["name"].as_str().map(|name| ListedModel {
+                    id: name.to_owned(),
+                    ..ListedModel::default()
+                }));
+            }
         }
         models
     }
