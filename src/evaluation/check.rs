@@ -25,12 +25,15 @@ use crate::question::reading::INSIDE_REASONING;
 use crate::record::{CallRecord, EventSink, RunEvent, remedy};
 use crate::scorer::{Step, Subject, Verdicts};
 
+/// The last reply to the question of each role.
+pub type RoleReplies = Vec<(Role, JudgeReply)>;
+
 /// A server of a judge that was asked a question of each of some roles.
 pub struct CheckedServer {
     /// Its address, secrets masked.
     pub url: String,
     /// The roles that got a reply, each with the last one.
-    pub replies: Vec<(Role, JudgeReply)>,
+    pub replies: RoleReplies,
     /// Tokens of all prompts and of all replies, those of repeats included.
     pub tokens: [u64; 2],
     /// How far the verdicts of a decision model depend on the order of options and on other questions.
@@ -104,7 +107,7 @@ fn replies_of(
     endpoint: &Endpoint,
     server: &ServedModel,
     member: &Member,
-) -> Result<(Vec<(Role, JudgeReply)>, Option<Error>)> {
+) -> Result<(RoleReplies, Option<Error>)> {
     let mut replies = Vec::new();
     let mut fault = None;
     for (role, call) in calls.last() {

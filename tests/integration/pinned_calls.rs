@@ -15,6 +15,7 @@ use scholareval::judge::Rendered;
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::conversation::Conversation;
 use scholareval::judge::decider::Decider;
+use scholareval::judge::decision_bounds::DecisionBounds;
 use scholareval::judge::forms::{Effort, ServiceTier, Structured};
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
@@ -365,7 +366,9 @@ fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
             for (sample, attempt) in [(0, 0), (2, 1)] {
                 let mut call = call(task.clone(), sample, 0);
                 let prompts = Arc::new(PromptSet::builtin());
-                if let Some(decider) = Decider::new(options.endpoint, prompts, 64) {
+                if let Some(decider) =
+                    Decider::new(options.endpoint, prompts, DecisionBounds::of_questions(64))
+                {
                     let items = decider.items(&call);
                     if items.is_empty() {
                         continue;
