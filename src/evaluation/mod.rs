@@ -52,7 +52,7 @@ mod works;
 use std::sync::Arc;
 
 pub use builder::Evaluation;
-pub use check::CheckedServer;
+pub use check::{CheckedServer, RoleReplies};
 pub use choice::Choice;
 pub use cost::{Cost, JudgeTerms, PlanEstimate, PlanLine};
 pub use flips::{Changed, Flips};

@@ -160,13 +160,17 @@ fn endpoint_line(checked: &CheckedServer) -> String {
 fn decision_lines(checked: &CheckedServer) -> String {
     let mut lines = String::new();
     if let Some(flips) = &checked.flips {
-        let share = |share: Changed| format!("{} of {}", share.changed, share.of);
-        lines.push_str(&format!(
-            "verdicts that change: {} with options in the other order, {} one question a request, {} repeated\n",
-            share(flips.reversed),
-            share(flips.alone),
-            share(flips.repeated),
-        ));
+        let tried = [
+            (flips.reversed, "with options in the other order"),
+            (flips.alone, "one question a request"),
+            (flips.repeated, "repeated"),
+        ];
+        // The options of a scale have one order.
+        let tried = tried.iter().filter(|(changed, _)| changed.of > 0);
+        let parts: Vec<String> = tried
+            .map(|(Changed { changed, of }, how)| format!("{changed} of {of} {how}"))
+            .collect();
+        lines.push_str(&format!("verdicts that change: {}\n", parts.join(", ")));
     }
     for (kind, route) in &checked.spoken {
         let url = &checked.url;
