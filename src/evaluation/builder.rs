@@ -18,7 +18,7 @@ use super::session::Run;
 use super::slicing::keep_slice;
 use super::works::{OnBytes, look_up};
 use super::{Plan, StopHandle};
-use crate::analysis::comparison::{LookRule, ScoreRule};
+use crate::analysis::comparison::ScoreRule;
 use crate::domain::{RubricProfile, Severity, SubjectKind};
 use crate::error::{Error, Result};
 use crate::judge::{Judge, JudgeBuilder, Notify};
@@ -51,7 +51,6 @@ pub struct Evaluation {
     own_scorers: Vec<Arc<dyn Scorer>>,
     preset: Option<Arc<Preset>>,
     perturbations: Vec<Perturbation>,
-    rule: Option<Arc<dyn LookRule>>,
     notify: Arc<Notify>,
     on_bytes: Arc<OnBytes>,
 }
@@ -70,7 +69,6 @@ impl Evaluation {
             own_scorers: Vec::new(),
             preset: None,
             perturbations: Vec::new(),
-            rule: None,
             notify: Arc::new(|_, _| ()),
             on_bytes: Arc::new(|_, _| ()),
         }
@@ -144,14 +142,6 @@ impl Evaluation {
         self
     }
 
-    /// Asks the questions in random order and ends at the look at which this rule has nothing left to decide. The option `until`
-    /// does the same by a metric of the scores.
-    #[must_use]
-    pub fn look_rule(mut self, rule: impl LookRule + 'static) -> Self {
-        self.rule = Some(Arc::new(rule));
-        self
-    }
-
     /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid
     /// or written.
     ///
@@ -191,13 +181,12 @@ impl Evaluation {
             own_scorers,
             preset,
             perturbations,
-            rule,
             notify,
             on_bytes,
         } = self;
         let mut inputs = LoadedInputs::load(&options, preset.as_deref())?.selected(&options)?;
         look_up(&mut inputs, &options.scorers, &*on_bytes)?;
-        inputs.pair_up(&options, rule.is_some())?;
+        inputs.pair_up(&options)?;
         repeat_as_reference(&mut options, &inputs.profile);
         // Who brings a scorer wants that one alone, and not a paid run of all the others.
         let choice = if options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
@@ -218,7 +207,7 @@ impl Evaluation {
         if let Some(slice) = options.bounds.slice {
             keep_slice(&mut inputs, slice, &scorers, &judges)?;
         }
-        let rule = look_rule(&options, rule, &inputs)?;
+        let rule = look_rule(&options, &inputs)?;
         check_rule_of_probe(rule.is_some(), &perturbations)?;
         inputs.add_perturbed(&perturbations)?;
         let manifest = manifest(&options, &inputs, &scorers, &judges);
@@ -289,22 +278,14 @@ fn check_baseline(options: &EvaluationOptions) -> Result<()> {
     Err(Error::Usage(message.to_owned()))
 }
 
-/// The rule of the looks: the given one, else that of `--until`.
-fn look_rule(
-    options: &EvaluationOptions,
-    given: Option<Arc<dyn LookRule>>,
-    inputs: &LoadedInputs,
-) -> Result<Option<Arc<dyn LookRule>>> {
+/// The rule of the looks that `--until` asks for.
+fn look_rule(options: &EvaluationOptions, inputs: &LoadedInputs) -> Result<Option<ScoreRule>> {
     let bounds = &options.bounds;
-    let rule = match (given, &bounds.until) {
-        (Some(given), _) => given,
-        (None, Some(until)) => {
-            let systems = observed_systems(inputs);
-            let baseline = bounds.baseline.as_deref();
-            Arc::new(ScoreRule::new(until, baseline, &systems)?)
-        }
-        (None, None) => return Ok(None),
+    let Some(until) = &bounds.until else {
+        return Ok(None);
     };
+    let baseline = bounds.baseline.as_deref();
+    let rule = ScoreRule::new(until, baseline, &observed_systems(inputs))?;
     if bounds.slice.is_some() {
         // A slice has only a part of the questions: its looks would not be those of the whole run.
         let message = "--until does not fit --slice: the looks are at all questions of a run";
@@ -327,7 +308,7 @@ async fn prepare_recorded(
     let roles = roles_of(&recorded.scorers()?);
     let judges = Judges::identify(&options, own_judge, &roles, &*notify).await?;
     let (manifest, scorers) = recorded.manifest(&options, &inputs, &judges)?;
-    let rule = look_rule(&options, None, &inputs)?;
+    let rule = look_rule(&options, &inputs)?;
     let prepared = Prepared {
         options,
         inputs,

@@ -226,7 +226,7 @@ impl LoadedInputs {
     ///
     /// # Errors
     /// When the answers make no pairs.
-    pub(super) fn pair_up(&mut self, options: &EvaluationOptions, has_rule: bool) -> Result<()> {
+    pub(super) fn pair_up(&mut self, options: &EvaluationOptions) -> Result<()> {
         let Some(choice) = &options.pairs else {
             return Ok(());
         };
@@ -241,7 +241,7 @@ impl LoadedInputs {
         // With test cases only the answers to these.
         answers.retain(|item| known.is_empty() || known.contains(&item.case.case_id));
         let (pairs, chosen) = choice.pairs_of(&answers, terms)?;
-        if chosen.orders == PairOrders::Auto && !has_looks && !has_rule {
+        if chosen.orders == PairOrders::Auto && !has_looks {
             self.notes.push(NO_LOOKS.to_owned());
         }
         self.settings

@@ -16,7 +16,7 @@ use super::gates::assumed_score;
 use super::inputs::LoadedInputs;
 use super::pairs::OrderTurns;
 use crate::analysis::comparison::{
-    LookRule, LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks, observe,
+    LookSchedule, Observations, ObservedSystem, RunAnswers, RunLooks, ScoreRule, observe,
 };
 use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, ScoredAnswer, SystemName};
@@ -26,7 +26,7 @@ use crate::scorer::Scorer;
 
 /// The looks at a run.
 pub(super) struct LookedRun {
-    rule: Arc<dyn LookRule>,
+    rule: ScoreRule,
     pub(super) schedule: LookSchedule,
     /// The cases of each question, in the order in which the questions are asked.
     questions: Vec<Vec<CaseId>>,
@@ -65,7 +65,7 @@ impl Stage {
 impl LookedRun {
     /// With `one_order_first`, the second order of each pair of answers comes after all questions.
     pub(super) fn new(
-        rule: Arc<dyn LookRule>,
+        rule: ScoreRule,
         inputs: &LoadedInputs,
         seed: u64,
         one_order_first: bool,

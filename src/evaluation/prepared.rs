@@ -14,7 +14,7 @@ use super::options::EvaluationOptions;
 use super::pairs::{ChosenPairs, PairOrders};
 use super::scorers::needs_rubric;
 use super::{Job, Options, PlanEstimate, PlanOutcome};
-use crate::analysis::comparison::{Look, LookRule, ScoreRule};
+use crate::analysis::comparison::{Look, ScoreRule};
 use crate::domain::{BatchSize, EndingModel, RubricProfile, Severity, SubjectKind, today};
 use crate::error::{Error, Result};
 use crate::judge::answering::Answering;
@@ -56,7 +56,7 @@ pub struct Prepared {
     pub manifest: Manifest,
     pub(super) scorers: Vec<Arc<dyn Scorer>>,
     /// What the run is to decide; `None` for one that asks everything.
-    pub(super) rule: Option<Arc<dyn LookRule>>,
+    pub(super) rule: Option<ScoreRule>,
     pub(super) notify: Arc<Notify>,
 }
 
@@ -81,7 +81,7 @@ impl Prepared {
 
     /// The looks at the run.
     pub(super) fn looked_run(&self) -> Option<LookedRun> {
-        let rule = Arc::clone(self.rule.as_ref()?);
+        let rule = self.rule.clone()?;
         let seed = self.options.scoring.seed;
         let one_order_first = ChosenPairs::orders_of(&self.manifest) == Some(PairOrders::Auto);
         Some(LookedRun::new(rule, &self.inputs, seed, one_order_first))

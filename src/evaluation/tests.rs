@@ -5,15 +5,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::{Map, Value, json};
+
 use super::*;
 use crate::domain::{
     Answer, CallId, CaseId, Component, ComponentKind, GradeMerge, JudgeReply, Mode, Reading, Role,
     Rubric, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
+use crate::judge::decider::Decider;
+use crate::judge::kind::JudgeKind;
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
-use crate::question::{JudgeCall, Property};
+use crate::prompt::PromptSet;
+use crate::question::{DecisionChunk, JudgeCall, Property, TOO_LONG};
 use crate::record::{EventSink, RunEvent};
 use crate::scorer::{Step, Subject, Verdicts};
 
@@ -826,4 +831,105 @@ async fn the_jobs_of_a_run_do_not_wait_for_each_other() {
     assert_eq!(outcome.scored.len(), 8);
     // 8 calls of 100 ms one after the other in each job; both at once
     assert_eq!(before.elapsed(), Duration::from_millis(800));
+}
+
+/// The answers of a decision model that gives each item these points, with the other probability at no points; points of 11 cannot
+/// be read.
+fn decided(request: &JudgeRequest, points_of: impl Fn(&str) -> u32) -> Result<Outcome, AskError> {
+    let chunk: &DecisionChunk = request.call.question.downcast_ref().expect("a chunk");
+    let mut answers = Map::new();
+    for (place, item) in chunk.items.iter().enumerate() {
+        let points = points_of(&item.name);
+        let p = |option: u32| {
+            f64::from(u8::from(option == points))
+                .mul_add(0.8, f64::from(u8::from(option == 0)) * 0.2)
+        };
+        let probabilities: Map<String, Value> = (0..=10)
+            .map(|option: u32| (option.to_string(), p(option).into()))
+            .collect();
+        let answer =
+            json!({"type": "choice", "choice": points.to_string(), "probabilities": probabilities});
+        answers.insert(format!("c{}", place + 1), answer);
+    }
+    Ok(Outcome::Reply(JudgeReply::of_text(
+        Value::Object(answers).to_string(),
+    )))
+}
+
+/// A job whose judge is a decision model with at most so many questions a request.
+fn decided_job(most: usize) -> Job {
+    let (job, _) = job(1, &[], |_| ());
+    let prompts = Arc::new(PromptSet::builtin());
+    let member = Member {
+        decider: Decider::new(JudgeKind::SystemOne, prompts, most),
+        ..job.panels[&Role::Rubric].members[0].clone()
+    };
+    Job {
+        panels: Arc::new(Panels::from([(Role::Rubric, Panel::of_one(member))])),
+        ..job
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_model_is_asked_the_calls_of_a_step_in_one_request() {
+    let judge = Scripted::new(|request| decided(request, |item| if item == "b" { 5 } else { 10 }));
+    let (plan, outcome, _) = both_passes(&decided_job(64), judge.clone()).await;
+    assert_eq!(judge.asked(), ["c0/a..b#0.0", "c0/a_evidence#0.0"]);
+    assert_eq!((plan.askable_now, plan.at_most), (1, 2));
+    let score = &outcome.scored[0].score;
+    let values =
+        |score: &Score| ["a", "b"].map(|name| score.component(name).and_then(|part| part.value));
+    assert_eq!(values(score), [Some(1.0), Some(0.5)]);
+    let belief = score
+        .component("b")
+        .and_then(|part| part.belief.as_deref().copied());
+    let belief = belief.expect("probabilities");
+    // .8 x .5, and .8 x .2 x .5 x .5
+    assert!((belief.expected - 0.4).abs() < 1e-9);
+    assert!((belief.doubt.expect("probabilities") - 0.04).abs() < 1e-9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_long_is_asked_in_halves_and_the_plan_counts_what_is_left() {
+    let too_long = |request: &JudgeRequest| {
+        if request.call.items().len() > 1 {
+            return Ok(Outcome::Reply(JudgeReply {
+                finish_reason: Some(TOO_LONG.to_owned()),
+                ..JudgeReply::of_text("status 413")
+            }));
+        }
+        decided(request, |_| 10)
+    };
+    let judge = Scripted::new(too_long);
+    let (_, outcome, seen) = both_passes(&decided_job(64), judge.clone()).await;
+    let asked = judge.asked();
+    assert_eq!(
+        asked,
+        ["c0/a..b#0.0", "c0/a#0.0", "c0/b#0.0", "c0/a_evidence#0.0"]
+    );
+    assert!(outcome.scored[0].score.is_complete());
+    let recorded = seen.0.iter().filter_map(call_id_of).count();
+    assert_eq!(recorded, 4, "the refusal is recorded like a reply");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_whose_answer_cannot_be_read_is_asked_alone_once() {
+    let judge = Scripted::new(|request| decided(request, |item| if item == "b" { 11 } else { 10 }));
+    let (_, outcome, _) = both_passes(&decided_job(64), judge.clone()).await;
+    let asked = judge.asked();
+    assert_eq!(asked, ["c0/a..b#0.0", "c0/b#0.1", "c0/a_evidence#0.0"]);
+    let score = &outcome.scored[0].score;
+    assert!(score.value.is_none(), "never the mean of the others");
+    let reason = score.component("b").and_then(|part| part.reason.as_deref());
+    assert_eq!(
+        reason.map(|reason| reason.kind),
+        Some(UnscoredKind::Unreadable)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_has_no_more_questions_than_its_server_takes() {
+    let judge = Scripted::new(|request| decided(request, |_| 10));
+    both_passes(&decided_job(1), judge.clone()).await;
+    assert_eq!(judge.asked(), ["c0/a#0.0", "c0/b#0.0", "c0/a_evidence#0.0"]);
 }

@@ -26,16 +26,17 @@ impl Axis {
         if low > high {
             return None;
         }
-        let width = if high > low {
-            high - low
-        } else {
+        let is_single = high <= low;
+        let width = if is_single {
             high.abs().max(0.1)
+        } else {
+            high - low
         };
         // Two to five steps between the ends: fewer make values hard to read, more leave no room
         // for labels.
         let step = round_step(width / 3.0);
         // A single number is in the middle.
-        if high <= low {
+        if is_single {
             low -= step;
             high += step;
         }

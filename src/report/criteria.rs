@@ -1,14 +1,15 @@
 //! Which criteria discriminate, as tables for people and CSV.
 
-use super::TableStyle;
-use super::layout::wrapped;
-use super::numbers::COEFFICIENT;
-use super::table::{Cell, Column, Format, Legend, Table, legend_notes};
-use super::visible::without_middle;
 use std::cmp::Ordering;
 
-use crate::analysis::{Criteria, CriteriaGroup, CriterionStatistics, Estimate, Finding};
-use crate::domain::ComponentKind;
+use super::TableStyle;
+use super::layout::wrapped;
+use super::legend::{CRITERIA_LEGEND, legend_notes};
+use super::numbers::COEFFICIENT;
+use super::table::{Cell, Column, Format, Table};
+use super::visible::without_middle;
+use crate::analysis::{Criteria, CriteriaGroup, CriterionStatistics, Finding};
+use crate::domain::{CaseId, ComponentKind};
 
 /// Statistics for programs only.
 const UNSHOWN: [&str; 7] = [
@@ -19,134 +20,41 @@ const UNSHOWN: [&str; 7] = [
 // A screen of them: whoever mends more than 20 criteria reads the CSV.
 const SHOWN: usize = 20;
 
-/// What the columns mean: one text for `--help`, `--notes` and the page's tooltips.
-pub(crate) const CRITERIA_LEGEND: &[Legend] = &[
-    Legend {
-        key: "answers",
-        heading: "n",
-        meaning: "answers; for a group of criteria, answers of each",
-    },
-    Legend {
-        key: "mean",
-        heading: "mean",
-        meaning: "mean value, from 0 (lowest mark) to 100 (full marks); of a fault, a criterion with a negative weight, \
-                  from -100 (met) to 0 (not met)",
-    },
-    Legend {
-        key: "at_lowest",
-        heading: "lowest",
-        meaning: "% of the answers with the lowest mark (a fault: met in full)",
-    },
-    Legend {
-        key: "at_full",
-        heading: "full",
-        meaning: "% of the answers with full marks (a fault: not met)",
-    },
-    Legend {
-        key: "item_rest",
-        heading: "r",
-        meaning: "correlation with the rest of the same answer's score, over answers to the same question",
-    },
-    Legend {
-        key: "system_share",
-        heading: "systems",
-        meaning: "% of the variance that is between systems, less what chance gives",
-    },
-    Legend {
-        key: "noise",
-        heading: "noise",
-        meaning: "standard deviation of a judge's repeated samples of one answer",
-    },
-    Legend {
-        key: "reliability",
-        heading: "reliable",
-        meaning: "% of the variance that is not the judge's noise",
-    },
-    Legend {
-        key: "people",
-        heading: "people",
-        meaning: "Kendall's tau-b with people's labels",
-    },
-    Legend {
-        key: "people_gap",
-        heading: "off by",
-        meaning: "mean distance of the judge from people, % of the scale",
-    },
-];
-
-/// Key and heading of a column, and its cells.
-type Statistic = (
-    &'static str,
-    &'static str,
-    Format,
-    fn(&CriterionStatistics) -> Cell,
-);
+/// Key and format of a column, and its cells.
+type Statistic = (&'static str, Format, fn(&CriterionStatistics) -> Cell);
 
 const STATISTICS: [Statistic; 20] = [
-    ("finding", "finding", Format::Text, |row| {
-        row.finding
-            .map_or(Cell::Missing, |finding| Cell::text(words(finding).0))
+    ("finding", Format::Text, |row| {
+        row.finding.map(|finding| words(finding).0).into()
     }),
-    ("scorer", "scorer", Format::Text, |row| {
-        Cell::text(row.scorer.as_str())
+    ("scorer", Format::Text, |row| row.scorer.as_str().into()),
+    ("name", Format::Text, |row| (&row.name).into()),
+    ("text", Format::Text, |row| (&row.text).into()),
+    ("case_id", Format::Text, |row| {
+        row.case_id.as_ref().map(CaseId::as_str).into()
     }),
-    ("name", "criterion", Format::Text, |row| {
-        Cell::text(&row.name)
+    ("kind", Format::Text, |row| row.kind.as_str().into()),
+    ("answers", Format::Count, |row| row.answers.into()),
+    ("mean", Format::Percent, |row| row.mean.into()),
+    ("at_lowest", Format::Percent, |row| row.at_lowest.into()),
+    ("at_full", Format::Percent, |row| row.at_full.into()),
+    ("variance", Format::Number(3), |row| row.variance.into()),
+    ("item_rest", COEFFICIENT, |row| (&row.item_rest).into()),
+    ("system_share", Format::Percent, |row| {
+        row.system_share.into()
     }),
-    ("text", "criterion", Format::Text, |row| {
-        Cell::text(&row.text)
+    ("noise", Format::Percent, |row| row.noise.into()),
+    ("reliability", Format::Percent, |row| row.reliability.into()),
+    ("labels", Format::Count, |row| row.labels.into()),
+    ("people", COEFFICIENT, |row| (&row.people).into()),
+    ("people_gap", Format::Percent, |row| row.people_gap.into()),
+    ("group_of", Format::Count, |row| {
+        Some(row.group_of).filter(|count| *count > 0).into()
     }),
-    ("case_id", "case", Format::Text, |row| {
-        row.case_id
-            .as_ref()
-            .map_or(Cell::Missing, |case_id| Cell::text(case_id.as_str()))
-    }),
-    ("kind", "kind", Format::Text, |row| {
-        Cell::text(row.kind.as_str())
-    }),
-    ("answers", "n", Format::Count, |row| {
-        Cell::count(row.answers)
-    }),
-    ("mean", "mean", Format::Percent, |row| Cell::maybe(row.mean)),
-    ("at_lowest", "lowest", Format::Percent, |row| {
-        Cell::maybe(row.at_lowest)
-    }),
-    ("at_full", "full", Format::Percent, |row| {
-        Cell::maybe(row.at_full)
-    }),
-    ("variance", "variance", Format::Number(3), |row| {
-        Cell::maybe(row.variance)
-    }),
-    ("item_rest", "r", COEFFICIENT, |row| {
-        estimate(&row.item_rest)
-    }),
-    ("system_share", "systems", Format::Percent, |row| {
-        Cell::maybe(row.system_share)
-    }),
-    ("noise", "noise", Format::Percent, |row| {
-        Cell::maybe(row.noise)
-    }),
-    ("reliability", "reliable", Format::Percent, |row| {
-        Cell::maybe(row.reliability)
-    }),
-    ("labels", "labels", Format::Count, |row| {
-        Cell::count(row.labels)
-    }),
-    ("people", "people", COEFFICIENT, |row| estimate(&row.people)),
-    ("people_gap", "off by", Format::Percent, |row| {
-        Cell::maybe(row.people_gap)
-    }),
-    ("group_of", "group of", Format::Count, |row| {
-        Cell::maybe((row.group_of > 0).then_some(row.group_of as f64))
-    }),
-    ("fault", "fault", Format::Text, |row| {
-        Cell::text(if row.fault { "yes" } else { "no" })
+    ("fault", Format::Text, |row| {
+        if row.fault { "yes" } else { "no" }.into()
     }),
 ];
-
-fn estimate(estimate: &Estimate) -> Cell {
-    Cell::estimate(estimate.estimate, estimate.interval())
-}
 
 /// A finding and what it means.
 fn words(finding: Finding) -> (&'static str, &'static str) {
@@ -181,11 +89,8 @@ fn words(finding: Finding) -> (&'static str, &'static str) {
 
 /// How many criteria separate answers: what the author of a rubric asks first.
 pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
-    let checked: Vec<_> = criteria
-        .criteria
-        .iter()
-        .filter(|row| row.group_of == 0 && row.variance.is_some())
-        .collect();
+    let mut checked: Vec<_> = criteria.criteria.iter().collect();
+    checked.retain(|row| row.group_of == 0 && row.variance.is_some());
     let suspicious = checked.iter().filter(|row| row.finding.is_some()).count();
     match (checked.len(), suspicious) {
         (0, _) => "Each question has one answer: which criteria separate systems cannot be seen."
@@ -193,14 +98,11 @@ pub(super) fn criteria_verdict(criteria: &Criteria) -> String {
         (1, 0) => "The only criterion separates the answers.".to_owned(),
         (1, _) => "The only criterion is suspicious.".to_owned(),
         (all, 0) => format!("All {all} criteria separate the answers."),
-        (all, 1) => format!(
-            "{} of {all} criteria separate the answers; 1 is suspicious.",
-            all - 1
-        ),
-        (all, _) => {
+        (all, suspicious) => {
+            let others = all - suspicious;
+            let verb = if suspicious == 1 { "is" } else { "are" };
             format!(
-                "{} of {all} criteria separate the answers; {suspicious} are suspicious.",
-                all - suspicious
+                "{others} of {all} criteria separate the answers; {suspicious} {verb} suspicious."
             )
         }
     }
@@ -248,41 +150,31 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
 
 /// The criteria that people and judge read differently, the worst first; without rows if nobody labeled.
 fn read_differently(criteria: &Criteria, all: bool, width: usize) -> Table {
-    let mut rows: Vec<&CriterionStatistics> = Vec::new();
-    for row in &criteria.criteria {
-        if row.group_of == 0 && row.people_gap.is_some_and(|gap| gap > 0.0) {
-            rows.push(row);
-        }
-    }
+    let mut rows: Vec<_> = criteria.criteria.iter().collect();
+    rows.retain(|row| row.group_of == 0 && row.people_gap.is_some_and(|gap| gap > 0.0));
     rows.sort_by(|a, b| {
-        b.people_gap
-            .partial_cmp(&a.people_gap)
-            .unwrap_or(Ordering::Equal)
+        let order = b.people_gap.partial_cmp(&a.people_gap);
+        order.unwrap_or(Ordering::Equal)
     });
     let count = rows.len();
     if !all {
         rows.truncate(SHOWN);
     }
     let rows: Vec<CriterionStatistics> = rows.into_iter().map(|row| shown(row, width)).collect();
-    let title = if rows.len() < count {
-        format!(
-            "Read differently by people and judge ({SHOWN} of {count}; criteria --notes shows all)"
-        )
-    } else {
-        format!("Read differently by people and judge ({count})")
-    };
+    let mut part = count.to_string();
+    if rows.len() < count {
+        part = format!("{SHOWN} of {count}; criteria --notes shows all");
+    }
+    let title = format!("Read differently by people and judge ({part})");
     let mut table = Table::new(title, Vec::new());
-    for (key, heading, format, cell) in STATISTICS {
+    for (key, format, cell) in STATISTICS {
         if ["name", "case_id", "labels", "people_gap", "people"].contains(&key) {
-            table.push(
-                Column {
-                    meaning: meaning(key),
-                    // The rows are in its order.
-                    is_kept: key == "people_gap",
-                    ..Column::headed(key, heading, format)
-                },
-                rows.iter().map(cell),
-            );
+            let column = Column {
+                // The rows are in its order.
+                is_kept: key == "people_gap",
+                ..CRITERIA_LEGEND.column(key, format)
+            };
+            table.column(column, &rows, cell);
         }
     }
     table
@@ -296,20 +188,13 @@ fn findings_table(criteria: &Criteria) -> Table {
         Column::text("meaning"),
     ];
     let mut table = Table::new("", columns);
-    let findings: Vec<Finding> = criteria
-        .criteria
-        .iter()
-        .filter(|row| row.group_of == 0)
-        .filter_map(|row| row.finding)
-        .collect();
+    let single = criteria.criteria.iter().filter(|row| row.group_of == 0);
+    let findings: Vec<Finding> = single.filter_map(|row| row.finding).collect();
     // Criteria come sorted by their finding.
     for same in findings.chunk_by(|a, b| a == b) {
         let (name, meaning) = words(same[0]);
-        table.rows.push(vec![
-            Cell::text(name),
-            Cell::count(same.len()),
-            Cell::text(meaning),
-        ]);
+        let count = Cell::count(same.len());
+        table.rows.push(vec![name.into(), count, meaning.into()]);
     }
     table
 }
@@ -336,30 +221,20 @@ fn shown(row: &CriterionStatistics, width: usize) -> CriterionStatistics {
 /// out.
 fn table(title: String, rows: &[CriterionStatistics], without: &[&str]) -> Table {
     let mut table = Table::new(title, Vec::new());
-    table.rows = vec![Vec::new(); rows.len()];
-    for (key, heading, format, cell) in STATISTICS {
-        let cells: Vec<Cell> = rows.iter().map(cell).collect();
-        let is_empty = cells.iter().all(|cell| *cell == Cell::Missing);
+    for (key, format, cell) in STATISTICS {
+        let is_empty = rows.iter().all(|row| cell(row) == Cell::Missing);
         if !without.is_empty() && (without.contains(&key) || is_empty) {
             continue;
         }
-        table.columns.push(Column {
+        let column = Column {
             // Whether a coefficient is defined depends on the data; the columns of a CSV file must
             // not.
             has_interval: format == COEFFICIENT,
-            meaning: meaning(key),
-            ..Column::headed(key, heading, format)
-        });
-        for (row, cell) in table.rows.iter_mut().zip(cells) {
-            row.push(cell);
-        }
+            ..CRITERIA_LEGEND.column(key, format)
+        };
+        table.column(column, rows, cell);
     }
     table
-}
-
-fn meaning(key: &str) -> &'static str {
-    let entry = CRITERIA_LEGEND.iter().find(|entry| entry.key == key);
-    entry.map_or("", |entry| entry.meaning)
 }
 
 /// The verdict, the tables, the notes.

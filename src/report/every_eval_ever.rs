@@ -12,8 +12,7 @@ use chrono::DateTime;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::export::{RunExport, WrittenExport};
-use super::inspect::{harmless, numbers_of};
+use super::export::{RunExport, WrittenExport, harmless, numbers_of};
 use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary};
 use crate::dataset::with_text;
 use crate::domain::{CaseId, GradeMerge, Item, ScoredAnswer, ScorerId, SystemName, Unit};
@@ -42,12 +41,12 @@ pub struct EvaluationSource {
     pub models: BTreeMap<String, String>,
 }
 
-/// What was written.
+/// The records of single answers.
 #[derive(Default)]
-struct WrittenEvaluations {
-    evaluations: usize,
-    /// Records of single answers.
-    records: usize,
+struct AnswerRecords {
+    /// One a line.
+    lines: String,
+    count: usize,
     /// Values without a record: what was not scored.
     unscored: usize,
 }
@@ -62,50 +61,36 @@ impl RunExport for EvaluationSource {
             let message = format!("--id: the run has no system {unknown}");
             return Err(Error::Settings(message));
         }
-        let written = write_evaluations(run, &summary(&run.manifest, &run.scored), self, out)?;
-        let contents = format!(
-            "{} with {}",
-            counted(written.evaluations, "evaluation"),
-            counted(written.records, "record")
-        );
+        let summary = summary(&run.manifest, &run.scored);
+        let mut answers = HashMap::new();
+        for item in &run.items {
+            let item = with_text(item)?;
+            let key = (item.answer.system.clone(), item.answer.case_id.clone());
+            answers.insert(key, item);
+        }
+        let (mut count, mut unscored) = (0, 0);
+        for system in &systems {
+            let evaluation = SystemEvaluation {
+                run,
+                summary: &summary,
+                source: self,
+                system,
+                answers: &answers,
+            };
+            let records = evaluation.write(out)?;
+            count += records.count;
+            unscored += records.unscored;
+        }
+        let evaluations = counted(systems.len(), "evaluation");
         let note = format!(
             "{} without a record: what was not scored has none, and is counted in the results",
-            counted(written.unscored, "value")
+            counted(unscored, "value")
         );
         Ok(WrittenExport {
-            contents,
-            note: (written.unscored > 0).then_some(note),
+            contents: format!("{evaluations} with {}", counted(count, "record")),
+            note: (unscored > 0).then_some(note),
         })
     }
-}
-
-fn write_evaluations(
-    run: &RecordedRun,
-    summary: &Summary,
-    source: &EvaluationSource,
-    out: &Path,
-) -> Result<WrittenEvaluations> {
-    let mut answers = HashMap::new();
-    for item in &run.items {
-        let item = with_text(item)?;
-        let key = (item.answer.system.clone(), item.answer.case_id.clone());
-        answers.insert(key, item);
-    }
-    let mut written = WrittenEvaluations::default();
-    for system in &run.systems() {
-        let evaluation = SystemEvaluation {
-            run,
-            summary,
-            source,
-            system,
-            answers: &answers,
-        };
-        let counts = evaluation.write(out)?;
-        written.evaluations += 1;
-        written.records += counts.records;
-        written.unscored += counts.unscored;
-    }
-    Ok(written)
 }
 
 /// One system of the run.
@@ -122,7 +107,7 @@ impl SystemEvaluation<'_> {
         self.source.collection.as_deref().unwrap_or(&self.run.name)
     }
 
-    fn write(&self, out: &Path) -> Result<WrittenEvaluations> {
+    fn write(&self, out: &Path) -> Result<AnswerRecords> {
         let (developer, model) = developer_and_model(self.model());
         let folder: PathBuf = ["data", &harmless(self.collection()), &developer, &model]
             .iter()
@@ -130,13 +115,13 @@ impl SystemEvaluation<'_> {
         let directory = out.join(&folder);
         create_dir_all(&directory).map_err(Error::io(&directory, "create"))?;
         let id = self.uuid();
-        let (records, counts) = self.records();
+        let records = self.records();
         let file = format!("{id}_samples.jsonl");
-        write_bytes(&directory.join(&file), records.as_bytes())?;
-        let aggregate = self.aggregate(&folder.join(&file), &records, counts.records);
+        write_bytes(&directory.join(&file), records.lines.as_bytes())?;
+        let aggregate = self.aggregate(&folder.join(&file), &records);
         let text = format!("{aggregate:#}\n");
         write_bytes(&directory.join(format!("{id}.json")), text.as_bytes())?;
-        Ok(counts)
+        Ok(records)
     }
 
     /// The model behind the system.
@@ -152,35 +137,30 @@ impl SystemEvaluation<'_> {
         bytes.copy_from_slice(&blake3::hash(named.as_bytes()).as_bytes()[..16]);
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        [
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..],
-        ]
-        .join("-")
+        let parts = [
+            &bytes[..4],
+            &bytes[4..6],
+            &bytes[6..8],
+            &bytes[8..10],
+            &bytes[10..],
+        ];
+        parts.map(hex).join("-")
     }
 
     /// `COLLECTION/MODEL/TIME`, as the schema proposes.
     fn evaluation_id(&self) -> String {
-        let manifest = &self.run.manifest;
-        let time = unix_time(
-            manifest
-                .finished_at
-                .as_deref()
-                .unwrap_or(&manifest.started_at),
-        );
-        format!("{}/{}/{time}", self.collection(), self.model())
+        format!("{}/{}/{}", self.collection(), self.model(), self.time())
     }
 
-    fn aggregate(&self, records_path: &Path, records: &str, count: usize) -> Value {
+    /// When the run ended, or began if it did not end.
+    fn time(&self) -> String {
         let manifest = &self.run.manifest;
-        let finished = manifest
-            .finished_at
-            .as_deref()
-            .unwrap_or(&manifest.started_at);
+        let finished = manifest.finished_at.as_deref();
+        unix_time(finished.unwrap_or(&manifest.started_at))
+    }
+
+    fn aggregate(&self, records_path: &Path, records: &AnswerRecords) -> Value {
+        let manifest = &self.run.manifest;
         let mut results = Vec::new();
         for scorer in &self.summary.scorers {
             for column in &scorer.columns {
@@ -191,7 +171,7 @@ impl SystemEvaluation<'_> {
             "schema_version": VERSION,
             "evaluation_id": self.evaluation_id(),
             "evaluation_timestamp": manifest.started_at,
-            "retrieved_timestamp": unix_time(finished),
+            "retrieved_timestamp": self.time(),
             "source_metadata": {
                 "source_name": self.run.name,
                 "source_type": "evaluation_run",
@@ -210,8 +190,8 @@ impl SystemEvaluation<'_> {
                 // The datastore has slashes on every system.
                 "file_path": records_path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"),
                 "hash_algorithm": "sha256",
-                "checksum": sha256(records.as_bytes()),
-                "total_rows": count,
+                "checksum": sha256(records.lines.as_bytes()),
+                "total_rows": records.count,
             },
         })
     }
@@ -252,14 +232,11 @@ impl SystemEvaluation<'_> {
         details.insert("unscored".to_owned(), metric.unscored.to_string().into());
         details.insert("on_unscored".to_owned(), json!(self.summary.on_unscored));
         if let Some(bounds) = metric.bounds {
-            details.insert(
-                "lowest_possible_mean".to_owned(),
-                bounds.low.to_string().into(),
-            );
-            details.insert(
-                "highest_possible_mean".to_owned(),
-                bounds.high.to_string().into(),
-            );
+            let ends = [
+                ("lowest_possible_mean", bounds.low),
+                ("highest_possible_mean", bounds.high),
+            ];
+            details.extend(ends.map(|(name, end)| (name.to_owned(), end.to_string().into())));
         }
         let mut uncertainty = json!({"num_samples": metric.n});
         if let Some(interval) = metric.interval {
@@ -275,14 +252,15 @@ impl SystemEvaluation<'_> {
 
     /// The hashes of the input files.
     fn inputs(&self) -> Map<String, Value> {
-        let mut inputs = Map::new();
-        for input in &self.run.manifest.inputs {
-            inputs.insert(
-                format!("blake3 {}", input.name),
-                input.blake3.to_string().into(),
-            );
-        }
+        let inputs = self.run.manifest.inputs.iter();
         inputs
+            .map(|input| {
+                (
+                    format!("blake3 {}", input.name),
+                    input.blake3.to_string().into(),
+                )
+            })
+            .collect()
     }
 
     /// The judges of a scorer; `None` if it asked no model.
@@ -298,12 +276,8 @@ impl SystemEvaluation<'_> {
                 _ => false,
             };
             if is_own {
-                judges.extend(
-                    role.judges
-                        .iter()
-                        .filter(|judge| !judge.lexical)
-                        .map(|judge| judge_config(name, judge)),
-                );
+                let llms = role.judges.iter().filter(|judge| !judge.lexical);
+                judges.extend(llms.map(|judge| judge_config(name, judge)));
                 prompts.push(prompts_of(name, role));
                 merge = merge.or((role.judges.len() > 1).then_some(role.merge));
             }
@@ -319,35 +293,29 @@ impl SystemEvaluation<'_> {
     }
 
     /// A record for each value of each answer, one per line.
-    fn records(&self) -> (String, WrittenEvaluations) {
-        let mut text = String::new();
-        let mut counts = WrittenEvaluations::default();
-        for scored in self
-            .run
-            .scored
-            .iter()
-            .filter(|scored| scored.system == *self.system)
-        {
+    fn records(&self) -> AnswerRecords {
+        let mut records = AnswerRecords::default();
+        let scored = self.run.scored.iter();
+        for scored in scored.filter(|scored| scored.system == *self.system) {
             for (name, value) in numbers_of(scored).numbers {
                 match value {
                     Some(value) => {
-                        text += &self.record(scored, &name, value).to_string();
-                        text.push('\n');
-                        counts.records += 1;
+                        records.lines += &self.record(scored, &name, value).to_string();
+                        records.lines.push('\n');
+                        records.count += 1;
                     }
-                    None => counts.unscored += 1,
+                    None => records.unscored += 1,
                 }
             }
         }
-        (text, counts)
+        records
     }
 
     fn record(&self, scored: &ScoredAnswer, metric: &str, value: f64) -> Value {
         let case = &scored.case;
         let question = case.initial_prompt.as_str();
-        let item = self
-            .answers
-            .get(&(self.system.clone(), case.case_id.clone()));
+        let key = (self.system.clone(), case.case_id.clone());
+        let item = self.answers.get(&key);
         let answer = item.map_or("", |item| &item.answer.answer_text);
         let highest = highest(self.unit_of(scored, metric));
         json!({
@@ -403,10 +371,8 @@ fn judge_config(role: &str, judge: &JudgeEntry) -> Value {
     if let Some(temperature) = judge.settings.get("temperature").and_then(Value::as_f64) {
         config["temperature"] = temperature.into();
     }
-    let answered = judge
-        .answered_by
-        .iter()
-        .filter_map(|model| model.model.as_deref());
+    let models = judge.answered_by.iter();
+    let answered = models.filter_map(|model| model.model.as_deref());
     config["additional_details"] = json!({
         "role": role,
         "samples": judge.samples.to_string(),
@@ -417,10 +383,8 @@ fn judge_config(role: &str, judge: &JudgeEntry) -> Value {
 
 /// The prompts by their label, which has a hash: the record of a run does not hold their texts.
 fn prompts_of(name: &str, role: &RoleEntry) -> String {
-    let label = role
-        .prompts
-        .as_ref()
-        .map_or("none", |prompts| &prompts.label);
+    let prompts = role.prompts.as_ref();
+    let label = prompts.map_or("none", |prompts| &prompts.label);
     format!("{name}: prompts {label}")
 }
 
@@ -470,8 +434,11 @@ fn unix_time(time: &str) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -508,7 +475,7 @@ mod tests {
             system: &"gpt".into(),
             answers: &HashMap::new(),
         };
-        let (records, _) = evaluation.records();
+        let records = evaluation.records().lines;
         let mut by_metric = Vec::new();
         for line in records.lines() {
             let record: Value = serde_json::from_str(line).unwrap();

@@ -2,8 +2,14 @@
 
 use std::path::Path;
 
+use super::CsvText;
+use super::rows::component_rows;
+use crate::domain::{Answer, ScoredAnswer};
 use crate::error::Result;
 use crate::record::RecordedRun;
+
+/// Maximum length of a name in a file name.
+const KEPT_OF_A_NAME: usize = 40;
 
 /// A form in which a run is written for another program.
 pub trait RunExport {
@@ -31,4 +37,53 @@ impl WrittenExport {
             note: None,
         }
     }
+}
+
+/// The numbers that a scorer gave an answer, by name, as in `items.csv`.
+pub(super) struct ScorerNumbers<'a> {
+    pub(super) scorer: &'a str,
+    pub(super) numbers: Vec<(String, Option<f64>)>,
+}
+
+impl ScorerNumbers<'_> {
+    pub(super) fn value(&self, name: &str) -> Option<f64> {
+        self.numbers.iter().find(|(number, _)| number == name)?.1
+    }
+}
+
+/// The numbers of an answer by its scorer; of a rubric the sums only.
+pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
+    let score = &scored.score;
+    let mut numbers = Vec::new();
+    for row in component_rows("", scored, CsvText::Unchanged) {
+        // The criteria of a rubric differ from case to case: as metrics, each would have a mean
+        // over a single case.
+        if !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score") {
+            numbers.push((row.component.into_owned(), row.value));
+        }
+    }
+    ScorerNumbers {
+        scorer: score.scorer.as_str(),
+        numbers,
+    }
+}
+
+/// What the answer should be: its gold answer, else its reference answer.
+pub(super) fn gold_answer(answer: &Answer) -> Option<&str> {
+    let gold = answer
+        .prediction
+        .as_ref()
+        .and_then(|prediction| prediction.gold.answer.as_deref());
+    gold.or(answer.reference_answer.as_deref())
+}
+
+/// The name without path separators and other unsafe characters.
+pub(super) fn harmless(name: &str) -> String {
+    name.chars()
+        .take(KEPT_OF_A_NAME)
+        .map(|c| match c {
+            c if c.is_ascii_alphanumeric() => c,
+            _ => '-',
+        })
+        .collect()
 }

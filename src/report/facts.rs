@@ -11,10 +11,8 @@ const SIDE_BY_SIDE: usize = 5;
 /// The leaderboard: one row per system or, for one system with many measures, one row per measure. With many measures and
 /// several systems only the F1s are shown, that which ranks the systems first. With `all`, every measure by system.
 pub(crate) fn leaderboard_table(board: &Leaderboard, all: bool) -> Table {
-    let measures = board
-        .systems
-        .first()
-        .map_or(0, |system| system.metrics.len());
+    let first = board.systems.first();
+    let measures = first.map_or(0, |system| system.metrics.len());
     let is_wide = !all && measures > SIDE_BY_SIDE;
     let mut table = match &board.systems[..] {
         [only] if is_wide => measures_of_one(board, only),
@@ -33,10 +31,8 @@ fn measures_of_one(board: &Leaderboard, system: &Standing) -> Table {
     ];
     let mut table = Table::new(board.title.clone(), columns);
     for metric in &system.metrics {
-        table.rows.push(vec![
-            Cell::text(&metric.name),
-            Cell::estimate(metric.estimate, metric.interval),
-        ]);
+        let value = Cell::estimate(metric.estimate, metric.interval);
+        table.rows.push(vec![Cell::text(&metric.name), value]);
     }
     table
 }
@@ -45,31 +41,26 @@ fn measures_of_one(board: &Leaderboard, system: &Standing) -> Table {
 fn systems_by_measure(board: &Leaderboard, only_f1: bool) -> Table {
     let systems = &board.systems;
     let mut table = Table::new(board.title.clone(), Vec::new());
-    let names = systems.iter().map(|system| Cell::text(&system.system));
-    table.push(Column::text("system"), names);
-    let ranks = systems.iter().map(|system| Cell::count(system.rank));
-    table.push(Column::count("rank"), ranks);
-    let by_system: Vec<Vec<&Measurement>> = systems
+    table.column(Column::text("system"), systems, |system| &system.system);
+    table.column(Column::count("rank"), systems, |system| system.rank);
+    let shown = systems
         .iter()
-        .map(|system| shown_measures(board, system, only_f1))
-        .collect();
+        .map(|system| shown_measures(board, system, only_f1));
+    let by_system: Vec<Vec<&Measurement>> = shown.collect();
     for (at, metric) in by_system.first().into_iter().flatten().enumerate() {
         let column = Column {
             highest_is_best: true,
             is_kept: metric.name == board.ranked_by,
             ..Column::new(&metric.name, Format::PercentTo(board.decimals))
         };
-        let cells = by_system.iter().map(|metrics| match metrics.get(at) {
-            Some(measurement) => Cell::estimate(measurement.estimate, measurement.interval),
-            None => Cell::Missing,
+        table.column(column, &by_system, |metrics| {
+            let measurement = metrics.get(at)?;
+            Some(Cell::estimate(measurement.estimate, measurement.interval))
         });
-        table.push(column, cells);
     }
-    let claims = systems.iter().map(|system| {
-        let claims = system.details.get("claims");
-        Cell::maybe(claims.and_then(serde_json::Value::as_f64))
+    table.column(Column::count("claims"), systems, |system| {
+        system.details.get("claims")?.as_f64()
     });
-    table.push(Column::count("claims"), claims);
     table
 }
 

@@ -15,9 +15,8 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::export::{RunExport, WrittenExport};
-use super::rows::component_rows;
-use super::{CsvText, answer_warnings};
+use super::answer_warnings;
+use super::export::{RunExport, ScorerNumbers, WrittenExport, gold_answer, harmless, numbers_of};
 use crate::analysis::distinct;
 use crate::dataset::with_text;
 use crate::domain::{
@@ -34,9 +33,6 @@ const VERSION: u32 = 2;
 
 /// Stands for NaN in a log until it is written, since a [`Value`] cannot hold NaN. No other number of a log is this one.
 pub(super) const NAN: i64 = i64::MIN;
-
-/// Maximum length of a name in a file name.
-const KEPT_OF_A_NAME: usize = 40;
 
 /// Logs for `inspect view`, one per system.
 #[derive(Debug, Clone, Copy)]
@@ -57,14 +53,12 @@ impl RunExport for InspectLogs {
 
 /// Writes the logs; returns their number.
 fn write_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
-    let mut items = Vec::new();
-    for item in &run.items {
-        items.push(with_text(item)?);
+    let items = run.items.iter().map(with_text);
+    let items = items.collect::<Result<Vec<_>>>()?;
+    let mut answers = HashMap::new();
+    for item in &items {
+        answers.insert((&item.answer.system, &item.case.case_id), &item.answer);
     }
-    let answers: HashMap<(&SystemName, &CaseId), &Answer> = items
-        .iter()
-        .map(|item| ((&item.answer.system, &item.case.case_id), &item.answer))
-        .collect();
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
@@ -148,7 +142,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[InspectCase<'_>]) -> V
     // From the settings: exporting a run twice gives logs with the same ids, which replace each
     // other in a viewer.
     let run_id = manifest.identity().short(16);
-    let task_id = format!("{run_id}{}", short_hash(system));
+    let task_id = format!("{run_id}{}", short_hash(system.as_str()));
     let mut numbers = Vec::new();
     for sample in samples {
         numbers.extend(sample.scored.iter().map(|scored| numbers_of(scored)));
@@ -219,10 +213,9 @@ fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
     for (role, of_role) in &manifest.roles {
         for (at, judge) in of_role.judges.iter().enumerate() {
-            let name = if at == 0 {
-                role.clone()
-            } else {
-                format!("{role}.{}", at + 1)
+            let name = match at {
+                0 => role.clone(),
+                _ => format!("{role}.{}", at + 1),
             };
             let entry = json!({
                 "model": judge.id,
@@ -236,41 +229,11 @@ fn judges(manifest: &Manifest) -> Value {
     judges.into()
 }
 
-/// The numbers that a scorer gave an answer, by name, as in `items.csv`.
-pub(super) struct ScorerNumbers<'a> {
-    scorer: &'a str,
-    pub(super) numbers: Vec<(String, Option<f64>)>,
-}
-
-impl ScorerNumbers<'_> {
-    fn value(&self, name: &str) -> Option<f64> {
-        self.numbers.iter().find(|(number, _)| number == name)?.1
-    }
-}
-
-pub(super) fn numbers_of(scored: &ScoredAnswer) -> ScorerNumbers<'_> {
-    let score = &scored.score;
-    let mut numbers = Vec::new();
-    for row in component_rows("", scored, CsvText::Unchanged) {
-        // The criteria of a rubric differ from case to case: as metrics, each would have a mean
-        // over a single case.
-        if !score.is_weighted_sum() || matches!(row.kind, "score" | "ann_score") {
-            numbers.push((row.component.into_owned(), row.value));
-        }
-    }
-    ScorerNumbers {
-        scorer: score.scorer.as_str(),
-        numbers,
-    }
-}
-
 /// An entry of `results.scores`: mean and standard error of a number.
 fn result(scorer: &str, name: &str, all: &[ScorerNumbers<'_>]) -> Value {
     let answers = all.iter().filter(|numbers| numbers.scorer == scorer);
-    let values: Vec<f64> = answers
-        .clone()
-        .filter_map(|numbers| numbers.value(name))
-        .collect();
+    let values = answers.clone().filter_map(|numbers| numbers.value(name));
+    let values: Vec<f64> = values.collect();
     let stderr = sd(&values).map(|sd| sd / (values.len() as f64).sqrt());
     let mut metrics = Map::new();
     // The standard error over answers, as Inspect computes it, so that its viewer shows the same
@@ -311,7 +274,7 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
         "id": case.case_id,
         "epoch": 1,
         "input": question,
-        "target": sample.answer.and_then(target).unwrap_or_default(),
+        "target": sample.answer.and_then(gold_answer).unwrap_or_default(),
         "messages": [{"role": "user", "content": question, "source": "input"}, assistant],
         "output": {
             "model": system,
@@ -325,15 +288,6 @@ fn sample(system: &SystemName, sample: &InspectCase<'_>, scorers: &[(&str, Vec<&
         "model_usage": {},
         "attachments": {},
     })
-}
-
-/// What the answer should be: its gold answer, else its reference answer.
-fn target(answer: &Answer) -> Option<&str> {
-    let gold = answer
-        .prediction
-        .as_ref()
-        .and_then(|prediction| prediction.gold.answer.as_deref());
-    gold.or(answer.reference_answer.as_deref())
 }
 
 /// Every number that the scorer has for any answer; unscored is NaN.
@@ -360,10 +314,8 @@ fn entry(scored: &ScoredAnswer, value: Map<String, Value>) -> Value {
     let mut entry =
         json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
-        let reason = score
-            .components
-            .iter()
-            .find_map(|component| component.reason.as_deref());
+        let mut components = score.components.iter();
+        let reason = components.find_map(|component| component.reason.as_deref());
         entry["reason"] = reason.map_or("scoring_failed", inspect_reason).into();
     }
     entry
@@ -402,41 +354,19 @@ pub(super) fn explanation(score: &Score) -> String {
     lines.join("\n")
 }
 
-/// Eight digits, different for every system.
-fn short_hash(system: &SystemName) -> String {
-    blake3::hash(system.as_str().as_bytes())
-        .to_hex()
-        .chars()
-        .take(8)
-        .collect()
+/// Eight digits, different for every name.
+pub(super) fn short_hash(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex()[..8].to_owned()
 }
 
 /// `TIME_RUN_SYSTEM_ID.json`, the pattern by which inspect-ai finds its logs. Run and system are sanitized; the id
 /// differs where they then look the same.
 fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let time: String = run.manifest.started_at.chars().take(19).collect();
-    let id = format!(
-        "{}{}",
-        run.manifest.identity().short(16),
-        short_hash(system)
-    );
-    format!(
-        "{}_{}_{}_{id}.json",
-        harmless(&time),
-        harmless(&run.name),
-        harmless(system.as_str())
-    )
-}
-
-/// The name without path separators and other unsafe characters.
-pub(super) fn harmless(name: &str) -> String {
-    name.chars()
-        .take(KEPT_OF_A_NAME)
-        .map(|c| match c {
-            c if c.is_ascii_alphanumeric() => c,
-            _ => '-',
-        })
-        .collect()
+    let names = [&time, &*run.name, system.as_str()].map(harmless);
+    let run_id = run.manifest.identity().short(16);
+    let system_id = short_hash(system.as_str());
+    format!("{}_{run_id}{system_id}.json", names.join("_"))
 }
 
 #[cfg(test)]

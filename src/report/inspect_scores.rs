@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::export::{RunExport, WrittenExport};
-use super::inspect::{NAN, explanation, harmless, numbers_of, push_line};
+use super::export::{RunExport, WrittenExport, harmless, numbers_of};
+use super::inspect::{NAN, explanation, push_line, short_hash};
 use crate::analysis::distinct;
 use crate::domain::{ScoredAnswer, ScorerId, SystemName};
 use crate::error::Result;
@@ -78,10 +78,10 @@ fn record(scored: &ScoredAnswer, metric: &str) -> Value {
     let numbers = numbers_of(scored).numbers;
     let mut of_metric = numbers.iter().filter(|(name, _)| name == metric);
     let value = of_metric.next().and_then(|(_, value)| *value);
-    let all: serde_json::Map<String, Value> = numbers
+    let all = numbers
         .into_iter()
-        .map(|(name, value)| (name, value.into()))
-        .collect();
+        .map(|(name, value)| (name, value.into()));
+    let all: serde_json::Map<String, Value> = all.collect();
     json!({
         "id": scored.case.case_id,
         // The answer is that of the first epoch, also where the log has more.
@@ -99,18 +99,9 @@ fn record(scored: &ScoredAnswer, metric: &str) -> Value {
 
 /// `RUN_SYSTEM_SCORER_ID.jsonl`; the id differs where names look the same without unsafe characters.
 fn file_name(run: &RecordedRun, system: &SystemName, scorer: &ScorerId) -> String {
-    let names = format!("{}\0{}", system.as_str(), scorer.as_str());
-    let id: String = blake3::hash(names.as_bytes())
-        .to_hex()
-        .chars()
-        .take(8)
-        .collect();
-    format!(
-        "{}_{}_{}_{id}.jsonl",
-        harmless(&run.name),
-        harmless(system.as_str()),
-        harmless(scorer.as_str()),
-    )
+    let names = [&*run.name, system.as_str(), scorer.as_str()].map(harmless);
+    let id = short_hash(&format!("{}\0{}", system.as_str(), scorer.as_str()));
+    format!("{}_{id}.jsonl", names.join("_"))
 }
 
 #[cfg(test)]

@@ -14,24 +14,15 @@ impl Table {
     /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. A table that is wider
     /// than its column or page is scaled down to it. `label` is for `\ref`.
     pub fn latex(&self, label: &str) -> String {
-        let float = if self.width() > COLUMN_WIDTH {
-            "table*"
-        } else {
-            "table"
-        };
-        let align: String = self
-            .columns
-            .iter()
-            .map(|column| match column.format {
-                Format::Text => 'l',
-                _ => 'r',
-            })
-            .collect();
-        let headings: Vec<String> = self
-            .columns
-            .iter()
-            .map(|column| latex_text(&column.heading))
-            .collect();
+        let is_wide = self.width() > COLUMN_WIDTH;
+        let float = if is_wide { "table*" } else { "table" };
+        let mut align = String::new();
+        let mut headings = Vec::new();
+        for column in &self.columns {
+            let is_text = column.format == Format::Text;
+            align.push(if is_text { 'l' } else { 'r' });
+            headings.push(latex_text(&column.heading));
+        }
         let mut out = format!(
             "% needs \\usepackage{{booktabs,graphicx}}\n\\begin{{{float}}}[t]\n\\centering\n\\caption{{{}}}\n\
              \\label{{{label}}}\n\\small\n\
@@ -102,25 +93,21 @@ impl Table {
 
 /// The source of a cell: number, raised flag, interval. The space before the interval breaks no line.
 fn latex_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
-    let (value, interval, flag) = match cell {
+    let shown = column.shown(cell);
+    let mut text = match cell {
         Cell::Text(text) => return latex_text(text),
         Cell::Missing => return "--".to_owned(),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => (*value, *interval, flag),
+        Cell::Value { .. } => latex_number(&shown.text),
     };
-    let mut text = latex_number(&column.format.show(value));
     if is_best {
         text = format!("\\textbf{{{text}}}");
     }
-    if !flag.is_empty() {
-        text += &format!("$^{{\\textrm{{{}}}}}$", latex_text(flag));
+    if !shown.flag.is_empty() {
+        text += &format!("$^{{\\textrm{{{}}}}}$", latex_text(&shown.flag));
     }
-    if let Some(interval) = interval {
+    if let Some(interval) = shown.interval {
         text.push('~');
-        text += &latex_number(&column.show_interval(interval));
+        text += &latex_number(&interval);
     }
     text
 }

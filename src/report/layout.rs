@@ -10,10 +10,8 @@ const LISTED: usize = 5;
 
 /// The first of the items, each at most 120 characters, then the number of the others; `None` without items.
 pub(super) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> {
-    let mut list: Vec<String> = items
-        .into_iter()
-        .map(|item| shortened(&item, 120))
-        .collect();
+    let items = items.into_iter();
+    let mut list: Vec<String> = items.map(|item| shortened(&item, 120)).collect();
     if list.is_empty() {
         return None;
     }

@@ -11,10 +11,8 @@ const LISTED: usize = 10;
 /// How the run ended, then a line for each pair.
 pub(super) fn look_lines(looks: &RunLooks) -> Vec<String> {
     let mut lines = vec![ending(looks)];
-    let unit = looks
-        .metric
-        .as_ref()
-        .map_or(Unit::Share, |metric| metric.unit);
+    let metric = looks.metric.as_ref();
+    let unit = metric.map_or(Unit::Share, |metric| metric.unit);
     for pair in looks.pairs.iter().take(LISTED) {
         lines.push(pair_line(pair, unit, looks.schedule.is_single()));
     }

@@ -3,6 +3,7 @@
 use super::table::{Cell, Column, Format, Table};
 use super::{CsvText, visible};
 use crate::error::{Error, Result};
+use crate::stats::Interval;
 
 impl Table {
     /// A header, then one line per row, in full precision and natural units. A column with intervals is followed by
@@ -51,10 +52,8 @@ impl Table {
         if !self.title.is_empty() {
             out.push_str(&format!("**{}**\n\n", markdown_text(&self.title)));
         }
-        let headings = self
-            .columns
-            .iter()
-            .map(|column| markdown_text(&column.full_heading()));
+        let columns = self.columns.iter();
+        let headings = columns.map(|column| markdown_text(&column.full_heading()));
         push_markdown_row(&mut out, headings.collect());
         let rules = self.columns.iter().map(|column| match column.format {
             Format::Text => ":--".to_owned(),
@@ -97,23 +96,19 @@ fn push_fields(
     texts: CsvText,
     extra: ExtraColumns,
 ) {
-    let (value, interval, flag) = match cell {
+    let parts = cell.parts();
+    fields.push(match cell {
         // `visible` first: the guard against formulas looks at the first character that is written.
-        Cell::Text(text) => (texts.cell(key, &visible(text)).into_owned(), None, ""),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => (value.to_string(), *interval, flag.as_str()),
-        Cell::Missing => (String::new(), None, ""),
-    };
-    fields.push(value);
+        Cell::Text(text) => texts.cell(key, &visible(text)).into_owned(),
+        _ => parts.map_or_else(String::new, |(value, ..)| value.to_string()),
+    });
     if extra.interval {
-        let ends = interval.map(|interval| [interval.low, interval.high]);
-        let ends = ends.map(|ends| ends.map(|end| end.to_string()));
+        let interval = parts.and_then(|(_, interval, _)| interval);
+        let ends = interval.map(|Interval { low, high }| [low, high].map(|end| end.to_string()));
         fields.extend(ends.unwrap_or_default());
     }
     if extra.flag {
+        let flag = parts.map_or("", |(.., flag)| flag);
         fields.push(visible(flag).into_owned());
     }
 }
@@ -124,25 +119,17 @@ fn push_markdown_row(out: &mut String, cells: Vec<String>) {
 
 /// A cell: number, raised flag, interval; the best of a column is bold.
 fn markdown_cell(cell: &Cell, column: &Column, is_best: bool) -> String {
-    let (value, interval, flag) = match cell {
-        Cell::Text(text) => return markdown_text(text),
-        Cell::Missing => return "-".to_owned(),
-        Cell::Value {
-            value,
-            interval,
-            flag,
-        } => (*value, *interval, flag),
-    };
-    let mut text = markdown_text(&column.format.show(value));
+    let shown = column.shown(cell);
+    let mut text = markdown_text(&shown.text);
     if is_best {
         text = format!("**{text}**");
     }
-    if !flag.is_empty() {
-        text += &format!("<sup>{}</sup>", markdown_text(flag));
+    if !shown.flag.is_empty() {
+        text += &format!("<sup>{}</sup>", markdown_text(&shown.flag));
     }
-    if let Some(interval) = interval {
+    if let Some(interval) = shown.interval {
         text.push(' ');
-        text += &column.show_interval(interval);
+        text += &interval;
     }
     text
 }

@@ -13,7 +13,7 @@ use super::layout::counted;
 use super::numbers::{percent, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{
-    Comparison, MetricComparison, ObservedSystem, SystemMean, unknown_name,
+    Comparison, JudgedRole, MetricComparison, ObservedSystem, SystemMean, unknown_name,
 };
 use crate::analysis::distinct;
 use crate::domain::{Note, Role, ScorerId};
@@ -71,11 +71,8 @@ pub enum IntervalStyle {
 impl MetricsTableOptions {
     /// The names of the metrics: `metrics`, then those of the groups.
     pub fn metric_names(&self) -> Vec<String> {
-        self.metrics
-            .iter()
-            .chain(self.group.iter().flat_map(|(_, metrics)| metrics))
-            .cloned()
-            .collect()
+        let of_groups = self.group.iter().flat_map(|(_, metrics)| metrics);
+        self.metrics.iter().chain(of_groups).cloned().collect()
     }
 
     /// The name in print of what has one of these names; the first of them goes before the others.
@@ -126,56 +123,12 @@ pub(super) fn metrics_table(
     metrics: &[&MetricComparison],
     options: &MetricsTableOptions,
 ) -> Result<Table> {
-    let known = known_names(comparison, metrics);
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    check_names(&known, options)?;
-    let names = names_in_print(comparison, metrics, options)?;
-    let shown = by_group(metrics, options);
-    let heading = options.renamed(&["system"]).unwrap_or("system");
-    let mut columns = vec![Column::headed("system", heading, Format::Text)];
-    for metric in &shown {
-        columns.push(column(comparison, metric, options));
-    }
-    let mut table = Table::new(title(comparison, metrics, options), columns);
-    for name in ordered(comparison, metrics, &names, options)? {
-        let mut row = vec![Cell::text(name)];
-        for metric in &shown {
-            // The only one: `check_rows` refuses a second system with values under this name.
-            let system = with_values(metric).find(|system| names[system.system] == name);
-            row.push(system.map_or(Cell::Missing, |system| mean_cell(system, options)));
-        }
-        table.rows.push(row);
-    }
-    table.notes = notes(comparison, metrics, options);
-    Ok(table)
-}
-
-/// The metrics with those of a group together, at the place of its first.
-fn by_group<'a>(
-    metrics: &[&'a MetricComparison],
-    options: &MetricsTableOptions,
-) -> Vec<&'a MetricComparison> {
-    let groups = distinct(metrics.iter().map(|metric| options.group_of(metric)));
-    let mut shown = metrics.to_vec();
-    shown.sort_by_key(|metric| {
-        let group = options.group_of(metric);
-        groups.iter().position(|other| *other == group)
-    });
-    shown
-}
-
-/// The mean with its interval and letters, as the options have them.
-fn mean_cell(system: &SystemMean, options: &MetricsTableOptions) -> Cell {
-    let interval = match options.interval {
-        IntervalStyle::None => None,
-        IntervalStyle::Brackets | IntervalStyle::Pm => system.interval,
+    let chosen = ChosenMetrics {
+        comparison,
+        metrics,
+        options,
     };
-    let letters = if options.letters {
-        system.letters.as_str()
-    } else {
-        ""
-    };
-    Cell::estimate(system.mean, interval).flagged(letters)
+    chosen.table()
 }
 
 /// The table of these metrics for a paper: its notes also have what differs between the runs, and the judges.
@@ -188,15 +141,11 @@ pub fn paper_table(
     options: &MetricsTableOptions,
 ) -> Result<Table> {
     let mut table = metrics_table(comparison, metrics, options)?;
-    let mut judged = Vec::new();
-    for role in &comparison.judged_by {
-        let has_values = metrics
-            .iter()
-            .any(|metric| has_role(&metric.metric.scorer, &role.role));
-        if has_values {
-            judged.push(role);
-        }
-    }
+    let mut judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
+    judged.retain(|judged| {
+        let mut scorers = metrics.iter().map(|metric| &metric.metric.scorer);
+        scorers.any(|scorer| has_role(scorer, &judged.role))
+    });
     let mut notes = run_warnings(comparison);
     notes.extend(judge_lines(&judged).into_iter().map(Note::warning));
     notes.extend(unpublished(&judged).map(Note::warning));
@@ -218,219 +167,242 @@ fn with_values(metric: &MetricComparison) -> impl Iterator<Item = &SystemMean> {
     metric.systems.iter().filter(|system| system.own_cases > 0)
 }
 
-/// The name in print of each system. Systems of one name in several runs share a row, unless a metric has values of two
-/// of them.
-fn names_in_print<'a>(
-    comparison: &'a Comparison,
-    metrics: &[&MetricComparison],
-    options: &'a MetricsTableOptions,
-) -> Result<Vec<&'a str>> {
-    let mut names = Vec::new();
-    for system in &comparison.systems {
-        let plain = plain_name(comparison, metrics, system);
-        let renamed = options.renamed(&[&system.label, plain]);
-        names.push(renamed.unwrap_or(plain));
-    }
-    check_rows(metrics, &names)?;
-    Ok(names)
-}
-
-/// The names that can have another one in print, each once.
-fn known_names(comparison: &Comparison, metrics: &[&MetricComparison]) -> Vec<String> {
-    let mut known = Vec::new();
-    for system in &comparison.systems {
-        let plain = plain_name(comparison, metrics, system);
-        known.extend([system.label.clone(), plain.to_owned()]);
-    }
-    known.extend(metric_names(comparison, metrics));
-    known.push("system".to_owned());
-    distinct(known.into_iter())
-}
-
-/// The name of the system; with its run where a metric has values of it from another run, too.
-fn plain_name<'a>(
-    comparison: &Comparison,
-    metrics: &[&MetricComparison],
-    system: &'a ObservedSystem,
-) -> &'a str {
-    for metric in metrics {
-        let same = with_values(metric)
-            .filter(|other| comparison.systems[other.system].system == system.system);
-        if same.count() > 1 {
-            return &system.label;
-        }
-    }
-    system.system.as_str()
-}
-
-fn metric_names(comparison: &Comparison, metrics: &[&MetricComparison]) -> Vec<String> {
-    metrics
-        .iter()
-        .map(|metric| metric_name(comparison, metric))
-        .collect()
-}
-
-/// Every name that is given another in print is one of these.
-fn check_names(known: &[&str], options: &MetricsTableOptions) -> Result<()> {
-    for (name, _) in &options.names {
-        if !known.contains(&name.as_str()) {
-            return Err(unknown_name("system or metric", name, known, None));
-        }
-    }
-    Ok(())
-}
-
-/// No metric has values of two systems of one name: only one of them would be shown.
-fn check_rows(metrics: &[&MetricComparison], names: &[&str]) -> Result<()> {
-    for metric in metrics {
-        let mut seen = BTreeMap::new();
-        for system in with_values(metric) {
-            let name = names[system.system];
-            if let Some(other) = seen.insert(name, &system.label) {
-                return Err(Error::Settings(format!(
-                    "--names: {name} is the name of {other} and {}",
-                    system.label
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The names of the rows, in order.
-fn ordered<'a>(
-    comparison: &Comparison,
-    metrics: &[&MetricComparison],
-    names: &[&'a str],
-    options: &'a MetricsTableOptions,
-) -> Result<Vec<&'a str>> {
-    let mut all: Vec<&str> = Vec::new();
-    for metric in metrics {
-        all.extend(with_values(metric).map(|system| names[system.system]));
-    }
-    let mut first: Vec<&str> = match options.order.as_deref() {
-        None => Vec::new(),
-        Some("name") => {
-            let mut sorted = all.clone();
-            sorted.sort_unstable();
-            sorted
-        }
-        Some("given") => {
-            let in_print = options.names.iter().map(|(_, text)| text.as_str());
-            in_print.chain(names.iter().copied()).collect()
-        }
-        Some(order) => {
-            let Some(metric) = metrics.iter().find(|metric| metric.metric.is_called(order)) else {
-                let known = metric_names(comparison, metrics);
-                let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
-                known.extend(["name", "given"]);
-                return Err(unknown_name("column or order", order, &known, None));
-            };
-            with_values(metric)
-                .map(|system| names[system.system])
-                .collect()
-        }
-    };
-    // `given` names systems without values and metrics, too.
-    first.retain(|name| all.contains(name));
-    Ok(distinct(first.into_iter().chain(all)))
-}
-
-/// The column of a metric; `*` flags that it has fewer cases than the runs.
-fn column(
-    comparison: &Comparison,
-    metric: &MetricComparison,
-    options: &MetricsTableOptions,
-) -> Column {
-    let id = &metric.metric;
-    let name = metric_name(comparison, metric);
-    let mut heading = match options.renamed(&[&name, &id.name]) {
-        Some(renamed) => renamed.to_owned(),
-        // An underscore is a command in LaTeX, and hardly a word in print.
-        None => name.replace('_', " "),
-    };
-    if has_fewer_cases(metric) {
-        heading.push('*');
-    }
-    let format = match options.decimals {
-        Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
-        None => Format::of_mean(id.unit),
-    };
-    let mut column = Column {
-        heading,
-        format,
-        half_widths: options.interval == IntervalStyle::Pm,
-        group: options.group_of(metric).to_owned(),
-        ..Column::metric(&name, id.unit)
-    };
-    column.highest_is_best = id.higher_is_better && !misses_systems(comparison, metric);
-    column
-}
-
-/// Whether an unfinished run has no value of a system yet: then the best of the others is not the best.
-fn misses_systems(comparison: &Comparison, metric: &MetricComparison) -> bool {
-    let is_unfinished = comparison.runs.iter().any(|run| run.unfinished.is_some());
-    is_unfinished && with_values(metric).count() < metric.systems.len()
-}
-
 fn has_fewer_cases(metric: &MetricComparison) -> bool {
     metric.cases.len() < metric.cases_in_all
 }
 
-/// Units, number of questions and kind of interval.
-fn title(
-    comparison: &Comparison,
-    metrics: &[&MetricComparison],
-    options: &MetricsTableOptions,
-) -> String {
-    let units = distinct(metrics.iter().map(|metric| unit_name(metric.metric.unit))).join(", ");
-    let questions = metrics.iter().map(|metric| metric.questions);
-    let least = questions.clone().min().unwrap_or(0);
-    let most = questions.max().unwrap_or(0);
-    let mut over = counted(most, "question");
-    if least < most {
-        over = format!("{least} to {over}");
-    }
-    let level = percent(comparison.options.level);
-    let interval = match options.interval {
-        IntervalStyle::Brackets => format!(", with {level} intervals"),
-        IntervalStyle::Pm => format!(", with half the width of {level} intervals"),
-        IntervalStyle::None => String::new(),
-    };
-    format!("Means ({units}) over {over}{interval}")
+/// Metrics of a comparison, and how they are shown.
+#[derive(Clone, Copy)]
+struct ChosenMetrics<'a> {
+    comparison: &'a Comparison,
+    metrics: &'a [&'a MetricComparison],
+    options: &'a MetricsTableOptions,
 }
 
-/// What letters and `*` mean.
-fn notes(
-    comparison: &Comparison,
-    metrics: &[&MetricComparison],
-    options: &MetricsTableOptions,
-) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let mut systems = metrics.iter().flat_map(|metric| &metric.systems);
-    // With a baseline only its pairs are tested, and no system has a letter.
-    if options.letters && systems.any(|system| !system.letters.is_empty()) {
-        notes.push(Note::warning(
-            "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column without \
-             letters was not tested.",
-        ));
+impl<'a> ChosenMetrics<'a> {
+    fn table(self) -> Result<Table> {
+        self.check_names()?;
+        let names = self.names_in_print()?;
+        let rows = self.ordered(&names)?;
+        let heading = self.options.renamed(&["system"]).unwrap_or("system");
+        let mut table = Table::new(self.title(), Vec::new());
+        let column = Column::headed("system", heading, Format::Text);
+        table.column(column, &rows, |name| *name);
+        for metric in self.by_group() {
+            table.column(self.column(metric), &rows, |name| {
+                // The only one: `check_rows` refuses a second system with values under this name.
+                let system = with_values(metric).find(|system| names[system.system] == *name)?;
+                Some(self.mean_cell(system))
+            });
+        }
+        table.notes = self.notes();
+        Ok(table)
     }
-    let mut fewer = Vec::new();
-    for metric in metrics {
-        if has_fewer_cases(metric) {
-            fewer.push(format!(
-                "{} {} of {}",
-                metric_name(comparison, metric),
-                metric.cases.len(),
-                metric.cases_in_all
-            ));
+
+    /// The metrics with those of a group together, at the place of its first.
+    fn by_group(self) -> Vec<&'a MetricComparison> {
+        let group_of = |metric: &&MetricComparison| self.options.group_of(metric);
+        let groups = distinct(self.metrics.iter().map(group_of));
+        let mut shown = self.metrics.to_vec();
+        shown.sort_by_key(|metric| groups.iter().position(|group| *group == group_of(metric)));
+        shown
+    }
+
+    /// The mean with its interval and letters, as the options have them.
+    fn mean_cell(self, system: &SystemMean) -> Cell {
+        let interval = match self.options.interval {
+            IntervalStyle::None => None,
+            IntervalStyle::Brackets | IntervalStyle::Pm => system.interval,
+        };
+        let cell = Cell::estimate(system.mean, interval);
+        if self.options.letters {
+            cell.flagged(&system.letters)
+        } else {
+            cell
         }
     }
-    if !fewer.is_empty() {
-        let cases = fewer.join(", ");
-        notes.push(Note::warning(format!(
-            "* Over the cases with a value of every system: {cases}."
-        )));
+
+    /// The name in print of each system. Systems of one name in several runs share a row, unless a metric has values of two
+    /// of them.
+    fn names_in_print(self) -> Result<Vec<&'a str>> {
+        let mut names = Vec::new();
+        for system in &self.comparison.systems {
+            let plain = self.plain_name(system);
+            let renamed = self.options.renamed(&[&system.label, plain]);
+            names.push(renamed.unwrap_or(plain));
+        }
+        self.check_rows(&names)?;
+        Ok(names)
     }
-    notes
+
+    /// The name of the system; with its run where a metric has values of it from another run, too.
+    fn plain_name(self, system: &'a ObservedSystem) -> &'a str {
+        let systems = &self.comparison.systems;
+        for metric in self.metrics {
+            let same =
+                with_values(metric).filter(|other| systems[other.system].system == system.system);
+            if same.count() > 1 {
+                return &system.label;
+            }
+        }
+        system.system.as_str()
+    }
+
+    fn metric_names(self) -> Vec<String> {
+        let metrics = self.metrics.iter();
+        metrics
+            .map(|metric| metric_name(self.comparison, metric))
+            .collect()
+    }
+
+    /// Every name that is given another in print is that of a system or a metric.
+    fn check_names(self) -> Result<()> {
+        let metrics = self.metric_names();
+        let mut known = Vec::new();
+        for system in &self.comparison.systems {
+            known.extend([&*system.label, self.plain_name(system)]);
+        }
+        known.extend(metrics.iter().map(String::as_str));
+        known.push("system");
+        let known = distinct(known.into_iter());
+        for (name, _) in &self.options.names {
+            if !known.contains(&name.as_str()) {
+                return Err(unknown_name("system or metric", name, &known, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// No metric has values of two systems of one name: only one of them would be shown.
+    fn check_rows(self, names: &[&str]) -> Result<()> {
+        for metric in self.metrics {
+            let mut seen = BTreeMap::new();
+            for system in with_values(metric) {
+                let name = names[system.system];
+                if let Some(other) = seen.insert(name, &system.label) {
+                    return Err(Error::Settings(format!(
+                        "--names: {name} is the name of {other} and {}",
+                        system.label
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the rows, in order.
+    fn ordered(self, names: &[&'a str]) -> Result<Vec<&'a str>> {
+        let names_of = |metric: &MetricComparison| -> Vec<&'a str> {
+            let systems = with_values(metric);
+            systems.map(|system| names[system.system]).collect()
+        };
+        let metrics = self.metrics.iter();
+        let all: Vec<&str> = metrics.flat_map(|metric| names_of(metric)).collect();
+        let mut first: Vec<&str> = match self.options.order.as_deref() {
+            None => Vec::new(),
+            Some("name") => {
+                let mut sorted = all.clone();
+                sorted.sort_unstable();
+                sorted
+            }
+            Some("given") => {
+                let in_print = self.options.names.iter().map(|(_, text)| text.as_str());
+                in_print.chain(names.iter().copied()).collect()
+            }
+            Some(order) => names_of(self.ordering_metric(order)?),
+        };
+        // `given` names systems without values and metrics, too.
+        first.retain(|name| all.contains(name));
+        Ok(distinct(first.into_iter().chain(all)))
+    }
+
+    fn ordering_metric(self, order: &str) -> Result<&'a MetricComparison> {
+        let mut metrics = self.metrics.iter();
+        let metric = metrics.find(|metric| metric.metric.is_called(order));
+        metric.copied().ok_or_else(|| {
+            let names = self.metric_names();
+            let mut known: Vec<&str> = names.iter().map(String::as_str).collect();
+            known.extend(["name", "given"]);
+            unknown_name("column or order", order, &known, None)
+        })
+    }
+
+    /// The column of a metric; `*` flags that it has fewer cases than the runs.
+    fn column(self, metric: &MetricComparison) -> Column {
+        let id = &metric.metric;
+        let name = metric_name(self.comparison, metric);
+        let mut heading = match self.options.renamed(&[&name, &id.name]) {
+            Some(renamed) => renamed.to_owned(),
+            // An underscore is a command in LaTeX, and hardly a word in print.
+            None => name.replace('_', " "),
+        };
+        if has_fewer_cases(metric) {
+            heading.push('*');
+        }
+        let format = match self.options.decimals {
+            Some(decimals) => Format::of_mean_to(id.unit, usize::from(decimals)),
+            None => Format::of_mean(id.unit),
+        };
+        Column {
+            heading,
+            format,
+            highest_is_best: id.higher_is_better && !self.misses_systems(metric),
+            half_widths: self.options.interval == IntervalStyle::Pm,
+            group: self.options.group_of(metric).to_owned(),
+            ..Column::metric(&name, id.unit)
+        }
+    }
+
+    /// Whether an unfinished run has no value of a system yet: then the best of the others is not the best.
+    fn misses_systems(self, metric: &MetricComparison) -> bool {
+        let mut runs = self.comparison.runs.iter();
+        let is_unfinished = runs.any(|run| run.unfinished.is_some());
+        is_unfinished && with_values(metric).count() < metric.systems.len()
+    }
+
+    /// Units, number of questions and kind of interval.
+    fn title(self) -> String {
+        let metrics = self.metrics.iter();
+        let units = distinct(metrics.map(|metric| unit_name(metric.metric.unit))).join(", ");
+        let questions = self.metrics.iter().map(|metric| metric.questions);
+        let least = questions.clone().min().unwrap_or(0);
+        let most = questions.max().unwrap_or(0);
+        let mut over = counted(most, "question");
+        if least < most {
+            over = format!("{least} to {over}");
+        }
+        let level = percent(self.comparison.options.level);
+        let interval = match self.options.interval {
+            IntervalStyle::Brackets => format!(", with {level} intervals"),
+            IntervalStyle::Pm => format!(", with half the width of {level} intervals"),
+            IntervalStyle::None => String::new(),
+        };
+        format!("Means ({units}) over {over}{interval}")
+    }
+
+    /// What letters and `*` mean.
+    fn notes(self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let mut systems = self.metrics.iter().flat_map(|metric| &metric.systems);
+        // With a baseline only its pairs are tested, and no system has a letter.
+        if self.options.letters && systems.any(|system| !system.letters.is_empty()) {
+            notes.push(Note::warning(
+                "In a column, systems that share a letter do not differ significantly (adjusted for all pairs); a column \
+                 without letters was not tested.",
+            ));
+        }
+        let mut fewer = Vec::new();
+        for metric in self.metrics.iter().filter(|metric| has_fewer_cases(metric)) {
+            let name = metric_name(self.comparison, metric);
+            let cases = metric.cases.len();
+            fewer.push(format!("{name} {cases} of {}", metric.cases_in_all));
+        }
+        if !fewer.is_empty() {
+            let cases = fewer.join(", ");
+            notes.push(Note::warning(format!(
+                "* Over the cases with a value of every system: {cases}."
+            )));
+        }
+        notes
+    }
 }

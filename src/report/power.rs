@@ -5,7 +5,7 @@ use std::path::Path;
 use super::TableStyle;
 use super::layout::{counted, wrapped};
 use super::numbers::{percent, points};
-use super::table::{Cell, Column, Format, Table};
+use super::table::{Column, Format, Table};
 use super::visible;
 use crate::analysis::comparison::{PlannedStudy, PowerPlan};
 use crate::domain::Note;
@@ -32,10 +32,9 @@ pub fn power_text(plan: &PowerPlan, style: &TableStyle) -> String {
 
 /// How many questions the main difference takes.
 fn sentence(plan: &PowerPlan) -> String {
-    let by_difference: Vec<&[PlannedStudy]> = plan
-        .studies
-        .chunk_by(|a, b| a.difference == b.difference)
-        .collect();
+    let studies = &plan.studies;
+    let by_difference = studies.chunk_by(|a, b| a.difference == b.difference);
+    let by_difference: Vec<&[PlannedStudy]> = by_difference.collect();
     // The only difference, or the one before the largest.
     let main = by_difference[by_difference.len().saturating_sub(2)];
     format!(
@@ -77,18 +76,13 @@ pub fn power_table(plan: &PowerPlan) -> Table {
     let rows = &plan.studies;
     let mut table = Table::new(title, Vec::new());
     let difference = Column::new("difference", Format::of_mean(plan.metric.unit));
-    table.push(
-        difference,
-        rows.iter().map(|row| Cell::number(row.difference)),
-    );
+    table.column(difference, rows, |row| row.difference);
     if rows.iter().any(|row| row.samples.is_some()) {
-        let samples = rows.iter().map(|row| Cell::maybe_count(row.samples));
-        table.push(Column::count("samples"), samples);
+        table.column(Column::count("samples"), rows, |row| row.samples);
     }
-    let questions = rows
-        .iter()
-        .map(|row| Cell::estimate(Some(row.questions as f64), Some(row.interval)));
-    table.push(Column::count("questions"), questions);
+    table.column(Column::count("questions"), rows, |row| {
+        (row.questions as f64, Some(row.interval))
+    });
     table.notes = notes(plan);
     table
 }

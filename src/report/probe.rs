@@ -99,48 +99,36 @@ impl<'a> ProbeRow<'a> {
     }
 
     /// The mean of the unchanged (`before`) or of the perturbed answers.
-    fn mean(&self, before: bool) -> Cell {
-        let systems = self.metric.map_or(&[][..], |metric| &metric.systems);
-        let system = systems
-            .iter()
-            .find(|system| (system.label == UNCHANGED) == before);
-        Cell::maybe(system.and_then(|system| system.mean))
+    fn mean(&self, before: bool) -> Option<f64> {
+        let mut systems = self.metric?.systems.iter();
+        systems
+            .find(|system| (system.label == UNCHANGED) == before)?
+            .mean
     }
 
-    fn difference(&self) -> Cell {
-        let Some(pair) = &self.pair else {
-            return Cell::Missing;
-        };
+    fn difference(&self) -> Option<Cell> {
+        let pair = self.pair.as_ref()?;
         let flag = if pair.differs { "*" } else { "" };
-        Cell::estimate(Some(pair.difference), pair.interval).flagged(flag)
+        Some(Cell::from((pair.difference, pair.interval)).flagged(flag))
     }
 }
 
 /// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
 /// after.
 fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
-    let mut pair = metric
-        .pairs
-        .first()
-        .filter(|pair| pair.p.is_some())?
-        .clone();
+    let pair = metric.pairs.first();
+    let mut pair = pair.filter(|pair| pair.p.is_some())?.clone();
     if metric.systems[pair.first].label == UNCHANGED {
         // Not its negative: a difference of 0 stays without a sign.
         pair.difference = 0.0 - pair.difference;
-        pair.interval = pair.interval.map(|interval| Interval {
-            low: -interval.high,
-            high: -interval.low,
-        });
+        pair.interval = pair.interval.map(Interval::negated);
     }
     Some(pair)
 }
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {
-    probe
-        .perturbations
-        .iter()
-        .map(|probed| ProbeRow::new(probed, id))
-        .collect()
+    let probed = probe.perturbations.iter();
+    probed.map(|probed| ProbeRow::new(probed, id)).collect()
 }
 
 /// The verdict on each headline metric.
@@ -200,20 +188,20 @@ fn sentence(finding: ProbeFinding, rows: &[&ProbeRow<'_>], unit: Unit) -> String
 
 /// All metrics, those of the headline first.
 fn metrics(probe: &Probe) -> Vec<&MetricId> {
-    let all = probe
-        .perturbations
-        .iter()
-        .flat_map(|probed| &probed.comparison.metrics)
-        .map(|metric| &metric.metric);
-    distinct(probe.headline.iter().chain(all))
+    let probed = probe.perturbations.iter();
+    let all = probed.flat_map(|probed| &probed.comparison.metrics);
+    distinct(
+        probe
+            .headline
+            .iter()
+            .chain(all.map(|metric| &metric.metric)),
+    )
 }
 
 /// The tables of all metrics, those of the headline first.
 pub(super) fn tables(probe: &Probe) -> Vec<Table> {
-    metrics(probe)
-        .into_iter()
-        .map(|id| table(probe, id))
-        .collect()
+    let metrics = metrics(probe).into_iter();
+    metrics.map(|id| table(probe, id)).collect()
 }
 
 /// One metric, a row for each perturbation.
@@ -223,32 +211,29 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
         id.name,
         unit_name(id.unit)
     );
-    let rows = rows(probe, id);
+    let rows = &rows(probe, id);
     let mut table = Table::new(title, Vec::new());
-    let names = rows
-        .iter()
-        .map(|row| Cell::text(row.probed.perturbation.name()));
-    table.push(Column::text("perturbation"), names);
-    let answers = rows
-        .iter()
-        .map(|row| Cell::count(row.metric.map_or(0, |metric| metric.cases.len())));
-    table.push(Column::count("answers"), answers);
+    table.column(Column::text("perturbation"), rows, |row| {
+        row.probed.perturbation.name()
+    });
+    table.column(Column::count("answers"), rows, |row| {
+        row.metric.map_or(0, |metric| metric.cases.len())
+    });
     for (key, before) in [("before", true), ("after", false)] {
         let column = Column::new(key, Format::of_mean(id.unit));
-        table.push(column, rows.iter().map(|row| row.mean(before)));
+        table.column(column, rows, |row| row.mean(before));
     }
     let difference = Column::new("difference", Format::of_difference(id.unit));
-    table.push(difference, rows.iter().map(ProbeRow::difference));
-    let p = rows
-        .iter()
-        .map(|row| Cell::maybe(row.pair.as_ref().and_then(|pair| pair.p)));
-    table.push(Column::new("p", Format::PValue), p);
-    let may_move = rows
-        .iter()
-        .map(|row| Cell::text(if row.may_move { "yes" } else { "no" }));
-    table.push(
-        Column::headed("may_move", "may move", Format::Text),
+    table.column(difference, rows, ProbeRow::difference);
+    let p = Column::new("p", Format::PValue);
+    table.column(p, rows, |row| row.pair.as_ref()?.p);
+    let may_move = Column::headed("may_move", "may move", Format::Text);
+    table.column(
         may_move,
+        rows,
+        |row| {
+            if row.may_move { "yes" } else { "no" }
+        },
     );
     table
 }
@@ -270,11 +255,8 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
     let mut left_out = Vec::new();
     for probed in &probe.perturbations {
         if probed.unchanged > 0 {
-            left_out.push(format!(
-                "{} {}",
-                probed.perturbation.name(),
-                probed.unchanged
-            ));
+            let name = probed.perturbation.name();
+            left_out.push(format!("{name} {}", probed.unchanged));
         }
     }
     if !left_out.is_empty() {
@@ -291,11 +273,8 @@ pub(super) fn notes(probe: &Probe) -> Vec<Note> {
                 continue;
             }
             let subject = format!("{}, {}", id.name, row.probed.perturbation.name());
-            notes.extend(
-                metric_notes(metric)
-                    .into_iter()
-                    .map(|note| note.about(&subject)),
-            );
+            let of_metric = metric_notes(metric).into_iter();
+            notes.extend(of_metric.map(|note| note.about(&subject)));
         }
     }
     notes.push(Note::info(

@@ -40,27 +40,21 @@ pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
 
 /// The content of the file.
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
-    let mut sorted: Vec<&ScoredAnswer> = scored
-        .iter()
-        .map(AsRef::as_ref)
-        // The script's file is about its rubric: other scorers have no `ann_score`.
-        .filter(|answer: &&ScoredAnswer| answer.score.has_ann_score())
-        .collect();
+    let mut sorted: Vec<&ScoredAnswer> = scored.iter().map(AsRef::as_ref).collect();
+    // The script's file is about its rubric: other scorers have no `ann_score`.
+    sorted.retain(|answer| answer.score.has_ann_score());
     sorted.sort_by_cached_key(|answer| {
+        let case = &answer.case;
         (
             answer.system.clone(),
-            answer.case.annotator.clone(),
-            answer.case.case_id.clone(),
+            case.annotator.clone(),
+            case.case_id.clone(),
         )
     });
     let mut sources: Map<String, Value> = Map::new();
-    for answer in sorted {
-        let entries = sources
-            .entry(format!("{}.jsonl", answer.system))
-            .or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(entries) = entries {
-            entries.push(entry(answer));
-        }
+    for answers in sorted.chunk_by(|a, b| a.system == b.system) {
+        let entries = answers.iter().map(|answer| entry(answer));
+        sources.insert(format!("{}.jsonl", answers[0].system), entries.collect());
     }
     Value::Object(sources)
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::comparison::{comparison_page, comparison_table, judge_lines, unpublished, verdicts};
+use super::comparison::{
+    all_notes, comparison_table, judge_lines, orders_table, pairs_table, systems_table,
+    unpublished, verdicts,
+};
+use super::legend::legend_notes;
 use super::looks::look_lines;
 use super::scorecard::{notes as scorecard_notes, scorer_tables, unscored_note};
 use super::{
@@ -57,109 +61,108 @@ impl RunReport {
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let mut context = context(manifest, run, scored);
-        let mut files = vec![
+        let files = vec![
             // Of the whole run, also for a benchmark: its row leaves out what the benchmark does
             // not report.
             ("summary.json", scorecard_json(&summary, &context)?),
             ("summary.csv", scorecard_csv(&summary, texts)?),
         ];
-        let perturbations = manifest.perturbations();
-        if !perturbations.is_empty() {
-            let probed = analysis::probe(
-                scored,
-                &perturbations,
-                manifest.seed,
-                manifest.policy.on_unscored,
-            );
-            return Self::of_probe(summary, &context, &probed, files, texts);
-        }
-        if manifest.subject == SubjectKind::Pair {
-            return Self::of_pairs(summary, &context, (manifest, run, scored), files, texts);
-        }
-        let mut shown = summary.clone();
-        if let Some(bench) = bench {
-            shown = bench.row(&summary);
-            context.bench = Some(bench.clone());
-            files.push(("bench.json", scorecard_json(&shown, &context)?));
-            files.push(("bench.csv", scorecard_csv(&shown, texts)?));
-        }
-        Ok(Self {
-            tables: scorecard(&shown, &context),
-            details: scorer_tables(&summary, context.unfinished),
-            verdict: verdict(manifest, run, scored, &summary)?,
-            notes: scorecard_notes(&shown, &context),
-            verdict_first: false,
+        let mut report = Self {
+            summary,
+            tables: Vec::new(),
+            details: Vec::new(),
+            verdict: Vec::new(),
+            notes: Vec::new(),
+            verdict_first: true,
             files,
             works: None,
-            summary,
-        })
+        };
+        let perturbations = manifest.perturbations();
+        let on_unscored = manifest.policy.on_unscored;
+        if !perturbations.is_empty() {
+            let probed = analysis::probe(scored, &perturbations, manifest.seed, on_unscored);
+            report.show_probe(&context, &probed, texts)?;
+        } else if manifest.subject == SubjectKind::Pair {
+            report.show_pairs(&context, &RunSet::single(run, manifest, scored), texts)?;
+        } else {
+            report.verdict_first = false;
+            report.verdict = verdict(manifest, run, scored, &report.summary)?;
+            report.show_scorecard(&mut context, bench, texts)?;
+        }
+        Ok(report)
     }
 
-    /// The report of a probe: its verdict is the result, before the tables of the headline metrics.
-    fn of_probe(
-        summary: Summary,
+    /// Shows the headline metrics of the run, or the row of a benchmark.
+    fn show_scorecard(
+        &mut self,
+        context: &mut ReportContext,
+        bench: Option<&Bench>,
+        texts: CsvText,
+    ) -> Result<()> {
+        let mut shown = self.summary.clone();
+        if let Some(bench) = bench {
+            shown = bench.row(&self.summary);
+            context.bench = Some(bench.clone());
+            self.files
+                .push(("bench.json", scorecard_json(&shown, context)?));
+            self.files
+                .push(("bench.csv", scorecard_csv(&shown, texts)?));
+        }
+        self.tables = scorecard(&shown, context);
+        self.details = scorer_tables(&self.summary, context.unfinished);
+        self.notes = scorecard_notes(&shown, context);
+        Ok(())
+    }
+
+    /// Shows a probe: its verdict is the result, before the tables of the headline metrics.
+    fn show_probe(
+        &mut self,
         context: &ReportContext,
         probed: &Probe,
-        mut files: Vec<(&'static str, String)>,
         texts: CsvText,
-    ) -> Result<Self> {
-        files.push(("probe.json", render_json(probed)?));
-        files.push(("probe.csv", probe::tidy(probed).csv(texts)?));
-        let mut tables = probe::tables(probed);
-        let details = tables.split_off(probed.headline.len());
-        let mut notes: Vec<Note> = context.answer_warnings().collect();
-        for scorer in &summary.scorers {
-            notes.extend(unscored_note(scorer, summary.on_unscored).map(Note::warning));
-        }
-        notes.extend(probe::notes(probed));
-        notes.extend(context.notes.iter().cloned());
-        Ok(Self {
-            summary,
-            tables,
-            details,
-            verdict: probe::verdicts(probed),
-            notes,
-            verdict_first: true,
-            files,
-            works: None,
-        })
+    ) -> Result<()> {
+        self.files.push(("probe.json", render_json(probed)?));
+        self.files
+            .push(("probe.csv", probe::tidy(probed).csv(texts)?));
+        self.tables = probe::tables(probed);
+        self.details = self.tables.split_off(probed.headline.len());
+        self.verdict = probe::verdicts(probed);
+        self.notes = self.warnings(context);
+        self.notes.extend(probe::notes(probed));
+        self.notes.extend(context.notes.iter().cloned());
+        Ok(())
     }
 
-    /// The report of a run of pairs: what `compare` says of it.
-    fn of_pairs(
-        summary: Summary,
-        context: &ReportContext,
-        (manifest, run, scored): (&Manifest, &str, &[Arc<ScoredAnswer>]),
-        mut files: Vec<(&'static str, String)>,
-        texts: CsvText,
-    ) -> Result<Self> {
-        let set = RunSet::single(run, manifest, scored);
+    /// Shows what `compare` says of a run of pairs.
+    fn show_pairs(&mut self, context: &ReportContext, set: &RunSet, texts: CsvText) -> Result<()> {
         // The seed of `compare`, so that both commands report the same.
         let comparison = set.compare(&set.observe()?, &ComparisonOptions::seeded(SEED));
-        files.push(("pairs.json", render_json(&comparison)?));
-        files.push((
-            "pairs.csv",
-            comparison_table(&comparison, false).csv(texts)?,
-        ));
-        let mut notes: Vec<Note> = context.answer_warnings().collect();
-        for scorer in &summary.scorers {
-            notes.extend(unscored_note(scorer, summary.on_unscored).map(Note::warning));
+        let csv = comparison_table(&comparison, false).csv(texts)?;
+        self.files.push(("pairs.json", render_json(&comparison)?));
+        self.files.push(("pairs.csv", csv));
+        for metric in &comparison.metrics {
+            self.tables.push(systems_table(&comparison, metric));
+            self.details.extend(pairs_table(&comparison, metric, false));
         }
-        let page = comparison_page(&comparison);
-        notes.extend(page.notes);
-        Ok(Self {
-            summary,
-            tables: page.tables,
-            details: page.details,
-            verdict: match &manifest.looks {
-                Some(looks) => look_lines(looks),
-                None => verdicts(&comparison),
-            },
-            notes,
-            verdict_first: true,
-            files,
-            works: None,
-        })
+        self.tables.extend(orders_table(&comparison));
+        self.verdict = match &context.looks {
+            Some(looks) => look_lines(looks),
+            None => verdicts(&comparison),
+        };
+        self.notes = self.warnings(context);
+        self.notes.extend(all_notes(&comparison, Vec::new()));
+        self.notes.extend(legend_notes(&self.tables));
+        Ok(())
+    }
+
+    /// Who answered in place of the judges, and what was not scored.
+    fn warnings(&self, context: &ReportContext) -> Vec<Note> {
+        let mut warnings: Vec<Note> = context.answer_warnings().collect();
+        for scorer in &self.summary.scorers {
+            let unscored = unscored_note(scorer, self.summary.on_unscored);
+            warnings.extend(unscored.map(Note::warning));
+        }
+        warnings
     }
 
     /// The report with the works that the answers cite, which replace the scorecard or follow it.
@@ -206,14 +209,12 @@ impl RunReport {
             verdict += &wrapped(&visible(line), style.columns());
             verdict.push('\n');
         }
-        let mut blocks: Vec<String> = self
-            .tables
-            .iter()
-            .map(|table| table.terminal(style))
-            .collect();
+        let mut tables: Vec<&Table> = self.tables.iter().collect();
         if style.all_notes {
-            blocks.extend(self.details.iter().map(|table| table.terminal(style)));
+            tables.extend(&self.details);
         }
+        let tables = tables.into_iter();
+        let mut blocks: Vec<String> = tables.map(|table| table.terminal(style)).collect();
         if !verdict.is_empty() {
             let place = if self.verdict_first { 0 } else { blocks.len() };
             blocks.insert(place, verdict);
@@ -223,10 +224,9 @@ impl RunReport {
 
     /// The last of its files with this ending, which has what the tables have; empty without one.
     pub fn file(&self, ending: &str) -> &str {
-        self.files
-            .iter()
-            .rfind(|(name, _)| name.ends_with(ending))
-            .map_or("", |(_, text)| text)
+        let mut files = self.files.iter();
+        let file = files.rfind(|(name, _)| name.ends_with(ending));
+        file.map_or("", |(_, text)| text)
     }
 
     /// Writes the files of the report into the directory of the run.
@@ -268,12 +268,8 @@ fn verdict(
     if let Some(looks) = &manifest.looks {
         return Ok(look_lines(looks));
     }
-    let systems = summary
-        .scorers
-        .iter()
-        .map(|scorer| scorer.rows.len())
-        .max()
-        .unwrap_or(0);
+    let rows = summary.scorers.iter().map(|scorer| scorer.rows.len());
+    let systems = rows.max().unwrap_or(0);
     if systems < 2 {
         return Ok(Vec::new());
     }
@@ -285,10 +281,10 @@ fn verdict(
     let set = RunSet::single(run, manifest, scored);
     let mut observations = set.observe()?;
     let headline = observations.headline();
-    observations.metrics = headline
+    let metrics = headline
         .into_iter()
-        .map(|at| observations.metrics[at].clone())
-        .collect();
+        .map(|at| observations.metrics[at].clone());
+    observations.metrics = metrics.collect();
     if observations.metrics.is_empty() {
         return Ok(Vec::new());
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::json::render_json;
 use super::layout::{counted, listed};
 use super::numbers::shown_coefficient;
-use super::table::{Cell, Column, Format, Legend, Table, short_names};
+use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
 use super::{CsvText, ReportContext, visible};
 use crate::analysis::{
@@ -87,40 +87,6 @@ fn with_compared_means<'a>(
 /// A metric with its scorer.
 type ScorerMetric<'a> = (&'a ScorerSummary, &'a MetricColumn);
 
-/// What the table of `score` shows, for `--help`.
-pub(crate) const SCORECARD_LEGEND: &[Legend] = &[
-    Legend {
-        key: "mean",
-        heading: "score, ..",
-        meaning: "mean of the metric per answer with its interval, in % for shares; docs/metrics.md defines each metric",
-    },
-    Legend {
-        key: "answers",
-        heading: "answers",
-        meaning: "answers of the system that were scored, unscored ones included",
-    },
-    Legend {
-        key: "missing",
-        heading: "missing",
-        meaning: "test cases without an answer of the system",
-    },
-    Legend {
-        key: "unscored",
-        heading: "unscored",
-        meaning: "answers with a component without a value, such as an unreadable reply",
-    },
-    Legend {
-        key: "flag",
-        heading: "*",
-        meaning: "mean over fewer answers than the others: not comparable",
-    },
-    Legend {
-        key: "p",
-        heading: "p",
-        meaning: "of a difference, adjusted for all pairs of the metric",
-    },
-];
-
 /// A table for each of several scorers, with all its metrics; of an unfinished run, if so.
 pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
     if summary.scorers.len() < 2 {
@@ -128,11 +94,8 @@ pub(super) fn scorer_tables(summary: &Summary, unfinished: bool) -> Vec<Table> {
     }
     let mut tables = Vec::new();
     for scorer in &summary.scorers {
-        let columns: Vec<_> = scorer
-            .columns
-            .iter()
-            .map(|column| (scorer, column))
-            .collect();
+        let columns = scorer.columns.iter();
+        let columns: Vec<_> = columns.map(|column| (scorer, column)).collect();
         let title = format!("{}: {}", scorer.scorer, means(summary).to_lowercase());
         let mut table = metrics_table(&title, summary, &columns, &[], unfinished);
         // Details need their intervals: the last of them are left out where they do not fit.
@@ -161,8 +124,7 @@ fn means(summary: &Summary) -> String {
 pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
     let mut table = Table::new("", Vec::new());
     let systems = summary.systems();
-    let names = systems.iter().map(|system| Cell::text(system.as_str()));
-    table.push(Column::text("system"), names);
+    table.column(Column::text("system"), &systems, |system| *system);
     for scorer in &summary.scorers {
         let is_rubric =
             scorer_named(scorer.scorer.name()).is_some_and(ScorerInfo::scores_test_cases);
@@ -174,18 +136,17 @@ pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
         let rows: Vec<Option<&SystemSummary>> =
             systems.iter().map(|system| scorer.row(system)).collect();
         if is_rubric {
-            let ranks = rows
-                .iter()
-                .map(|row| Cell::maybe_count(row.and_then(|row| row.rank)));
-            table.push(Column::count(&format!("{prefix}rank")), ranks);
+            table.column(Column::count("rank"), &rows, |row| {
+                row.and_then(|row| row.rank)
+            });
         }
         for column in &scorer.columns {
             let key = summary.metric_name(&scorer.scorer, &column.name);
             push_metric(&mut table, &key, column, &rows);
         }
         for (name, count) in COUNTS {
-            let counts = rows.iter().map(|row| Cell::maybe_count(row.map(count)));
-            table.push(Column::count(&format!("{prefix}{name}")), counts);
+            let column = Column::count(&format!("{prefix}{name}"));
+            table.column(column, &rows, |row| row.map(count));
         }
     }
     table.csv(texts)
@@ -198,18 +159,15 @@ fn push_metric(
     column: &MetricColumn,
     rows: &[Option<&SystemSummary>],
 ) {
-    let metrics: Vec<Metric> = rows
-        .iter()
-        .map(|row| metric_of(*row, column).unwrap_or_default())
-        .collect();
-    let means = metrics
-        .iter()
-        .map(|metric| Cell::estimate(metric.estimate, metric.interval));
-    table.push(Column::metric(key, column.unit), means);
-    let values = metrics.iter().map(|metric| Cell::count(metric.n));
-    table.push(Column::count(&format!("{key}_n")), values);
-    let unscored = metrics.iter().map(|metric| Cell::count(metric.unscored));
-    table.push(Column::count(&format!("{key}_unscored")), unscored);
+    let metrics = rows.iter().map(|row| metric_of(*row, column));
+    let metrics: Vec<Metric> = metrics.map(Option::unwrap_or_default).collect();
+    table.column(Column::metric(key, column.unit), &metrics, |metric| {
+        Cell::estimate(metric.estimate, metric.interval)
+    });
+    let values = Column::count(&format!("{key}_n"));
+    table.column(values, &metrics, |metric| metric.n);
+    let unscored = Column::count(&format!("{key}_unscored"));
+    table.column(unscored, &metrics, |metric| metric.unscored);
 }
 
 fn metric_of(row: Option<&SystemSummary>, column: &MetricColumn) -> Option<Metric> {
@@ -261,8 +219,7 @@ fn metrics_table(
     let mut systems = summary.systems();
     systems.retain(|system| scorers.iter().any(|scorer| scorer.row(system).is_some()));
     let mut table = Table::new(title, Vec::new());
-    let names = systems.iter().map(|system| Cell::text(system.as_str()));
-    table.push(Column::text("system"), names);
+    table.column(Column::text("system"), &systems, |system| *system);
     for metric in first {
         let (mut column, cells) = mean_column(summary, *metric, &systems, unfinished);
         column.is_kept = true;
@@ -270,13 +227,13 @@ fn metrics_table(
     }
     for (name, count) in COUNTS {
         // The most of any scorer: the scorers score the same answers.
-        let counts: Vec<usize> = systems
+        let counts = systems
             .iter()
-            .map(|system| most_of(&scorers, system, count))
-            .collect();
+            .map(|system| most_of(&scorers, system, count));
+        let counts: Vec<usize> = counts.collect();
         // Only answers are worth a column of zeros.
         if name == "answers" || counts.iter().any(|count| *count > 0) {
-            table.push(Column::count(name), counts.into_iter().map(Cell::count));
+            table.column(Column::count(name), &counts, |count| *count);
         }
     }
     for metric in rest {
@@ -338,30 +295,13 @@ fn most_answers(scorer: &ScorerSummary) -> usize {
 /// Agreement of the rubrics of two annotators.
 fn agreement_table(agreement: &Agreement) -> Table {
     let title = "Agreement of annotators on ann_score";
-    let columns = vec![
-        Column::headed("coefficient", title, Format::Text),
-        Column::new("mean", Format::Number(3)),
-        Column::count("questions"),
-    ];
-    let mut table = Table::new("", columns);
-    for (name, mean, questions) in [
-        (
-            "Kendall's tau-b",
-            agreement.kendall_tau_b,
-            agreement.kendall_questions,
-        ),
-        (
-            "Pearson's r",
-            agreement.pearson,
-            agreement.pearson_questions,
-        ),
-    ] {
-        table.rows.push(vec![
-            Cell::text(name),
-            Cell::maybe(mean),
-            Cell::count(questions),
-        ]);
-    }
+    let names = Column::headed("coefficient", title, Format::Text);
+    let means = [agreement.kendall_tau_b, agreement.pearson];
+    let questions = [agreement.kendall_questions, agreement.pearson_questions];
+    let mut table = Table::new("", Vec::new());
+    table.column(names, &["Kendall's tau-b", "Pearson's r"], |name| *name);
+    table.column(Column::new("mean", Format::Number(3)), &means, |mean| *mean);
+    table.column(Column::count("questions"), &questions, |count| *count);
     table
 }
 
@@ -397,14 +337,8 @@ pub(super) fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     notes.extend(summary.panels.iter().map(panel_note));
     notes.extend(summary.noise.iter().filter_map(noise_note));
     notes.push(intervals_note(summary));
-    if let Some(bench) = &context.bench {
-        notes.extend(
-            bench
-                .legend
-                .iter()
-                .map(|line| Note::info(format!("{line}."))),
-        );
-    }
+    let legend = context.bench.iter().flat_map(|bench| &bench.legend);
+    notes.extend(legend.map(|line| Note::info(format!("{line}."))));
     notes
 }
 
@@ -452,11 +386,8 @@ fn cases_of_all_systems(scorer: &ScorerSummary, column: &MetricColumn) -> usize 
 
 /// Agreement of a panel's judges.
 fn panel_note(panel: &PanelAgreement) -> Note {
-    let judges: Vec<String> = panel
-        .judges
-        .iter()
-        .map(|judge| shortened(&judge.judge, 60))
-        .collect();
+    let judges = panel.judges.iter();
+    let judges: Vec<String> = judges.map(|judge| shortened(&judge.judge, 60)).collect();
     Note::info(format!(
         "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
         panel.scorer.as_str().replace('_', " "),
@@ -538,18 +469,14 @@ pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> 
         OnUnscored::Exclude => "left out of the means",
         OnUnscored::Zero => "counted as the lowest value",
     };
-    let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > 0).collect();
-    let names = short_names(rows.iter().map(|row| row.system.as_str()));
-    let mut systems = Vec::new();
+    let systems = by_system(scorer, |row| {
+        (row.unscored > 0).then(|| format!("{} of {}", row.unscored, row.answers))
+    })?;
     let mut examples = BTreeMap::new();
-    for (row, name) in rows.iter().zip(names) {
-        systems.push(format!("{name} {} of {}", row.unscored, row.answers));
-        for reason in &row.unscored_reasons {
-            // An example each kind: a thousand time-outs must not hide the one wrong key.
-            examples.insert(reason.kind, shortened(&reason.example, 120));
-        }
+    for reason in scorer.rows.iter().flat_map(|row| &row.unscored_reasons) {
+        // An example each kind: a thousand time-outs must not hide the one wrong key.
+        examples.insert(reason.kind, shortened(&reason.example, 120));
     }
-    let systems = listed(systems)?;
     let reasons = examples.into_values().collect::<Vec<_>>().join("; ");
     let mut text = format!(
         "{}: unscored answers are {policy}: {systems} ({reasons}).",
@@ -561,21 +488,29 @@ pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> 
     Some(text)
 }
 
+/// `careful 51.2; brief 40.0`: what `text` says of each system; `None` if it says nothing of any.
+fn by_system(
+    scorer: &ScorerSummary,
+    text: impl Fn(&SystemSummary) -> Option<String>,
+) -> Option<String> {
+    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
+    let mut systems = Vec::new();
+    for (row, name) in scorer.rows.iter().zip(names) {
+        systems.extend(text(row).map(|text| format!("{name} {text}")));
+    }
+    listed(systems)
+}
+
 /// What the pairs of a statement and a page that nobody can judge leave open of each system's accuracy.
 fn open_pairs_note(scorer: &ScorerSummary) -> Option<String> {
     if scorer.scorer.name() != PAGES.name {
         return None;
     }
-    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mut systems = Vec::new();
-    for (row, name) in scorer.rows.iter().zip(names) {
-        let accuracy = row.metrics.get(ACCURACY);
-        if let Some(bounds) = accuracy.and_then(|metric| metric.bounds) {
-            let (low, high) = (100.0 * bounds.low, 100.0 * bounds.high);
-            systems.push(format!("{name} {low:.1} to {high:.1}"));
-        }
-    }
-    let systems = listed(systems)?;
+    let systems = by_system(scorer, |row| {
+        let bounds = row.metrics.get(ACCURACY)?.bounds?;
+        let (low, high) = (100.0 * bounds.low, 100.0 * bounds.high);
+        Some(format!("{low:.1} to {high:.1}"))
+    })?;
     Some(format!(
         "Citations that nobody can judge (the page is missing, blocked, cut, empty or too long, or the judge gave no verdict) count neither for nor \
          against a system. With all of them unsupported, and all supported, {ACCURACY} is: {systems}."
@@ -584,27 +519,17 @@ fn open_pairs_note(scorer: &ScorerSummary) -> Option<String> {
 
 /// The mean scores of reports with unscored ones at 0: ScholarQA-CS2 leaves those out that it cannot read.
 fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
-    scorer
-        .columns
-        .iter()
-        .find(|column| column.name == REPORT_METRICS[0])?;
-    let column = scorer.columns.first()?;
-    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mut means = Vec::new();
-    for (row, name) in scorer.rows.iter().zip(names) {
-        let Some(metric) = metric_of(Some(row), column) else {
-            continue;
-        };
-        if row.answers > 0 {
-            // The sum of the scored ones over all answers.
-            let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
-            means.push(format!(
-                "{name} {}",
-                Format::of_mean(column.unit).show(mean)
-            ));
-        }
+    let mut columns = scorer.columns.iter();
+    if !columns.any(|column| column.name == REPORT_METRICS[0]) {
+        return None;
     }
-    let means = listed(means)?;
+    let column = scorer.columns.first()?;
+    let means = by_system(scorer, |row| {
+        let metric = metric_of(Some(row), column)?;
+        // The sum of the scored ones over all answers.
+        let mean = metric.estimate.unwrap_or(0.0) * metric.n as f64 / row.answers as f64;
+        (row.answers > 0).then(|| Format::of_mean(column.unit).show(mean))
+    })?;
     Some(format!(
         " {} with them at 0: {means}.",
         visible(&column.name)
@@ -614,10 +539,8 @@ fn means_with_zeros(scorer: &ScorerSummary) -> Option<String> {
 /// Explains `*`, with the means over the shared cases.
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
-    let column = scorer
-        .columns
-        .iter()
-        .find(|column| has_fewer_values(scorer, column, most))?;
+    let mut columns = scorer.columns.iter();
+    let column = columns.find(|column| has_fewer_values(scorer, column, most))?;
     let shared = shared_means(scorer, column).unwrap_or_default();
     Some(format!(
         "* mean over fewer than {most} answers ({}).{shared}",
@@ -627,10 +550,8 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
 
 /// Whether a system has a mean over fewer answers.
 fn has_fewer_values(scorer: &ScorerSummary, column: &MetricColumn, most: usize) -> bool {
-    let mut metrics = scorer
-        .rows
-        .iter()
-        .filter_map(|row| row.metrics.get(&column.name));
+    let rows = scorer.rows.iter();
+    let mut metrics = rows.filter_map(|row| row.metrics.get(&column.name));
     metrics.any(|metric| metric.estimate.is_some() && metric.n < most)
 }
 
@@ -639,15 +560,10 @@ fn shared_means(scorer: &ScorerSummary, column: &MetricColumn) -> Option<String>
     if scorer.rows.len() < 2 {
         return None;
     }
-    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mut means = Vec::new();
-    for (row, name) in scorer.rows.iter().zip(names) {
-        if let Some(shared) = metric_of(Some(row), column).and_then(|metric| metric.shared) {
-            let mean = Format::of_mean(column.unit).show(shared.estimate);
-            means.push(format!("{name} {mean}"));
-        }
-    }
-    let means = listed(means)?;
+    let means = by_system(scorer, |row| {
+        let shared = metric_of(Some(row), column)?.shared?;
+        Some(Format::of_mean(column.unit).show(shared.estimate))
+    })?;
     Some(format!(
         " {} over the shared cases: {means}.",
         visible(&column.name)
@@ -656,10 +572,8 @@ fn shared_means(scorer: &ScorerSummary, column: &MetricColumn) -> Option<String>
 
 /// The cases without an answer of a system.
 fn missing(summary: &Summary) -> Option<String> {
-    let names = summary
-        .missing
-        .iter()
-        .map(|missing| format!("{}/{}", missing.system, missing.case_id));
+    let missing = summary.missing.iter();
+    let names = missing.map(|missing| format!("{}/{}", missing.system, missing.case_id));
     Some(format!(
         "{} missing: {}.",
         counted(summary.missing.len(), "answer"),

@@ -9,7 +9,8 @@ use indicatif::HumanCount;
 use super::layout::counted;
 use super::visible;
 use super::visible::without_middle;
-use crate::domain::{Note, Severity, Unit};
+use crate::analysis::Estimate;
+use crate::domain::{Note, Severity, SystemName, Unit};
 use crate::stats::Interval;
 
 /// Maximum length of a name in a table, in characters; longer ones are shortened in the middle.
@@ -57,53 +58,6 @@ pub struct Column {
     pub is_kept: bool,
     /// Heading of the group of adjacent columns that this one belongs to; empty without one. Not in CSV.
     pub group: String,
-}
-
-/// An entry of a legend: what a column means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Legend {
-    /// Name in CSV.
-    pub key: &'static str,
-    /// Heading for people.
-    pub heading: &'static str,
-    /// What it shows.
-    pub meaning: &'static str,
-}
-
-/// A legend as the part of a help text: `Columns:`, then an entry per line, at most 80 characters wide.
-pub(crate) fn legend_text(legend: &[Legend]) -> String {
-    let widest = legend
-        .iter()
-        .map(|entry| entry.heading.chars().count())
-        .max()
-        .unwrap_or(0);
-    let indent = " ".repeat(widest + 4);
-    let mut text = "Columns:".to_owned();
-    for Legend {
-        heading, meaning, ..
-    } in legend
-    {
-        let first = format!("  {heading:<widest$}  ");
-        let options = textwrap::Options::new(80)
-            .initial_indent(&first)
-            .subsequent_indent(&indent)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        text.push('\n');
-        text.push_str(&textwrap::fill(meaning, options));
-    }
-    text
-}
-
-/// The meanings of the columns of these tables as notes, each heading once.
-pub(super) fn legend_notes(tables: &[Table]) -> Vec<Note> {
-    let mut lines: Vec<String> = Vec::new();
-    for column in tables.iter().flat_map(|table| &table.columns) {
-        let line = format!("{}: {}.", column.heading, column.meaning);
-        if !column.meaning.is_empty() && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines.into_iter().map(Note::info).collect()
 }
 
 /// Format of a column's values for people.
@@ -218,6 +172,17 @@ pub enum Cell {
     Missing,
 }
 
+/// A cell as people read it.
+#[derive(Default)]
+pub(super) struct ShownCell {
+    /// The text or the number.
+    pub(super) text: String,
+    /// What flags the number; may be empty.
+    pub(super) flag: String,
+    /// The interval of the number.
+    pub(super) interval: Option<String>,
+}
+
 impl Cell {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
@@ -227,11 +192,6 @@ impl Cell {
     /// A count.
     pub fn count(count: usize) -> Self {
         Self::number(count as f64)
-    }
-
-    /// A count, if there is one.
-    pub fn maybe_count(count: Option<usize>) -> Self {
-        count.map_or(Self::Missing, Self::count)
     }
 
     /// A number without an interval.
@@ -246,13 +206,23 @@ impl Cell {
 
     /// An estimate with its interval, if there is one.
     pub fn estimate(value: Option<f64>, interval: Option<Interval>) -> Self {
-        match value {
-            Some(value) => Self::Value {
+        let flag = String::new();
+        value.map_or(Self::Missing, |value| Self::Value {
+            value,
+            interval,
+            flag,
+        })
+    }
+
+    /// Its number with interval and flag, if it is one.
+    pub(super) fn parts(&self) -> Option<(f64, Option<Interval>, &str)> {
+        match self {
+            Self::Value {
                 value,
                 interval,
-                flag: String::new(),
-            },
-            None => Self::Missing,
+                flag,
+            } => Some((*value, *interval, flag)),
+            Self::Text(_) | Self::Missing => None,
         }
     }
 
@@ -263,6 +233,62 @@ impl Cell {
             flag.push_str(text);
         }
         self
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&SystemName> for Cell {
+    fn from(system: &SystemName) -> Self {
+        Self::text(system.as_str())
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::number(number)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::count(count)
+    }
+}
+
+/// Missing without a value.
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Missing, Into::into)
+    }
+}
+
+/// A value with its interval.
+impl From<(f64, Option<Interval>)> for Cell {
+    fn from((value, interval): (f64, Option<Interval>)) -> Self {
+        Self::estimate(Some(value), interval)
+    }
+}
+
+impl From<&Estimate> for Cell {
+    fn from(estimate: &Estimate) -> Self {
+        Self::estimate(estimate.estimate, estimate.interval())
     }
 }
 
@@ -325,6 +351,21 @@ impl Column {
         self.format.show_interval(interval)
     }
 
+    /// What a cell of this column says, part by part, not yet escaped; what is missing is a dash.
+    pub(super) fn shown(&self, cell: &Cell) -> ShownCell {
+        let mut shown = ShownCell::default();
+        if let Some((value, interval, flag)) = cell.parts() {
+            shown.text = self.format.show(value);
+            shown.flag = flag.to_owned();
+            shown.interval = interval.map(|interval| self.show_interval(interval));
+        } else if let Cell::Text(text) = cell {
+            shown.text.clone_from(text);
+        } else {
+            shown.text = "-".to_owned();
+        }
+        shown
+    }
+
     /// The heading where columns have one row of headings: behind that of the group.
     pub(super) fn full_heading(&self) -> String {
         if self.group.is_empty() {
@@ -358,14 +399,21 @@ impl Table {
         self.columns.push(column);
     }
 
+    /// Adds a column with the value of each of these rows; the first column makes the rows.
+    pub(crate) fn column<'a, T, C: Into<Cell>>(
+        &mut self,
+        column: Column,
+        rows: &'a [T],
+        cell: impl FnMut(&'a T) -> C,
+    ) {
+        self.push(column, rows.iter().map(cell).map(Into::into));
+    }
+
     /// Adds the rows of another table, each behind these cells; its columns are found by their keys.
     pub(super) fn append(&mut self, lead: &[Cell], other: &Self) {
         for column in &other.columns {
-            if !self
-                .columns
-                .iter()
-                .any(|candidate| candidate.key == column.key)
-            {
+            let mut known = self.columns.iter();
+            if !known.any(|candidate| candidate.key == column.key) {
                 self.columns.push(column.clone());
             }
         }
@@ -390,29 +438,20 @@ impl Table {
 
     /// Whether any cell has a number.
     pub fn has_values(&self) -> bool {
-        self.rows
-            .iter()
-            .flatten()
-            .any(|cell| matches!(cell, Cell::Value { .. }))
+        let mut cells = self.rows.iter().flatten();
+        cells.any(|cell| cell.parts().is_some())
     }
 
     /// Whether any cell of the column has an interval.
     pub(super) fn has_intervals(&self, at: usize) -> bool {
-        self.column_cells(at).any(|cell| {
-            matches!(
-                cell,
-                Cell::Value {
-                    interval: Some(_),
-                    ..
-                }
-            )
-        })
+        let mut values = self.column_cells(at).filter_map(Cell::parts);
+        values.any(|(_, interval, _)| interval.is_some())
     }
 
     /// Whether any cell of the column has a flag.
     pub(super) fn has_flags(&self, at: usize) -> bool {
-        self.column_cells(at)
-            .any(|cell| matches!(cell, Cell::Value { flag, .. } if !flag.is_empty()))
+        let mut values = self.column_cells(at).filter_map(Cell::parts);
+        values.any(|(.., flag)| !flag.is_empty())
     }
 
     fn column_cells(&self, at: usize) -> impl Iterator<Item = &Cell> {
@@ -442,18 +481,14 @@ impl Table {
 
     /// The warnings among its notes.
     pub(super) fn warnings(&self) -> impl Iterator<Item = &Note> {
-        self.notes
-            .iter()
-            .filter(|note| note.severity == Severity::Warning)
+        let notes = self.notes.iter();
+        notes.filter(|note| note.severity == Severity::Warning)
     }
 }
 
 /// The number in this cell of a row, if it is one.
 fn value_at(cells: &[Cell], at: usize) -> Option<f64> {
-    match cells.get(at) {
-        Some(Cell::Value { value, .. }) => Some(*value),
-        _ => None,
-    }
+    cells.get(at)?.parts().map(|(value, ..)| value)
 }
 
 /// The notes below a result, most important first: at most five, and how to see the others; with `all`, every note.
@@ -462,9 +497,8 @@ pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
     let mut lines: Vec<String> = shown.iter().map(|note| note.text.clone()).collect();
     let warnings = notes
         .iter()
-        .filter(|note| note.severity == Severity::Warning)
-        .count();
-    let more = warnings.saturating_sub(lines.len());
+        .filter(|note| note.severity == Severity::Warning);
+    let more = warnings.count().saturating_sub(lines.len());
     if more > 0 {
         lines.push(format!("{}: --notes", counted(more, "more note")));
     }
@@ -473,10 +507,8 @@ pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
 
 /// At most five warnings, those without which the numbers would be misused; with `all`, every note, warnings first.
 pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
-    let mut shown: Vec<&Note> = notes
-        .iter()
-        .filter(|note| all || note.severity == Severity::Warning)
-        .collect();
+    let mut shown: Vec<&Note> = notes.iter().collect();
+    shown.retain(|note| all || note.severity == Severity::Warning);
     // Stable: within a severity the order of the writer, most important first.
     shown.sort_by_key(|note| std::cmp::Reverse(note.severity));
     if !all {
@@ -488,16 +520,13 @@ pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
 /// Names for people: escaped, long ones shortened in the middle, in full if two would look the same.
 pub fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let full: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
-    let short: Vec<String> = full
-        .iter()
-        .map(|name| without_middle(name, NAME_WIDTH))
-        .collect();
+    let short = full.iter().map(|name| without_middle(name, NAME_WIDTH));
+    let short: Vec<String> = short.collect();
     let mut shown = Vec::new();
     for (full_name, short_name) in full.iter().zip(&short) {
-        let is_ambiguous = full
-            .iter()
-            .zip(&short)
-            .any(|(other, other_short)| other_short == short_name && other != full_name);
+        let mut others = full.iter().zip(&short);
+        let is_ambiguous =
+            others.any(|(other, other_short)| other_short == short_name && other != full_name);
         let name = if is_ambiguous { full_name } else { short_name };
         shown.push(name.clone());
     }

@@ -130,10 +130,8 @@ impl Table {
     /// The headings of these columns, from left to right.
     fn headings(&self, mut places: Vec<usize>) -> Vec<String> {
         places.sort_unstable();
-        places
-            .into_iter()
-            .map(|at| self.columns[at].full_heading())
-            .collect()
+        let columns = places.into_iter().map(|at| &self.columns[at]);
+        columns.map(Column::full_heading).collect()
     }
 
     /// The cells of a column of numbers, without intervals.
@@ -150,10 +148,8 @@ impl Table {
     /// The cells of a column, numbers aligned at the decimal point.
     pub(super) fn column_texts(&self, at: usize) -> Vec<String> {
         let column = &self.columns[at];
-        let cells = self
-            .rows
-            .iter()
-            .map(|row| row.get(at).unwrap_or(&Cell::Missing));
+        let rows = self.rows.iter();
+        let cells = rows.map(|row| row.get(at).unwrap_or(&Cell::Missing));
         if column.format == Format::Text {
             let texts = cells.map(|cell| match cell {
                 Cell::Text(text) => text.as_str(),
@@ -226,11 +222,10 @@ impl Table {
 
     fn drawn_heading(&self, at: usize, color: bool) -> DrawnCell {
         let heading = DrawnCell::new(visible(&self.columns[at].full_heading()));
-        if color {
-            heading.add_attribute(Attribute::Bold)
-        } else {
-            heading
+        if !color {
+            return heading;
         }
+        heading.add_attribute(Attribute::Bold)
     }
 }
 
@@ -256,19 +251,11 @@ struct NumberText {
 
 impl NumberText {
     fn of(cell: &Cell, column: &Column) -> Self {
-        let (estimate, flag, interval) = match cell {
-            Cell::Text(text) => (visible(text).into_owned(), "", None),
-            Cell::Missing => ("-".to_owned(), "", None),
-            Cell::Value {
-                value,
-                interval,
-                flag,
-            } => (column.format.show(*value), flag.as_str(), *interval),
-        };
-        let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
+        let shown = column.shown(cell);
+        let interval = shown.interval.map(|interval| format!(" {interval}"));
         Self {
-            estimate,
-            flag: visible(flag).into_owned(),
+            estimate: visible(&shown.text).into_owned(),
+            flag: visible(&shown.flag).into_owned(),
             interval: interval.unwrap_or_default(),
         }
     }

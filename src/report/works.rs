@@ -10,8 +10,10 @@ use serde::Serialize;
 use textwrap::WordSplitter;
 
 use super::layout::{listed, wrapped};
+use super::legend::WORKS_LEGEND;
 use super::table::{Cell, Column, Format, Table};
 use super::{TableStyle, visible};
+use crate::analysis::distinct;
 use crate::domain::{
     BoundedShare, CaseId, CitedWork, PersonName, Reference, Retraction, RetractionKind,
     RetractionStatus, SystemName, WorkCounts, WorkField, WorkRecord, WorkState,
@@ -112,14 +114,8 @@ impl CitedWorksReport {
         records: Vec<(String, u64)>,
         coverage: Option<FoundReferences>,
     ) -> Self {
-        let mut names: Vec<&SystemName> = Vec::new();
-        for answer in &answers {
-            if !names.contains(&&answer.system) {
-                names.push(&answer.system);
-            }
-        }
         let mut systems = Vec::new();
-        for name in names {
+        for name in distinct(answers.iter().map(|answer| &answer.system)) {
             let of_system = answers.iter().filter(|answer| answer.system == *name);
             systems.push(SystemWorks::of(name, of_system, coverage));
         }
@@ -138,59 +134,38 @@ impl CitedWorksReport {
     /// The systems, one a row, with what their references are.
     pub fn table(&self) -> Table {
         let mut table = self.state_table();
-        for (key, heading, count) in KINDS {
-            let column = Column::headed(key, heading, Format::Count);
-            let cells = self.systems.iter();
-            table.push(
-                column,
-                cells.map(|system| Cell::number(count(system) as f64)),
-            );
+        for (key, count) in KINDS {
+            let column = WORKS_LEGEND.column(key, Format::Count);
+            table.column(column, &self.systems, |system| count(&system.counts) as f64);
         }
         table
     }
 
     /// The systems with their references by state.
     fn state_table(&self) -> Table {
-        let mut table = Table::new("", Vec::new());
         let systems = &self.systems;
-        table.push(
-            Column::text("system"),
-            systems
-                .iter()
-                .map(|system| Cell::text(system.system.as_str())),
-        );
-        for (key, heading, count) in COUNTS {
-            let column = Column::headed(key, heading, Format::Count).kept();
-            let cells = systems.iter().map(|system| {
+        let mut table = Table::new("", Vec::new());
+        table.column(Column::text("system"), systems, |system| &system.system);
+        for (key, count) in COUNTS {
+            let column = WORKS_LEGEND.column(key, Format::Count).kept();
+            table.column(column, systems, |system| {
                 // Nothing known is not none.
                 let is_unknown = key == "retracted" && system.counts.retractions_are_unknown();
-                Cell::maybe((!is_unknown).then(|| count(system) as f64))
+                (!is_unknown).then(|| count(&system.counts) as f64)
             });
-            table.push(column, cells);
         }
+        let share = |key: &str| WORKS_LEGEND.column(key, Format::Percent);
         if self.coverage.is_some() {
-            let mut column = Column::headed("nonexistent", "not existing (%)", Format::Percent);
-            column.meaning = "estimated share of works that do not exist, with its 95% interval";
-            column.has_interval = true;
-            let cells = systems.iter().map(|system| system.nonexistent_cell());
-            table.push(column, cells);
+            let column = Column {
+                has_interval: true,
+                ..share("nonexistent")
+            };
+            table.column(column, systems, SystemWorks::nonexistent_cell);
         }
-        let mut column = Column::headed("found_share", "found (%)", Format::Percent);
-        column.meaning = "share of the references that were found or not found";
-        table.push(
-            column,
-            systems
-                .iter()
-                .map(|system| Cell::maybe(system.found.and_then(|found| found.share))),
-        );
-        for (key, heading, end) in BOUNDS {
-            let mut column = Column::headed(key, heading, Format::Percent);
-            column.meaning = "over all references, if none or all of the open ones were found";
-            let cells = systems
-                .iter()
-                .map(|system| Cell::maybe(system.found.as_ref().map(end)));
-            table.push(column, cells);
-        }
+        table.column(share("found_share"), systems, |system| system.found?.share);
+        let (least, most) = (share("found_at_least"), share("found_at_most"));
+        table.column(least, systems, |system| Some(system.found?.low));
+        table.column(most, systems, |system| Some(system.found?.high));
         table
     }
 
@@ -203,7 +178,7 @@ impl CitedWorksReport {
         text.push_str("\n\n");
         text.push_str(&self.state_table().terminal(style));
         for group in GROUPS {
-            self.push_group(&mut text, group, style);
+            self.push_group(&mut text, *group, style);
         }
         for note in self.notes() {
             text.push('\n');
@@ -236,26 +211,20 @@ impl CitedWorksReport {
     }
 
     /// Adds the references of a group, the first ones without `--notes`.
-    fn push_group(&self, text: &mut String, group: &LookGroup, style: &TableStyle) {
+    fn push_group(&self, text: &mut String, (title, has): LookGroup, style: &TableStyle) {
         let mut works = Vec::new();
         for answer in &self.answers {
-            for work in answer.works.iter().filter(|work| (group.has)(work)) {
+            for work in answer.works.iter().filter(|work| has(work)) {
                 works.push((answer, work));
             }
         }
         if works.is_empty() {
             return;
         }
-        text.push_str(&format!(
-            "\n{} ({})\n",
-            group.title,
-            Format::Count.show(works.len() as f64)
-        ));
-        let shown = if style.all_notes {
-            works.len()
-        } else {
-            works.len().min(SHOWN)
-        };
+        let count = Format::Count.show(works.len() as f64);
+        text.push_str(&format!("\n{title} ({count})\n"));
+        let most = if style.all_notes { usize::MAX } else { SHOWN };
+        let shown = works.len().min(most);
         for (answer, work) in &works[..shown] {
             push_work(text, answer, work, style.columns());
         }
@@ -269,11 +238,11 @@ impl CitedWorksReport {
     /// What a reader must know to use the numbers.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let records: Vec<String> = self
-            .records
-            .iter()
-            .map(|(source, count)| format!("{source} ({})", Format::Count.show(*count as f64)))
-            .collect();
+        let mut records = Vec::new();
+        for (source, count) in &self.records {
+            let count = Format::Count.show(*count as f64);
+            records.push(format!("{source} ({count})"));
+        }
         if records.is_empty() {
             notes.push(
                 "no files of works were given (--works SRC..): nothing was looked up".to_owned(),
@@ -334,47 +303,32 @@ impl CitedWorksReport {
     }
 }
 
-/// A count of a system.
-type SystemCount = fn(&SystemWorks) -> u64;
+/// A column of counts: its key and its value.
+type CountColumn = (&'static str, fn(&WorkCounts) -> u64);
 
-/// The columns of counts: key, heading, value.
-const COUNTS: [(&str, &str, SystemCount); 6] = [
-    ("references", "refs", |system| system.counts.references),
-    ("found", "found", |system| system.counts.found()),
-    ("differ", "differ", |system| system.counts.differs),
-    ("not_found", "not found", |system| system.counts.not_found),
-    ("retracted", "retracted", |system| system.counts.retracted),
-    ("open", "open", |system| system.counts.open),
+/// The references by state.
+const COUNTS: [CountColumn; 6] = [
+    ("references", |counts| counts.references),
+    ("found", WorkCounts::found),
+    ("differ", |counts| counts.differs),
+    ("not_found", |counts| counts.not_found),
+    ("retracted", |counts| counts.retracted),
+    ("open", |counts| counts.open),
 ];
 
-/// The columns of what the references are, not in the terminal: the text above its table says it.
-const KINDS: [(&str, &str, SystemCount); 9] = [
-    ("not_looked_up", "not looked up", |system| {
-        system.counts.not_looked_up
+/// What the references are, not in the terminal: the text above its table says it.
+const KINDS: [CountColumn; 9] = [
+    ("not_looked_up", |counts| counts.not_looked_up),
+    ("with_doi", |counts| counts.with_doi),
+    ("with_arxiv", |counts| counts.with_arxiv),
+    ("with_pubmed", |counts| counts.with_pubmed),
+    ("with_other_id", |counts| counts.with_other_id),
+    ("web_pages", |counts| counts.web_pages),
+    ("without_identifier", |counts| counts.without_identifier),
+    ("answers", |counts| counts.answers),
+    ("answers_without_references", |counts| {
+        counts.answers_without_references
     }),
-    ("with_doi", "DOI", |system| system.counts.with_doi),
-    ("with_arxiv", "arXiv", |system| system.counts.with_arxiv),
-    ("with_pubmed", "PubMed", |system| system.counts.with_pubmed),
-    ("with_other_id", "other id", |system| {
-        system.counts.with_other_id
-    }),
-    ("web_pages", "web pages", |system| system.counts.web_pages),
-    ("without_identifier", "no id", |system| {
-        system.counts.without_identifier
-    }),
-    ("answers", "answers", |system| system.counts.answers),
-    ("answers_without_references", "without refs", |system| {
-        system.counts.answers_without_references
-    }),
-];
-
-/// One end of a share.
-type ShareEnd = fn(&BoundedShare) -> f64;
-
-/// The bounds of the share that was found.
-const BOUNDS: [(&str, &str, ShareEnd); 2] = [
-    ("found_at_least", "at least", |share| share.low),
-    ("found_at_most", "at most", |share| share.high),
 ];
 
 impl SystemWorks {
@@ -389,13 +343,11 @@ impl SystemWorks {
             let answer_counts = WorkCounts::of(answer.works.iter());
             counts = counts.plus(answer_counts);
             if answer.case_id.is_some() {
-                units.push(FoundReferences {
-                    found: answer_counts.found(),
-                    checked: answer_counts.checked(),
-                });
+                units.push(unit_of(answer_counts));
             } else {
                 // The references of a library do not come in answers: each stands for itself.
-                units.extend(answer.works.iter().map(unit_of));
+                let works = answer.works.iter();
+                units.extend(works.map(|work| unit_of(WorkCounts::of([work]))));
             }
         }
         let nonexistent = coverage.and_then(|coverage| missing_share(&units, coverage, LEVEL));
@@ -415,61 +367,61 @@ impl SystemWorks {
 
     fn nonexistent_cell(&self) -> Cell {
         let ends = self.nonexistent_low.zip(self.nonexistent_high);
-        Cell::estimate(
-            self.nonexistent,
-            ends.map(|(low, high)| Interval { low, high }),
-        )
+        let interval = ends.map(|(low, high)| Interval { low, high });
+        Cell::estimate(self.nonexistent, interval)
     }
 }
 
-fn unit_of(work: &CitedWork) -> FoundReferences {
-    let counts = WorkCounts::of([work]);
+fn unit_of(counts: WorkCounts) -> FoundReferences {
     FoundReferences {
         found: counts.found(),
         checked: counts.checked(),
     }
 }
 
-/// References that need a look for one reason.
-struct LookGroup {
-    title: &'static str,
-    has: fn(&CitedWork) -> bool,
-}
+/// References that need a look for one reason: its title, and whether a reference is one of them.
+type LookGroup = (&'static str, fn(&CitedWork) -> bool);
 
 /// The groups, the most urgent first. A reference is in the first one that fits, so that nothing is shown twice.
 const GROUPS: &[LookGroup] = &[
-    LookGroup {
-        title: "Retracted",
-        has: |work| retraction_of(work) == Some((RetractionKind::Retracted, false)),
-    },
-    LookGroup {
-        title: "With an expression of concern",
-        has: |work| retraction_of(work) == Some((RetractionKind::Concern, false)),
-    },
-    LookGroup {
-        title: "Differ from the record",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::Differs,
-    },
-    LookGroup {
-        title: "Not found in these files",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::NotInIndex,
-    },
-    LookGroup {
-        title: "The files disagree",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::SourcesDisagree,
-    },
-    LookGroup {
-        title: "Several works of this title",
-        has: |work| !is_urgent(work) && work.checked.state == WorkState::Ambiguous,
-    },
-    LookGroup {
-        title: "Possibly retracted: a notice has the same title (not counted)",
-        has: |work| {
-            work.checked.state == WorkState::Exists
-                && retraction_of(work).is_some_and(|(_, is_possible)| is_possible)
+    ("Retracted", |work| {
+        has_notice(work, RetractionKind::Retracted)
+    }),
+    ("With an expression of concern", |work| {
+        has_notice(work, RetractionKind::Concern)
+    }),
+    ("Differ from the record", |work| {
+        is_only(work, WorkState::Differs)
+    }),
+    ("Not found in these files", |work| {
+        is_only(work, WorkState::NotInIndex)
+    }),
+    ("The files disagree", |work| {
+        is_only(work, WorkState::SourcesDisagree)
+    }),
+    ("Several works of this title", |work| {
+        is_only(work, WorkState::Ambiguous)
+    }),
+    (
+        "Possibly retracted: a notice has the same title (not counted)",
+        |work| {
+            let is_possible = retraction_of(work).is_some_and(|(_, is_possible)| is_possible);
+            is_possible && work.checked.state == WorkState::Exists
         },
-    },
+    ),
 ];
+
+/// Whether a notice is about this work, and not only about its title.
+fn has_notice(work: &CitedWork, kind: RetractionKind) -> bool {
+    retraction_of(work) == Some((kind, false))
+}
+
+/// Whether the work has this state, and is in no group of notices.
+fn is_only(work: &CitedWork, state: WorkState) -> bool {
+    let is_urgent =
+        has_notice(work, RetractionKind::Retracted) || has_notice(work, RetractionKind::Concern);
+    !is_urgent && work.checked.state == state
+}
 
 /// What the notice about a work says, and whether it was found by title only.
 fn retraction_of(work: &CitedWork) -> Option<(RetractionKind, bool)> {
@@ -479,29 +431,23 @@ fn retraction_of(work: &CitedWork) -> Option<(RetractionKind, bool)> {
     }
 }
 
-/// Whether the work is in one of the groups of notices.
-fn is_urgent(work: &CitedWork) -> bool {
-    matches!(
-        retraction_of(work),
-        Some((RetractionKind::Retracted | RetractionKind::Concern, false))
-    )
-}
-
 /// Adds a reference with its record and what differs.
 fn push_work(text: &mut String, answer: &AnswerWorks, work: &CitedWork, width: usize) {
     let reference = &work.reference;
+    let key = &reference.key;
     let place = match &answer.case_id {
-        Some(case_id) => format!(
-            "{}, case {case_id}: {}",
-            answer.system.as_str(),
-            reference.key
-        ),
-        None => format!("{} ({})", reference.key, reference.place),
+        Some(case_id) => format!("{}, case {case_id}: {key}", answer.system),
+        None => format!("{key} ({})", reference.place),
     };
     push_line(text, "  ", &place, width);
-    push_fact(text, "cited", &cited_text(reference), width);
+    push_fact(text, "cited", &joined(&cited_parts(reference)), width);
     if let Some(record) = &work.checked.record {
-        push_fact(text, "record", &record_text(record), width);
+        let mut parts = record_parts(record);
+        parts.push(WorkPart {
+            field: None,
+            text: format!("{} {}", record.source.name(), record.id),
+        });
+        push_fact(text, "record", &joined(&parts), width);
     }
     for field in &work.checked.fields {
         let recorded = if field.recorded.is_empty() {
@@ -575,21 +521,6 @@ pub(crate) fn record_parts(record: &WorkRecord) -> Vec<WorkPart> {
     work_parts(authors, &title, record.venue.as_deref(), record.year)
 }
 
-/// A reference as one line.
-fn cited_text(reference: &Reference) -> String {
-    joined(&cited_parts(reference))
-}
-
-/// A record as one line, with its source and its identifier there.
-fn record_text(record: &WorkRecord) -> String {
-    let mut parts = record_parts(record);
-    parts.push(WorkPart {
-        field: None,
-        text: format!("{} {}", record.source.name(), record.id),
-    });
-    joined(&parts)
-}
-
 fn joined(parts: &[WorkPart]) -> String {
     let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
     texts.join("; ")
@@ -597,13 +528,9 @@ fn joined(parts: &[WorkPart]) -> String {
 
 /// `Vaswani, Shazeer, Parmar et al.`
 fn authors_text(authors: &[PersonName], has_more: bool) -> String {
-    let shown = authors.len().min(3);
-    let families: Vec<&str> = authors[..shown]
-        .iter()
-        .map(|name| name.family.as_str())
-        .collect();
-    let mut text = families.join(", ");
-    if !text.is_empty() && (has_more || shown < authors.len()) {
+    let families = authors.iter().take(3).map(|name| name.family.as_str());
+    let mut text = families.collect::<Vec<_>>().join(", ");
+    if !text.is_empty() && (has_more || authors.len() > 3) {
         text.push_str(" et al.");
     }
     text
@@ -625,11 +552,9 @@ fn work_parts(
     ];
     let mut shown = Vec::new();
     for (field, text) in parts {
+        let field = Some(field);
         if !text.is_empty() {
-            shown.push(WorkPart {
-                field: Some(field),
-                text,
-            });
+            shown.push(WorkPart { field, text });
         }
     }
     shown

@@ -246,7 +246,7 @@ fn what_cannot_be_used_is_named_with_what_to_do() {
         "mine.bib",
         "@article{a, title = {T}}\n@article{b, title = {Open}\n\n@article{c, title = {U}}\n",
     );
-    work.write("bad.csv", "Title,DOI\n");
+    work.write("bad.csv", "Title,RetractionDOI\n");
     let works = example("works.jsonl");
     work.run(&["citations", "mine.bib"]).exits_with(2).says(&[
         "nothing to check a library by",

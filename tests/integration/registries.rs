@@ -76,9 +76,12 @@ fn the_docs_have_every_export_and_every_figure() {
     let command = Cli::command();
     let export = command.find_subcommand("export").unwrap();
     let guide = pages("");
+    let formats = pages("formats");
     for form in export.get_subcommands() {
         let command = format!("export {}", form.get_name());
         assert!(guide.contains(&command), "{command}");
+        let section = format!("**`{command}`**");
+        assert!(formats.contains(&section), "{section}");
     }
     for figure in FIGURES {
         let option = format!("--what {}", figure.name());

@@ -528,7 +528,7 @@ fn one_broken_line_in_a_hundred_is_named_and_left_out_and_more_stop() {
         .says(&[
             "pages.jsonl:8: a page without text",
             "pages.jsonl:42: invalid JSON",
-            "2 of 100 parts cannot be read, above the limit of 1%; nothing was added",
+            "2 of 100 parts cannot be read, above the limit of 1%",
         ]);
     assert!(!work.path("other.sqlite").exists());
     // A store that was there stays as it was.

@@ -45,21 +45,19 @@ pub struct QuestionAgreement {
 /// compat mode the numbers are the reference script's, and the order of the answers breaks ties: pass them by system,
 /// in the order the systems were named.
 pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement {
-    let details: Vec<QuestionAgreement> = by_question(scored)
-        .iter()
-        .map(|question| compared(question, mode))
-        .collect();
+    let questions = by_question(scored);
+    let details = questions.iter().map(|question| compared(question, mode));
+    let details: Vec<QuestionAgreement> = details.collect();
     let taus: Vec<f64> = details.iter().filter_map(|q| q.kendall_tau_b).collect();
     let correlations: Vec<f64> = details.iter().filter_map(|q| q.pearson).collect();
+    let questions = details.iter();
+    let undefined = questions.filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none());
     Agreement {
         kendall_tau_b: mean(&taus),
         kendall_questions: taus.len(),
         pearson: mean(&correlations),
         pearson_questions: correlations.len(),
-        undefined: details
-            .iter()
-            .filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none())
-            .count(),
+        undefined: undefined.count(),
         questions: details,
     }
 }
@@ -69,13 +67,9 @@ type QuestionAnswers<'a> = (&'a str, Vec<(&'a CaseId, Vec<&'a ScoredAnswer>)>);
 
 fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<QuestionAnswers<'_>> {
     let mut questions: Vec<QuestionAnswers<'_>> = Vec::new();
-    for answer in scored
-        .iter()
-        .map(Borrow::borrow)
-        // Only cases that the data marks: two cases may share a question without being annotated
-        // twice on purpose.
-        .filter(|answer| answer.case.agreement)
-    {
+    let answers = scored.iter().map(Borrow::borrow);
+    // Only cases that the data marks: two cases may share a question without being annotated twice on purpose.
+    for answer in answers.filter(|answer| answer.case.agreement) {
         let cases = entry(&mut questions, answer.case.initial_prompt.as_str());
         entry(cases, &answer.case.case_id).push(answer);
     }
@@ -84,22 +78,16 @@ fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<QuestionAnswers<'_>
 
 /// The value of this key; inserts a default at the end if missing.
 fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
-    let at = list
-        .iter()
-        .position(|(known, _)| *known == key)
-        .unwrap_or_else(|| {
-            list.push((key, V::default()));
-            list.len() - 1
-        });
+    let known = list.iter().position(|(known, _)| *known == key);
+    let at = known.unwrap_or_else(|| {
+        list.push((key, V::default()));
+        list.len() - 1
+    });
     &mut list[at].1
 }
 
 fn compared((question, cases): &QuestionAnswers<'_>, mode: Mode) -> QuestionAgreement {
-    let answers = [0, 1].map(|at| {
-        cases
-            .get(at)
-            .map_or(&[][..], |(_, answers)| answers.as_slice())
-    });
+    let answers = [0, 1].map(|at| cases.get(at).map_or(&[][..], |(_, answers)| &**answers));
     let (x, y) = if mode == Mode::Compat {
         orders(answers)
     } else {
@@ -121,16 +109,14 @@ fn compared((question, cases): &QuestionAnswers<'_>, mode: Mode) -> QuestionAgre
 
 /// The scores of the systems with a score under both annotators.
 fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
-    let [first, second] = answers.map(|answers_of_one| -> BTreeMap<&SystemName, f64> {
-        answers_of_one
-            .iter()
-            .filter_map(|answer| Some((&answer.system, answer.score.ann_score?)))
-            .collect()
+    let [first, second] = answers.map(|answers_of_one| {
+        let answers = answers_of_one.iter();
+        let scores = answers.filter_map(|answer| Some((&answer.system, answer.score.ann_score?)));
+        scores.collect::<BTreeMap<&SystemName, f64>>()
     });
-    first
-        .iter()
-        .filter_map(|(system, score)| Some((*score, *second.get(system)?)))
-        .unzip()
+    let first = first.iter();
+    let both = first.filter_map(|(system, score)| Some((*score, *second.get(system)?)));
+    both.unzip()
 }
 
 /// The reference script correlates the orders from `numpy.argsort(-scores)`, not ranks, and takes absolute values, so
@@ -138,9 +124,8 @@ fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 /// lists of unequal length.
 fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     let orders = order_of(answers[0]).zip(order_of(answers[1]));
-    orders
-        .filter(|(x, y)| x.len() == y.len())
-        .unwrap_or_default()
+    let equally_long = orders.filter(|(x, y)| x.len() == y.len());
+    equally_long.unwrap_or_default()
 }
 
 /// The descending order of the scores, as numbers; `None` if one is missing.
@@ -173,11 +158,9 @@ fn descending_order(scores: &[f64]) -> Vec<usize> {
         merge_halves(&mut lanes, block);
         block *= 2;
     }
-    lanes
-        .into_iter()
-        .map(|(_, index)| index)
-        .filter(|index| *index < scores.len())
-        .collect()
+    let mut order: Vec<usize> = lanes.into_iter().map(|(_, index)| index).collect();
+    order.retain(|index| *index < scores.len());
+    order
 }
 
 /// Merges the sorted halves of every block: first each lane with its mirror image, then at falling distances.

@@ -179,23 +179,16 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     let labels = labels_of_people(raters);
     let mut faults = Faults::new();
     for (_, answer) in all() {
-        let negative = answer
-            .score
-            .components
-            .iter()
-            .filter(|component| component.is_fault());
+        let components = answer.score.components.iter();
+        let negative = components.filter(|component| component.is_fault());
         faults.extend(negative.map(|component| place(answer, component)));
     }
     let mut rows: Vec<(Key<'_>, &Component, Vec<Mark<'_>>)> = Vec::new();
     let mut places = HashMap::new();
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
-        for component in answer
-            .score
-            .components
-            .iter()
-            .filter(|component| is_criterion(component))
-        {
+        let components = answer.score.components.iter();
+        for component in components.filter(|component| is_criterion(component)) {
             let mark = scaled(component).map(|value| Mark {
                 run,
                 answer,
@@ -218,10 +211,8 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
         .map(|(key, component, marks)| statistics(*key, component, marks, &labels));
     let mut criteria: Vec<CriterionStatistics> = rows.filter(|row| row.group_of != 1).collect();
     criteria.sort_by_key(|row| {
-        (
-            row.finding.is_none(),
-            row.finding.map(|finding| (finding, Reverse(row.answers))),
-        )
+        let finding = row.finding.map(|finding| (finding, Reverse(row.answers)));
+        (finding.is_none(), finding)
     });
     Criteria {
         schema_version: 1,
@@ -232,16 +223,10 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
 
 fn labels_of_people(raters: &[Rater]) -> HumanLabels<'_> {
     let mut labels = HumanLabels::new();
-    for rating in raters
-        .iter()
-        .filter(|rater| rater.kind == RaterKind::Human)
-        .flat_map(|rater| &rater.ratings)
-    {
-        let key = (
-            &rating.system,
-            &rating.case_id,
-            rating.item.as_deref().unwrap_or_default(),
-        );
+    let people = raters.iter().filter(|rater| rater.kind == RaterKind::Human);
+    for rating in people.flat_map(|rater| &rater.ratings) {
+        let item = rating.item.as_deref().unwrap_or_default();
+        let key = (&rating.system, &rating.case_id, item);
         labels.entry(key).or_default().push(rating.value);
     }
     labels
@@ -254,18 +239,16 @@ fn is_criterion(component: &Component) -> bool {
 
 /// The criterion that the snippets belong to; the name of any other component.
 fn property_of(component: &Component) -> &str {
-    let snippets = component
-        .name
-        .strip_suffix("_evidence")
-        .filter(|_| component.kind == ComponentKind::Evidence);
-    snippets.unwrap_or(&component.name)
+    let is_evidence = component.kind == ComponentKind::Evidence;
+    let criterion = component.name.strip_suffix("_evidence");
+    criterion.filter(|_| is_evidence).unwrap_or(&component.name)
 }
 
 /// The name without its number.
 fn group_of(component: &Component) -> &str {
-    property_of(component)
-        .trim_end_matches(|c: char| c.is_ascii_digit())
-        .trim_end_matches('_')
+    let numbered = property_of(component);
+    let name = numbered.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.trim_end_matches('_')
 }
 
 /// The value as a share of its scale; of a fault, what is left of it.
@@ -289,13 +272,8 @@ impl<'a> Mark<'a> {
     /// earned points. `None` if one has no value.
     fn rest(&self) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
-        for other in self
-            .answer
-            .score
-            .components
-            .iter()
-            .filter(|other| is_criterion(other))
-        {
+        let components = self.answer.score.components.iter();
+        for other in components.filter(|other| is_criterion(other)) {
             // Snippets of a property are judged only where it earned points, so their values hang
             // together by construction.
             if property_of(other) != property_of(self.component) {
@@ -305,23 +283,18 @@ impl<'a> Mark<'a> {
                     other.weight.abs()
                 };
                 // What the judge cannot assess has no weight and no value.
-                sum += if weight > 0.0 {
-                    weight * scaled(other)?
-                } else {
-                    0.0
-                };
-                weights += weight;
+                if weight > 0.0 {
+                    sum += weight * scaled(other)?;
+                    weights += weight;
+                }
             }
         }
         (weights > 0.0).then(|| sum / weights)
     }
 
     fn label(&self, labels: &HumanLabels<'_>) -> Option<f64> {
-        let label = mean(labels.get(&(
-            &self.answer.system,
-            &self.answer.case.case_id,
-            &*self.component.name,
-        ))?)?;
+        let (case, name) = self.block();
+        let label = mean(labels.get(&(&self.answer.system, case, name))?)?;
         Some(if self.component.is_fault() {
             -label
         } else {
@@ -335,10 +308,10 @@ fn paired<'a, 'm>(
     marks: &'m [Mark<'a>],
     of: impl Fn(&Mark<'a>) -> Option<f64>,
 ) -> (Vec<&'m Mark<'a>>, Vec<f64>, Vec<f64>) {
-    marks
+    let pairs = marks
         .iter()
-        .filter_map(|mark| Some((mark, mark.value, of(mark)?)))
-        .collect()
+        .filter_map(|mark| Some((mark, mark.value, of(mark)?)));
+    pairs.collect()
 }
 
 /// The values of these marks less the mean of their block.
@@ -352,9 +325,8 @@ fn centered(marks: &[&Mark<'_>], values: &[f64]) -> Vec<f64> {
         means.extend(mean(&block_values).map(|mean| (block, mean)));
     }
     let pairs = marks.iter().zip(values);
-    pairs
-        .map(|(mark, value)| value - means[&mark.block()])
-        .collect()
+    let centered = pairs.map(|(mark, value)| value - means[&mark.block()]);
+    centered.collect()
 }
 
 fn statistics(
@@ -369,12 +341,8 @@ fn statistics(
     let (variance, system_share) = between(marks, blocks);
     let (noise, of_noise) = noise(marks).unzip();
     let (with_rest, item_values, rest) = paired(marks, Mark::rest);
-    let item_rest = correlation(
-        Correlation::Pearson,
-        &with_rest,
-        &centered(&with_rest, &item_values),
-        &centered(&with_rest, &rest),
-    );
+    let [item_values, rest] = [item_values, rest].map(|values| centered(&with_rest, &values));
+    let item_rest = correlation(Correlation::Pearson, &with_rest, &item_values, &rest);
     let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));
     let people = correlation(Correlation::KendallTauB, &labeled, &labeled_values, &people);
     let mut name = key.name.to_owned();
@@ -431,11 +399,8 @@ fn people_gap(labeled: &[&Mark<'_>], labels: &HumanLabels<'_>) -> Option<f64> {
 
 /// The share of the values for which this holds.
 fn share_of(values: &[f64], holds: fn(f64) -> bool) -> Option<f64> {
-    let held: Vec<f64> = values
-        .iter()
-        .map(|value| f64::from(holds(*value)))
-        .collect();
-    mean(&held)
+    let held = values.iter().map(|value| f64::from(holds(*value)));
+    mean(&held.collect::<Vec<_>>())
 }
 
 /// The share of the variance that is not noise of samples; `None` where all values are equal.
@@ -449,27 +414,21 @@ fn finding(row: &CriterionStatistics) -> Option<Finding> {
     if row.answers <= 1 {
         return None;
     }
-    if row.at_lowest == Some(1.0) {
-        return Some(if row.fault {
-            Finding::FaultAlwaysMet
-        } else {
-            Finding::NeverMet
-        });
-    }
-    if row.at_full == Some(1.0) {
-        return Some(if row.fault {
-            Finding::FaultNeverMet
-        } else {
-            Finding::AlwaysMet
-        });
-    }
-    if row.variance.is_some_and(|variance| variance <= TIE) {
-        return Some(Finding::OneValue);
-    }
-    if row.item_rest.high.is_some_and(|high| high < 0.0) {
-        return Some(Finding::Reversed);
-    }
-    (row.reliability == Some(0.0)).then_some(Finding::Noisy)
+    let is_at_lowest = row.at_lowest == Some(1.0);
+    let is_at_full = row.at_full == Some(1.0);
+    let is_one_value = row.variance.is_some_and(|variance| variance <= TIE);
+    let is_reversed = row.item_rest.high.is_some_and(|high| high < 0.0);
+    let findings = [
+        (is_at_lowest && row.fault, Finding::FaultAlwaysMet),
+        (is_at_lowest, Finding::NeverMet),
+        (is_at_full && row.fault, Finding::FaultNeverMet),
+        (is_at_full, Finding::AlwaysMet),
+        (is_one_value, Finding::OneValue),
+        (is_reversed, Finding::Reversed),
+        (row.reliability == Some(0.0), Finding::Noisy),
+    ];
+    let first = findings.into_iter().find(|(applies, _)| *applies);
+    first.map(|(_, finding)| finding)
 }
 
 /// The variance within blocks, and the share of it that is between systems.
@@ -478,30 +437,22 @@ fn between(marks: &[Mark<'_>], blocks: usize) -> (Option<f64>, Option<f64>) {
     let deviations = centered(&all, &values);
     let mut systems: BTreeMap<(usize, &SystemName), Vec<f64>> = BTreeMap::new();
     for (mark, deviation) in all.iter().zip(&deviations) {
-        systems
-            .entry((mark.run, &mark.answer.system))
-            .or_default()
-            .push(*deviation);
+        let system = (mark.run, &mark.answer.system);
+        systems.entry(system).or_default().push(*deviation);
     }
-    let total: f64 = deviations
-        .iter()
-        .map(|deviation| deviation * deviation)
-        .sum();
-    let between: f64 = systems
-        .values()
-        .map(|list| list.iter().sum::<f64>().powi(2) / list.len() as f64)
-        .sum();
+    let squares = deviations.iter().map(|deviation| deviation * deviation);
+    let total: f64 = squares.sum();
+    let lists = systems.values();
+    let sums = lists.map(|list| list.iter().sum::<f64>().powi(2) / list.len() as f64);
+    let between: f64 = sums.sum();
     let free = (values.len() - blocks) as f64;
     let free_between = systems.len() as f64 - 1.0;
     // What systems without any difference would show, is taken off: with few answers it is most of
     // the share.
     let chance = free_between * (total - between) / (free - free_between);
-    let share = (free > free_between && free_between > 0.0 && total > TIE)
-        .then(|| (between - chance) / total);
-    (
-        (free > 0.0).then(|| total / free),
-        share.map(|share| share.max(0.0)),
-    )
+    let has_share = free > free_between && free_between > 0.0 && total > TIE;
+    let share = has_share.then(|| ((between - chance) / total).max(0.0));
+    ((free > 0.0).then(|| total / free), share)
 }
 
 /// The standard deviation of one sample, and the variance that samples leave in a value; `None` without repeated ones.
@@ -537,11 +488,10 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
         return Estimate::undefined(format!("fewer than {FEWEST_FOR_INTERVAL} answers"));
     }
     let is_one_block = marks.iter().all(|mark| mark.block() == marks[0].block());
-    let units: Vec<usize> = if is_one_block {
-        (0..marks.len()).collect()
-    } else {
-        marks.iter().map(|mark| mark.question).collect()
-    };
+    let mut units: Vec<usize> = marks.iter().map(|mark| mark.question).collect();
+    if is_one_block {
+        units = (0..marks.len()).collect();
+    }
     let interval = || kind.clustered_interval(x, y, &units, CONFIDENCE);
     let count = units.iter().collect::<BTreeSet<_>>().len();
     Estimate::new(kind.of(x, y), interval, "all values are equal").with_units(count)
@@ -549,12 +499,8 @@ fn correlation(kind: Correlation, marks: &[&Mark<'_>], x: &[f64], y: &[f64]) -> 
 
 fn notes(criteria: &[CriterionStatistics]) -> Vec<Note> {
     let mut notes = Vec::from_iter(Note::of_baseline(criteria.iter().map(|row| &row.scorer)));
-    let most = criteria
-        .iter()
-        .filter(|row| row.case_id.is_some())
-        .map(|row| row.answers)
-        .max()
-        .unwrap_or(0);
+    let of_cases = criteria.iter().filter(|row| row.case_id.is_some());
+    let most = of_cases.map(|row| row.answers).max().unwrap_or(0);
     if (2..FEWEST_FOR_INTERVAL).contains(&most) {
         // The exact binomial bound: (1 - share)^most = 0.05.
         let bound = 100.0 * (1.0 - 0.05_f64.powf(1.0 / most as f64));

@@ -102,19 +102,16 @@ fn places(
 impl Summary {
     /// The headline metrics, most important first.
     pub fn headline(&self, row: Option<&str>) -> Vec<(&ScorerSummary, &MetricColumn)> {
-        let columns = self
-            .scorers
-            .iter()
-            .flat_map(|scorer| scorer.columns.iter().map(move |column| (scorer, column)));
-        let columns: Vec<_> = columns.collect();
-        let metrics: Vec<_> = columns
-            .iter()
-            .map(|(scorer, column)| (&scorer.scorer, column.name.as_str(), column.unit))
-            .collect();
-        headline(row, &metrics)
-            .into_iter()
-            .map(|at| columns[at])
-            .collect()
+        let mut columns = Vec::new();
+        let mut metrics = Vec::new();
+        for scorer in &self.scorers {
+            for column in &scorer.columns {
+                columns.push((scorer, column));
+                metrics.push((&scorer.scorer, column.name.as_str(), column.unit));
+            }
+        }
+        let places = headline(row, &metrics).into_iter();
+        places.map(|at| columns[at]).collect()
     }
 
     /// The name of a scorer's metric, with the scorer's if several scorers have a metric of that name.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::quantity::{CITATION_RECALL, finite};
+use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use scholareval_core::domain::{
@@ -196,15 +196,13 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
     let mut groups: Vec<PanelGroup<'_>> = Vec::new();
-    let mut scorers: Vec<&ScorerId> = Vec::new();
-    for answer in scored.iter().map(Borrow::borrow) {
-        if answer.members.is_empty() {
-            continue;
-        }
+    let judged = || {
+        let answers = scored.iter().map(Borrow::borrow);
+        answers.filter(|answer: &&ScoredAnswer| !answer.members.is_empty())
+    };
+    let scorers = distinct(judged().map(|answer| &answer.score.scorer));
+    for answer in judged() {
         let scorer = &answer.score.scorer;
-        if !scorers.contains(&scorer) {
-            scorers.push(scorer);
-        }
         let mut items = Vec::new();
         for (item, members) in &answer.members {
             let (place, group) = ItemGroup::of(item, &answer.score);
@@ -230,10 +228,8 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     }
     // Points, snippets, claims; the others in the order of the score.
     groups.sort_by_key(|group| {
-        (
-            scorers.iter().position(|scorer| *scorer == group.scorer),
-            group.group.scale,
-        )
+        let scorer = scorers.iter().position(|scorer| *scorer == group.scorer);
+        (scorer, group.group.scale)
     });
     let mut agreements = Vec::new();
     let mut noise = Vec::new();
@@ -261,11 +257,9 @@ impl PanelGroup<'_> {
     fn rows(&self) -> Vec<Vec<Option<f64>>> {
         let mut rows = Vec::new();
         for judge in 0..self.judges.len() {
-            let row = self.units.iter();
-            rows.push(
-                row.map(|(_, members)| finite(members[judge].value))
-                    .collect(),
-            );
+            let units = self.units.iter();
+            let row = units.map(|(_, members)| finite(members[judge].value));
+            rows.push(row.collect());
         }
         rows
     }
@@ -321,10 +315,8 @@ impl PanelGroup<'_> {
         for (_, members) in &self.units {
             let samples = members[judge].fair_samples();
             most_samples = most_samples.max(samples.len());
-            let readable: Vec<f64> = samples
-                .iter()
-                .filter_map(|sample| finite(*sample))
-                .collect();
+            let readable = samples.iter().filter_map(|sample| finite(*sample));
+            let readable: Vec<f64> = readable.collect();
             if readable.len() > 1 {
                 units += 1;
                 spreads.extend(sd(&readable));

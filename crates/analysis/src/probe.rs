@@ -201,18 +201,14 @@ fn pair(before: &ScoredAnswer, after: &ScoredAnswer, name: &str) -> [Arc<ScoredA
         question,
     ));
     let [unchanged, mut other] = [before, after].map(|answer| answer.score.clone());
-    let length = unchanged
-        .components
-        .iter()
-        .find(|component| component.kind == ComponentKind::Length);
-    for component in other
-        .components
-        .iter_mut()
-        .filter(|component| component.kind == ComponentKind::Length)
-    {
+    let mut components = unchanged.components.iter();
+    let length = components.find(|component| component.kind == ComponentKind::Length);
+    for component in &mut other.components {
         // The length is that of the text before; a padded answer would otherwise lose points without the
         // judge.
-        component.value = length.and_then(|length| length.value);
+        if component.kind == ComponentKind::Length {
+            component.value = length.and_then(|length| length.value);
+        }
     }
     if other.is_weighted_sum() {
         other.value = other.value.map(|_| other.filled(0.0).0);

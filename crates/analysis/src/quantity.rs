@@ -23,7 +23,7 @@ pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// Columns of `summary.csv` that are not metrics, and the sums of other judges, which runs are compared by.
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 10] = [
     "system",
     "rank",
     "answers",
@@ -33,7 +33,11 @@ const TAKEN: [&str; 9] = [
     "ann_score",
     "lexical_score",
     "lexical_ann_score",
+    EXPECTED,
 ];
+
+/// The expected score of a decision model; of a component this behind its name.
+const EXPECTED: &str = "expected";
 
 /// What `summary.csv` calls the columns of a metric, behind its name.
 const COLUMNS: [&str; 5] = ["", "_low", "_high", "_n", "_unscored"];
@@ -65,8 +69,12 @@ pub(super) enum Quantity {
     Score,
     /// The weighted sum of the annotated components.
     AnnScore,
+    /// The score with the expected value of every component.
+    Expected,
     /// The component of this name.
     Component(String),
+    /// Its expected value.
+    ExpectedComponent(String),
     /// The score over the criteria with this tag.
     Tag(String),
     /// The mean of the components with these names, if an answer has all of them.
@@ -132,27 +140,21 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let first = answers.first().map(|answer| &answer.score);
     if first.is_none_or(Score::is_weighted_sum) {
         let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
-        let is_net = answers
-            .iter()
-            .any(|answer| answer.score.unit() == Unit::Net);
+        let mut units = answers.iter().map(|answer| answer.score.unit());
+        let is_net = units.any(|unit| unit == Unit::Net);
         let unit = if is_net { Unit::Net } else { Unit::Share };
         all.push((column(name, unit), Quantity::Score));
         if first.is_none_or(Score::has_ann_score) {
             all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
         }
-        let tags = answers
-            .iter()
-            .flat_map(|answer| &answer.score.components)
-            .flat_map(|component| &component.tags);
-        for tag in distinct(tags) {
+        if answers.iter().any(|answer| answer.score.is_decided()) {
+            all.push((column(EXPECTED, unit), Quantity::Expected));
+        }
+        let components = answers.iter().flat_map(|answer| &answer.score.components);
+        for tag in distinct(components.flat_map(|component| &component.tags)) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
-            while TAKEN.contains(&&*metric)
-                || REPORT_METRICS.contains(&&*metric)
-                || all
-                    .iter()
-                    .any(|(component, _)| is_column_of(&component.name, &metric))
-            {
+            while is_taken(&metric, &all) {
                 metric = format!("tag {metric}");
             }
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
@@ -165,11 +167,27 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
                 Some(score) => metric_of(&score.scorer, &component.name),
                 None => &component.name,
             };
-            let quantity = Quantity::Component(component.name.to_string());
-            all.push((column(name, component.kind.unit()), quantity));
+            let (unit, of) = (component.kind.unit(), component.name.clone());
+            let is_decided = answers.iter().any(|answer| {
+                let component = answer.score.component(&of);
+                component.is_some_and(|component| component.belief.is_some())
+            });
+            all.push((column(name, unit), Quantity::Component(of.clone())));
+            if is_decided {
+                let expected = format!("{name}_{EXPECTED}");
+                all.push((column(&expected, unit), Quantity::ExpectedComponent(of)));
+            }
         }
     }
     all
+}
+
+/// Whether this is, or may be, the name of another column.
+fn is_taken(name: &str, columns: &[(MetricColumn, Quantity)]) -> bool {
+    let mut columns = columns.iter();
+    TAKEN.contains(&name)
+        || REPORT_METRICS.contains(&name)
+        || columns.any(|(column, _)| is_column_of(&column.name, name))
 }
 
 /// Whether a metric of this name would have the name of a column of another one.
@@ -196,17 +214,14 @@ impl Quantity {
         &'a self,
         answer: &'a ScoredAnswer,
     ) -> impl Iterator<Item = &'a Component> {
-        answer
-            .score
-            .components
-            .iter()
-            .filter(move |component| match self {
-                Self::Score => component.kind.is_weighted(),
-                Self::AnnScore => component.kind.is_annotated(),
-                Self::Component(name) => *component.name == **name,
-                Self::Tag(tag) => component.tags.contains(tag),
-                Self::Mean(names) => names.iter().any(|name| **name == *component.name),
-            })
+        let components = answer.score.components.iter();
+        components.filter(move |component| match self {
+            Self::Score | Self::Expected => component.kind.is_weighted(),
+            Self::AnnScore => component.kind.is_annotated(),
+            Self::Component(name) | Self::ExpectedComponent(name) => *component.name == **name,
+            Self::Tag(tag) => component.tags.contains(tag),
+            Self::Mean(names) => names.iter().any(|name| **name == *component.name),
+        })
     }
 
     /// The quantity's value in this answer.
@@ -215,7 +230,9 @@ impl Quantity {
         match self {
             Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
             Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
+            Self::Expected => expected_score(score),
             Self::Component(name) => component_value(score, name),
+            Self::ExpectedComponent(name) => expected_value(score, name),
             Self::Tag(_) => tagged(&self.components(answer).collect::<Vec<_>>()),
             Self::Mean(names) => {
                 let parts = names.iter().map(|name| component_value(score, name));
@@ -308,15 +325,10 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     if !observed.iter().any(|observation| observation.is_unscored()) {
         return None;
     }
-    let mut lows = Vec::new();
-    let mut highs = Vec::new();
-    for range in observed
+    let ranges = observed
         .iter()
-        .filter_map(|observation| observation.range())
-    {
-        lows.push(range.low);
-        highs.push(range.high);
-    }
+        .filter_map(|observation| observation.range());
+    let (lows, highs): (Vec<f64>, Vec<f64>) = ranges.map(|range| (range.low, range.high)).unzip();
     Some(Interval::new(tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }
 
@@ -340,26 +352,53 @@ pub(super) fn component_value(score: &Score, name: &str) -> Observation {
     finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
 }
 
+/// The expected score; not applicable to what no decision model judged. Where it gave no probabilities of a component, the
+/// score could be anything.
+fn expected_score(score: &Score) -> Observation {
+    if !score.is_decided() {
+        return Observation::NotApplicable;
+    }
+    let unjudged = |component: &Component| Component {
+        value: None,
+        ..component.clone()
+    };
+    let unjudged = Score {
+        components: score.components.iter().map(unjudged).collect(),
+        ..score.clone()
+    };
+    weighted_sum(score.expected, &unjudged, |filled| Some(filled.0))
+}
+
+/// The expected value of the component of this name, as [`expected_score`].
+fn expected_value(score: &Score, name: &str) -> Observation {
+    let Some(component) = score.component(name).filter(|_| score.is_decided()) else {
+        return Observation::NotApplicable;
+    };
+    match &component.belief {
+        Some(belief) => Observation::Value(belief.expected),
+        None => match unit_range(component.kind.unit()) {
+            Some(range) => Observation::Unscored(range),
+            None => Observation::NotApplicable,
+        },
+    }
+}
+
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
 /// without positive ones.
 fn tagged(criteria: &[&Component]) -> Observation {
-    let positive: f64 = criteria
-        .iter()
-        .map(|criterion| criterion.weight.max(0.0))
-        .sum();
+    let weights = criteria.iter().map(|criterion| criterion.weight.max(0.0));
+    let positive: f64 = weights.sum();
     if positive <= 0.0 {
         return Observation::NotApplicable;
     }
-    let is_known = criteria
-        .iter()
-        .all(|criterion| finite(criterion.value).is_some() || criterion.is_abstained());
-    if is_known {
-        return Observation::Value(filled(criteria, 0.0) / positive);
+    let [low, high] = [0.0, 1.0].map(|fill| filled(criteria, fill) / positive);
+    let is_known =
+        |criterion: &&Component| finite(criterion.value).is_some() || criterion.is_abstained();
+    if criteria.iter().all(is_known) {
+        Observation::Value(low)
+    } else {
+        Observation::Unscored(Interval { low, high })
     }
-    Observation::Unscored(Interval::new(
-        filled(criteria, 0.0) / positive,
-        filled(criteria, 1.0) / positive,
-    ))
 }
 
 /// The weighted credits, with `fill` of what a criterion without a value could earn: of a fault, the rest of it.
@@ -402,11 +441,8 @@ fn weighted_sum(
         return Observation::Value(value);
     }
     // If no point can be earned, there is no score to be bounded.
-    if !score
-        .components
-        .iter()
-        .any(|component| component.weight > 0.0)
-    {
+    let mut components = score.components.iter();
+    if !components.any(|component| component.weight > 0.0) {
         return Observation::NotApplicable;
     }
     let mut known = score.clone();

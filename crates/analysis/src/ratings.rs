@@ -35,10 +35,9 @@ impl Estimate {
         let Some(value) = estimate.filter(|value| value.is_finite()) else {
             return Self::undefined(reason);
         };
-        let interval =
-            interval().filter(|interval| interval.low.is_finite() && interval.high.is_finite());
-        let (low, high) = interval
-            .map(|interval| (interval.low, interval.high))
+        let ends = interval().map(|interval| (interval.low, interval.high));
+        let (low, high) = ends
+            .filter(|(low, high)| low.is_finite() && high.is_finite())
             .unzip();
         Self {
             estimate: Some(value),
@@ -63,9 +62,8 @@ impl Estimate {
 
     /// The interval of the value.
     pub fn interval(&self) -> Option<Interval> {
-        self.low
-            .zip(self.high)
-            .map(|(low, high)| Interval { low, high })
+        let ends = self.low.zip(self.high);
+        ends.map(|(low, high)| Interval { low, high })
     }
 
     /// Drops an interval from fewer than [`FEWEST_FOR_INTERVAL`] units, and one of zero width, which only shows that all
@@ -104,12 +102,9 @@ impl Ratings {
     /// Outcomes of pairs (1, 0 or -1) with each pair in both orders, so that nothing depends on which system is first.
     pub(crate) fn in_both_orders(mut self) -> Self {
         for row in &mut self.rows {
-            row.extend(
-                row.clone()
-                    .into_iter()
-                    // `0.0 -` and not a minus sign, which makes a tie -0.0, another category.
-                    .map(|outcome| outcome.map(|outcome| 0.0 - outcome)),
-            );
+            // `0.0 -` and not a minus sign, which makes a tie -0.0, another category.
+            let other_order = row.clone().into_iter();
+            row.extend(other_order.map(|outcome| outcome.map(|outcome| 0.0 - outcome)));
         }
         self.questions.extend_from_within(..);
         self
@@ -129,13 +124,9 @@ impl Ratings {
 
     /// Number of distinct values.
     pub(crate) fn distinct_values(&self) -> usize {
-        self.rows
-            .iter()
-            .flatten()
-            .flatten()
-            .map(|value| value.to_bits())
-            .collect::<BTreeSet<u64>>()
-            .len()
+        let values = self.rows.iter().flatten().flatten();
+        let distinct: BTreeSet<u64> = values.map(|value| value.to_bits()).collect();
+        distinct.len()
     }
 
     /// The coefficient, or why it is undefined.

@@ -40,9 +40,8 @@ pub(super) struct SetAnswer {
 impl SetAnswer {
     /// The first value of a part.
     fn value(&self, part: usize) -> Option<f64> {
-        self.parts[part]
-            .iter()
-            .find_map(|observation| observation.value())
+        let mut observations = self.parts[part].iter();
+        observations.find_map(|observation| observation.value())
     }
 }
 
@@ -65,9 +64,8 @@ impl SetNumber {
         }
         if scorer.name() == PAGES.name {
             numbers.push(Self::CitationAccuracy(None));
-            let mut kinds = PageKind::ALL
-                .map(|kind| Self::CitationAccuracy(Some(kind)))
-                .to_vec();
+            let kinds = PageKind::ALL.map(|kind| Self::CitationAccuracy(Some(kind)));
+            let mut kinds = kinds.to_vec();
             kinds.retain(|number| answers.iter().any(|answer| number.has_pairs(answer)));
             if kinds.len() > 1 {
                 numbers.append(&mut kinds);
@@ -77,11 +75,8 @@ impl SetNumber {
     }
 
     fn has_pairs(&self, answer: &ScoredAnswer) -> bool {
-        let mut values = self
-            .observe(answer, OnUnscored::Exclude)
-            .parts
-            .into_iter()
-            .flatten();
+        let parts = self.observe(answer, OnUnscored::Exclude).parts;
+        let mut values = parts.iter().flatten();
         values.any(|value| value.value().is_some())
     }
 
@@ -142,18 +137,15 @@ impl SetNumber {
         let (estimate, interval) = self.estimate(answers, options);
         let has_value =
             |part: &Vec<Observation>| part.iter().any(|observation| observation.value().is_some());
-        let is_counted = |answer: &SetAnswer| answer.parts.iter().all(has_value);
+        let all = answers.iter().map(|(_, answer)| answer);
+        let counted = all
+            .clone()
+            .filter(|answer| answer.parts.iter().all(has_value));
         Metric {
             estimate,
             interval: estimate.and(interval),
-            n: answers
-                .iter()
-                .filter(|(_, answer)| is_counted(answer))
-                .count(),
-            unscored: answers
-                .iter()
-                .filter(|(_, answer)| answer.is_unscored)
-                .count(),
+            n: counted.count(),
+            unscored: all.filter(|answer| answer.is_unscored).count(),
             bounds: self.bounds(answers),
             ..Metric::default()
         }
@@ -181,10 +173,8 @@ impl SetNumber {
     pub(super) fn values_of(&self, answers: &[&SetAnswer]) -> Vec<f64> {
         let mut parts: Vec<(f64, f64)> = Vec::new();
         for part in 0..self.parts() {
-            let values: Vec<f64> = answers
-                .iter()
-                .filter_map(|answer| answer.value(part))
-                .collect();
+            let values = answers.iter().filter_map(|answer| answer.value(part));
+            let values: Vec<f64> = values.collect();
             parts.push((mean(&values).unwrap_or_default(), values.len() as f64));
         }
         let known = parts.iter().filter(|(_, count)| *count > 0.0);
@@ -243,20 +233,13 @@ impl SetNumber {
 
     /// The number with everything that is unscored at its lowest, and at its highest; `None` if nothing is.
     fn bounds(&self, answers: &[(usize, &SetAnswer)]) -> Option<Interval> {
-        let mut observed = answers
-            .iter()
-            .flat_map(|(_, answer)| answer.parts.iter().flatten());
-        if !observed.any(|observation| observation.is_unscored()) {
+        let parts = answers.iter().flat_map(|(_, answer)| &answer.parts);
+        if !parts.flatten().any(|observation| observation.is_unscored()) {
             return None;
         }
-        Some(Interval {
-            low: self.of_parts(answers, |observation| {
-                observation.range().map(|range| range.low)
-            })?,
-            high: self.of_parts(answers, |observation| {
-                observation.range().map(|range| range.high)
-            })?,
-        })
+        let low = self.of_parts(answers, |observation| Some(observation.range()?.low))?;
+        let high = self.of_parts(answers, |observation| Some(observation.range()?.high))?;
+        Some(Interval { low, high })
     }
 
     /// The number by these values; parts without any are left out of a mean, and leave no F1.
@@ -268,11 +251,8 @@ impl SetNumber {
         let mut means = Vec::new();
         for part in 0..self.parts() {
             let values = answers.iter().flat_map(|(_, answer)| &answer.parts[part]);
-            means.push(mean(
-                &values
-                    .filter_map(|observation| value(*observation))
-                    .collect::<Vec<_>>(),
-            ));
+            let values = values.filter_map(|observation| value(*observation));
+            means.push(mean(&values.collect::<Vec<_>>()));
         }
         match self {
             Self::CitationF1 => means[0].zip(means[1]).map(|(p, r)| harmonic_mean(p, r)),
@@ -283,10 +263,7 @@ impl SetNumber {
 
 /// The pairs of an answer with one kind of page, or with any.
 fn pairs(answer: &ScoredAnswer, kind: Option<PageKind>) -> Vec<Observation> {
-    let share = Interval {
-        low: 0.0,
-        high: 1.0,
-    };
+    let share = Interval::new(0.0, 1.0);
     let mut pairs = Vec::new();
     for page in &answer.score.pages {
         let page_kind = page.read.as_ref().map(|read| read.page_kind);
@@ -308,11 +285,8 @@ fn pairs(answer: &ScoredAnswer, kind: Option<PageKind>) -> Vec<Observation> {
 fn units(answers: &[(usize, &SetAnswer)]) -> Vec<WeightedUnit> {
     let mut units = Vec::new();
     for (question, answer) in answers {
-        let values = answer
-            .parts
-            .iter()
-            .flatten()
-            .filter_map(|observation| observation.value());
+        let observations = answer.parts.iter().flatten();
+        let values = observations.filter_map(|observation| observation.value());
         units.extend(values.map(|value| WeightedUnit {
             weight: 1.0,
             is_hit: value > 0.0,

@@ -244,12 +244,10 @@ impl<'a> RunView<'a> {
             rows.push(system.row(name, by_name));
         }
         let answers = systems.iter().flat_map(|system| &system.answers);
+        let columns = metrics.iter().map(|(id, _)| column(&id.name, id.unit));
         ScorerSummary {
             scorer: scorer.clone(),
-            columns: metrics
-                .iter()
-                .map(|(id, _)| column(&id.name, id.unit))
-                .collect(),
+            columns: columns.collect(),
             rows,
             notes: count_notes(answers.copied()),
         }
@@ -292,10 +290,11 @@ impl<'a> RunView<'a> {
                 estimate,
                 n: shared.cases.len(),
             });
-            let outside = metric
+            let is_net = table.metric.unit == Unit::Net;
+            let mean = metric
                 .estimate
-                .filter(|mean| table.metric.unit == Unit::Net && !(0.0..=1.0).contains(mean));
-            let clipped = outside.map(|mean| mean.clamp(0.0, 1.0));
+                .filter(|mean| is_net && !(0.0..=1.0).contains(mean));
+            let clipped = mean.map(|mean| mean.clamp(0.0, 1.0));
             if clips {
                 let values = table.values_over(*system, &shared.by_id);
                 let interval = metric.interval;
@@ -356,12 +355,8 @@ fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     let mut counts: BTreeMap<UnscoredKind, ReasonCount> = BTreeMap::new();
     for answer in answers {
         let mut seen = BTreeSet::new();
-        for reason in answer
-            .score
-            .components
-            .iter()
-            .filter_map(|component| component.reason.as_ref())
-        {
+        let components = answer.score.components.iter();
+        for reason in components.flat_map(|component| &component.reason) {
             let count = counts.entry(reason.kind).or_insert_with(|| ReasonCount {
                 kind: reason.kind,
                 components: 0,

@@ -83,12 +83,8 @@ impl Summary {
 
     /// The systems by rank.
     pub fn systems(&self) -> Vec<&SystemName> {
-        distinct(
-            self.scorers
-                .iter()
-                .flat_map(|scorer| &scorer.rows)
-                .map(|row| &row.system),
-        )
+        let rows = self.scorers.iter().flat_map(|scorer| &scorer.rows);
+        distinct(rows.map(|row| &row.system))
     }
 
     /// The kinds of reasons for unscored components.

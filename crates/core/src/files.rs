@@ -3,6 +3,7 @@
 //! Whatever is written goes to a temporary file in the same directory, is synced, and renamed into
 //! its place.
 
+pub mod broken_tally;
 pub mod sqlite;
 pub mod streams;
 #[cfg(any(test, feature = "testing"))]
@@ -11,7 +12,7 @@ pub mod test_support;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive, ZipSliceEntry};
@@ -143,18 +144,6 @@ pub fn json_bytes(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     })?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-/// Broken parts of a source that are kept as faults; the others are counted.
-pub const KEPT_FAULTS: usize = 20;
-
-/// Broken parts after which a source that consists of them is not read to its end.
-pub const HOPELESS_FAULTS: u64 = 100;
-
-/// Whether more than 1% of the parts of a file is broken: then it is damaged, or not what its form says, and what is missing in it
-/// must not pass for something that does not exist.
-pub fn too_many_broken(broken: u64, parts: u64) -> bool {
-    broken * 100 > parts
 }
 
 /// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can only be read once).
@@ -360,6 +349,32 @@ pub fn not_utf8(bytes: &[u8], valid_up_to: usize, path: &Path, first_line: usize
 
 pub fn newlines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// The files below a directory that are not hidden, in the order of their paths. With `has_links` also links, which may lead to
+/// a file; those to directories are not followed, since they may be a loop.
+///
+/// # Errors
+/// When a directory cannot be read.
+pub fn files_below(directory: &Path, has_links: bool) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).map_err(Error::io(&directory, "read"))? {
+            let entry = entry.map_err(Error::io(&directory, "read"))?;
+            let kind = entry.file_type().map_err(Error::io(&directory, "read"))?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if kind.is_file() || has_links && kind.is_symlink() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// True if both paths lead to one file that exists.

@@ -27,7 +27,7 @@ use super::fields::{FieldReading, Record, value_at};
 use super::files::{FileKind, SystemFile, system_files};
 use super::inspect_log::read_input;
 use super::predictions::{
-    empty_golds, empty_golds_note, nan_warning, read_predictions, sources_of, with_questions,
+    Sources, empty_golds, empty_golds_note, nan_warning, read_predictions, with_questions,
 };
 use super::reader::{
     Id, JsonLine, all, elements, expected, is_csv, rows_as_jsonl, without_bare_nan,
@@ -257,14 +257,10 @@ impl AnswerOptions {
         // Only after the fields have their expected names can the kind of the file be seen.
         read.by_question = FileKind::of(&lines) == Some(FileKind::Predictions);
         read.without_id = reading.without_id;
-        let places = TextPlaces {
-            field: Arc::new(FieldInFile {
-                path: path.to_path_buf(),
-                name: reading.text_field().into(),
-            }),
-            json: &json,
-            before: before.filter(|_| !read.by_question),
-        };
+        let field = Arc::new(FieldInFile {
+            path: path.to_path_buf(),
+            name: reading.text_field().into(),
+        });
         let mut collecting = Collecting {
             path,
             read,
@@ -282,7 +278,7 @@ impl AnswerOptions {
                 let mut answer = self.read_answer(line, &system, &mut ignored)?;
                 keep_question(&mut answer, reading.question(element), line)?;
                 answer.trace = trace(element.text).map(Arc::new);
-                collecting.add(answer, places.of(element))
+                collecting.add(answer, TextPlace::of(element, &json, before, &field))
             }))
         };
         added.map_err(|error| reading.explain(error))?;
@@ -300,15 +296,6 @@ impl AnswerOptions {
     }
 }
 
-/// Where the texts of answers can be left in their file.
-struct TextPlaces<'a> {
-    field: Arc<FieldInFile>,
-    /// The part of the file that is parsed.
-    json: &'a str,
-    /// The number of bytes before it; `None` if texts are not left there.
-    before: Option<u64>,
-}
-
 /// Where the text of an answer can be left.
 struct TextPlace<'a> {
     field: &'a Arc<FieldInFile>,
@@ -316,14 +303,18 @@ struct TextPlace<'a> {
     bytes: usize,
 }
 
-impl TextPlaces<'_> {
-    /// The place of this element, whose JSON is a slice of the file's.
-    fn of(&self, element: &JsonLine<'_>) -> Option<TextPlace<'_>> {
-        let start = self.json.as_ptr() as usize;
-        let within = (element.text.as_ptr() as usize).saturating_sub(start);
-        Some(TextPlace {
-            field: &self.field,
-            offset: self.before? + within as u64,
+impl<'a> TextPlace<'a> {
+    /// The place of an element, whose JSON is a slice of that of the file, which begins behind the bytes `before`.
+    fn of(
+        element: &JsonLine<'_>,
+        json: &str,
+        before: Option<u64>,
+        field: &'a Arc<FieldInFile>,
+    ) -> Option<Self> {
+        let within = (element.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+        Some(Self {
+            field,
+            offset: before? + within as u64,
             bytes: element.text.len(),
         })
     }
@@ -616,8 +607,9 @@ impl AnswerOptions {
         }
         let given = docs.into_iter().chain(ctxs);
         let sources = given.filter(|value| value.is_array() || value.is_object());
-        match sources.map(sources_of).next().transpose() {
-            Ok(sources) => keep_sources(&mut answer, sources.unwrap_or_default()),
+        match sources.map(Sources::try_from).next().transpose() {
+            Ok(Some(Sources(sources))) => keep_sources(&mut answer, sources),
+            Ok(None) => {}
             Err(what) => {
                 let fault = fault(format!("ctxs: {what}"));
                 warnings.push(fault.hint("the answer is read without its sources"));

@@ -265,16 +265,24 @@ impl AskedQuestions {
                 "they count as in the reference",
             ),
         };
-        let mut faults = Vec::new();
-        if !again.is_empty() {
-            let what = format!("predictions repeat a question more often than {of} does");
-            faults.push(counted_fault(path, again, &what).hint(repeated));
-        }
-        if !unasked.is_empty() {
-            let what = format!("predictions for questions that are not in {of}");
-            faults.push(counted_fault(path, unasked, &what).hint(strange));
-        }
-        faults
+        let odd = [
+            (
+                again,
+                format!("predictions repeat a question more often than {of} does"),
+                repeated,
+            ),
+            (
+                unasked,
+                format!("predictions for questions that are not in {of}"),
+                strange,
+            ),
+        ];
+        let odd = odd.into_iter().filter(|(names, ..)| !names.is_empty());
+        odd.map(|(names, what, hint)| {
+            let shown = list(names.iter().map(String::as_str), SHOWN);
+            InputFault::new(path, format!("{} {what}: {shown}", names.len())).hint(hint)
+        })
+        .collect()
     }
 }
 
@@ -307,12 +315,6 @@ fn take_gold(gold: &mut Gold, data: &Gold) {
         gold_ctxs,
         ..data.clone()
     };
-}
-
-/// `3 PREDICTIONS ..: line 1 “..”, ..`.
-fn counted_fault(path: &Path, names: &[String], what: &str) -> InputFault {
-    let shown = list(names.iter().map(String::as_str), SHOWN);
-    InputFault::new(path, format!("{} {what}: {shown}", names.len()))
 }
 
 #[cfg(test)]

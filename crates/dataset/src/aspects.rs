@@ -53,7 +53,7 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     let mut first_lines: HashMap<Arc<str>, usize> = HashMap::new();
     all(elements.iter().map(|line| {
         let aspect = read_aspect(line)?;
-        if let Some(first) = first_lines.get(&aspect.name) {
+        if let Some(first) = first_lines.insert(Arc::clone(&aspect.name), line.number) {
             let what = format!(
                 "duplicate aspect {}, first on line {first}",
                 aspect.name.escape_debug()
@@ -63,7 +63,6 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
                 .hint("give each aspect its own name")
                 .into());
         }
-        first_lines.insert(Arc::clone(&aspect.name), line.number);
         Ok(aspect)
     }))
 }

@@ -22,15 +22,7 @@ pub(super) const TOO_LARGE: &str =
     "the weights are so large that their sum or their shares of it are not finite; scale them down";
 
 /// Names of fields with criteria below a criterion, in lower case without separators.
-const NESTED: [&str; 7] = [
-    "criteria",
-    "subcriteria",
-    "children",
-    "subtasks",
-    "subitems",
-    "subrubric",
-    "subrubrics",
-];
+const NESTED: &str = "criteria subcriteria children subtasks subitems subrubric subrubrics";
 
 /// Names of weights in lists of objects, besides the profile's.
 const WEIGHTS: [&str; 3] = ["weight", "weights", "points"];
@@ -289,8 +281,10 @@ impl<'a> CriteriaReader<'a> {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
         // Names are compared without case and separators: `sub_criteria`, `subCriteria` and
         // `Sub-criteria` all occur.
-        let is_named =
-            name == self.profile.case.criteria || NESTED.contains(&plain.to_lowercase().as_str());
+        let is_named = name == self.profile.case.criteria
+            || NESTED
+                .split(' ')
+                .any(|nested| nested == plain.to_lowercase());
         is_named && !elements.is_empty()
             || elements.iter().any(|element| {
                 element.get(&names.text).is_some_and(Value::is_string)

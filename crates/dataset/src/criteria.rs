@@ -9,7 +9,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, field_at, text_field};
-use super::fields::steps_of;
 use super::inspect_log::read_input;
 use super::profiles::{SCHOLARQA_CS2, named_fields, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
@@ -209,45 +208,22 @@ fn field_faults(
             "criterion.text" => [field.as_str(), "criterion"],
             _ => [field.as_str(); 2],
         };
-        let has_one = names.iter().any(|name| !values_at(all, name).is_empty());
+        let mut cases_or_criteria = all.iter().filter_map(Value::as_object);
+        let has_one = cases_or_criteria
+            .any(|object| names.iter().any(|name| field_at(object, name).is_some()));
         if !has_one && let Some(first) = elements.first() {
+            let fields = all.iter().filter_map(Value::as_object);
+            let found: BTreeSet<&str> = fields.flat_map(Fields::keys).map(String::as_str).collect();
             let what = format!(
-                "{key} is the field {}, which no {what} has; {}",
+                "{key} is the field {}, which no {what} has; found {}",
                 field.escape_debug(),
-                existing_part(all, field)
+                list(found, 8)
             );
             let hint = "correct the key in profile.toml, or take it out";
             faults.push(InputFault::new(first.path, what).hint(hint));
         }
     }
     faults
-}
-
-/// The values of a field in those of these that have it.
-fn values_at<'a>(all: &'a [Value], field: &str) -> Vec<&'a Value> {
-    let objects = all.iter().filter_map(Value::as_object);
-    objects
-        .filter_map(|object| field_at(object, field))
-        .collect()
-}
-
-/// The longest part of the path of a field that any of these has, with the names there: `meta has points, source`.
-fn existing_part(all: &[Value], field: &str) -> String {
-    let steps = steps_of(field);
-    let (mut within, mut part) = (all.iter().collect::<Vec<_>>(), "found".to_owned());
-    for length in 1..steps.len() {
-        let path = steps[..length].join(".");
-        let values = values_at(all, &path);
-        if !values.is_empty() {
-            (within, part) = (values, format!("{} has", path.escape_debug()));
-        }
-    }
-    let fields = within.into_iter().filter_map(Value::as_object);
-    let names: BTreeSet<&String> = fields.flat_map(Fields::keys).collect();
-    if names.is_empty() {
-        return format!("{part} no fields");
-    }
-    format!("{part} {}", list(names.into_iter().map(String::as_str), 8))
 }
 
 /// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of
@@ -522,7 +498,7 @@ mod tests {
             (
                 "[criterion]\nweight = \"scoring.weight\"",
                 "criterion.weight is the field scoring.weight, which no criterion \
-             has; scoring has points; correct the key in profile.toml",
+             has; found scoring, text; correct the key in profile.toml",
             ),
             (
                 "[criterion]\ntags = \"axis\"",
@@ -543,7 +519,7 @@ mod tests {
             ),
             (
                 "[case]\ntags = \"meta.field\"",
-                "case.tags is the field meta.field, which no case has; meta has topic;",
+                "case.tags is the field meta.field, which no case has; found case_id, criteria, meta, question;",
             ),
             (
                 "[case]\ngroup_weights = \"shares\"",

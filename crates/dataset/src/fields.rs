@@ -23,9 +23,6 @@ const RECORDS: usize = 20;
 /// Maximum number of fields of a file to list.
 const SHOWN: usize = 8;
 
-/// How many names deep a field is searched for texts.
-const DEPTH: usize = 5;
-
 /// Fields that only predictions have.
 const OF_PREDICTIONS: [&str; 4] = ["input", "query", "ctxs", "docs"];
 
@@ -311,52 +308,6 @@ fn note_length(fields: &mut BTreeMap<String, usize>, field: &str, value: &RawVal
     *longest = bytes.max(*longest);
 }
 
-/// Paths of texts and numbers within the fields of the first records, with the length of the longest text there.
-fn nested_texts(elements: &[JsonLine<'_>]) -> BTreeMap<String, usize> {
-    let mut texts = BTreeMap::new();
-    for record in first_records(elements) {
-        for (field, value) in &record {
-            if let Ok(value) = serde_json::from_str::<Value>(value.get()) {
-                add_texts(&mut vec![field.clone()], &value, &mut texts);
-            }
-        }
-    }
-    texts
-}
-
-/// Adds the texts and numbers within `value`, whose path is `steps`. Positions are left out: a list of texts has no one
-/// text.
-fn add_texts(steps: &mut Vec<String>, value: &Value, texts: &mut BTreeMap<String, usize>) {
-    match value {
-        Value::Object(fields) if steps.len() < DEPTH => {
-            for (name, value) in fields {
-                steps.push(name.clone());
-                add_texts(steps, value, texts);
-                steps.pop();
-            }
-        }
-        Value::String(_) | Value::Number(_) if steps.len() > 1 => {
-            let bytes = value.as_str().map_or(0, str::len);
-            let longest = texts.entry(path_of(steps)).or_insert(0);
-            *longest = bytes.max(*longest);
-        }
-        _ => {}
-    }
-}
-
-/// Names with dots between, or a JSON Pointer where a name holds a dot or slash itself.
-fn path_of(steps: &[String]) -> String {
-    if !steps.iter().any(|step| step.contains(['.', '/'])) {
-        return steps.join(".");
-    }
-    let mut pointer = String::new();
-    for step in steps {
-        pointer.push('/');
-        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
-    }
-    pointer
-}
-
 /// The last name of a path.
 pub(super) fn last_step(path: &str) -> &str {
     path.rsplit(['.', '/']).next().unwrap_or(path)
@@ -365,35 +316,24 @@ pub(super) fn last_step(path: &str) -> &str {
 /// # Errors
 /// When `field` holds objects that are not reports of sections.
 fn require_text(elements: &[JsonLine<'_>], field: &str, path: &Path) -> Result<(), InputFault> {
-    let Some(within) = text_within(elements, field) else {
+    let values = first_records(elements)
+        .filter_map(|record| serde_json::from_str(value_at(&record, field)?.get()).ok());
+    let values: Vec<Value> = values.collect();
+    let Some(object) = values.first().and_then(Value::as_object) else {
         return Ok(());
     };
+    if values
+        .iter()
+        .any(|value| !value.is_object() || is_report(value))
+    {
+        return Ok(());
+    }
     let field = field.escape_debug();
     let what = format!("{field} is an object without sections, not the text of an answer");
-    let hint = format!("name the text in it with --fields answer_text={within}");
+    let names = list(object.keys().map(String::as_str), SHOWN);
+    let hint =
+        format!("name the text in it with --fields answer_text={field}.FIELD; it has {names}");
     Err(InputFault::new(path, what).hint(hint))
-}
-
-/// The path of the longest text within `field`, where it holds objects that are not reports of sections.
-fn text_within(elements: &[JsonLine<'_>], field: &str) -> Option<String> {
-    let mut texts = BTreeMap::new();
-    for record in first_records(elements) {
-        let Some(value) = value_at(&record, field) else {
-            continue;
-        };
-        let value: Value = serde_json::from_str(value.get()).ok()?;
-        if !value.is_object() || is_report(&value) {
-            return None;
-        }
-        let mut steps = if record.contains_key(field) {
-            vec![field.to_owned()]
-        } else {
-            steps_of(field)
-        };
-        add_texts(&mut steps, &value, &mut texts);
-    }
-    let texts = texts.into_iter().filter(|(_, bytes)| *bytes > 0);
-    texts.max_by_key(|(_, bytes)| *bytes).map(|(path, _)| path)
 }
 
 fn is_report(object: &Value) -> bool {
@@ -444,12 +384,16 @@ impl Finder<'_> {
                 renamed.extend(id.map(|id| ("id", id)));
             }
             (text, _, question) => {
-                let missing = MissingParts {
-                    parts: missing_parts(&text, &question, self.is_prediction, without_id),
-                    finder: &self,
-                    nested: nested_texts(elements),
-                };
-                return Err(missing.fault());
+                let mut parts = Vec::new();
+                if text.is_none() {
+                    parts.push("answer_text");
+                }
+                if question.is_none() && self.is_prediction {
+                    parts.push("question");
+                } else if question.is_none() && without_id {
+                    parts.push("case_id");
+                }
+                return Err(self.missing(&parts));
             }
         }
         // Readers accept two names for these.
@@ -509,146 +453,62 @@ impl Finder<'_> {
         let absent = absent.map(|(_, field)| field.as_str()).collect();
         [absent, names, guesses.to_vec()].concat()
     }
-}
 
-/// Parts without a field, and where they may be.
-struct MissingParts<'a> {
-    parts: Vec<&'static str>,
-    finder: &'a Finder<'a>,
-    /// Paths of texts and numbers within fields, with the length of the longest text there.
-    nested: BTreeMap<String, usize>,
-}
-
-impl MissingParts<'_> {
-    /// What is missing, what was found, and the `--fields` that may name it.
-    fn fault(&self) -> InputFault {
-        let fields = self.finder.fields;
-        let fault = InputFault::new(self.finder.path, self.what());
-        let text = self.longest_unknown_text();
-        let is_id_known = !self.parts.contains(&"case_id") || self.nested_id().is_some();
-        let has_text = fields.values().any(|bytes| *bytes > 0) || text.is_some() && is_id_known;
-        if !has_text {
-            let example = if self.finder.is_prediction {
+    /// The fault of these parts, which have no field: what was found, and the `--fields` that may name them.
+    fn missing(&self, parts: &[&str]) -> InputFault {
+        let mut labels = Vec::new();
+        let mut looked_for = Vec::new();
+        for part in parts {
+            looked_for.extend(self.all_names(part));
+            if *part == "case_id" {
+                // A question serves where there is no id.
+                looked_for.extend(self.all_names("question"));
+                labels.push("case_id or question");
+            } else {
+                labels.push(part);
+            }
+        }
+        let found = if self.fields.is_empty() {
+            "none".to_owned()
+        } else {
+            list(self.fields.keys().map(String::as_str), SHOWN)
+        };
+        let what = format!(
+            "no field for {}: the file has {found}; looked for {}",
+            labels.join(", nor for "),
+            looked_for.join(", ")
+        );
+        let fault = InputFault::new(self.path, what);
+        if self.fields.values().all(|bytes| *bytes == 0) {
+            let example = if self.is_prediction {
                 "{input, output}"
             } else {
                 "{case_id, answer_text}"
             };
             return fault.hint(format!("write one {example} per line"));
         }
-        let mut entries = Vec::new();
-        for part in &self.parts {
-            // The message gives the flag as it could be pasted.
-            entries.push(match (*part, &text) {
-                ("answer_text", Some(field)) => format!("answer_text={field}"),
-                ("case_id", _) => self
-                    .nested_id()
-                    .unwrap_or_else(|| "case_id=FIELD (or question=FIELD)".to_owned()),
-                (part, _) => {
-                    let field = self.nested_field(part).unwrap_or("FIELD");
-                    format!("{part}={}", field.escape_debug())
-                }
-            });
-        }
+        // The message gives the flag as it could be pasted.
+        let entries = parts.iter().map(|part| match *part {
+            "answer_text" => format!("answer_text={}", self.longest_unknown_text()),
+            "case_id" => "case_id=FIELD (or question=FIELD)".to_owned(),
+            part => format!("{part}=FIELD"),
+        });
         fault.hint(format!(
             "name it with --fields {}, or leave the file out with --systems",
-            entries.join(",")
+            entries.collect::<Vec<_>>().join(",")
         ))
     }
 
-    fn what(&self) -> String {
-        let mut labels = Vec::new();
-        let mut looked_for = Vec::new();
-        for part in &self.parts {
-            looked_for.extend(self.finder.all_names(part));
-            if *part == "case_id" {
-                // A question serves where there is no id.
-                looked_for.extend(self.finder.all_names("question"));
-                labels.push("case_id or question");
-            } else {
-                labels.push(part);
-            }
-        }
-        let fields = self.finder.fields;
-        let names = if fields.is_empty() {
-            "none".to_owned()
-        } else {
-            list(fields.keys().map(String::as_str), SHOWN)
-        };
-        format!(
-            "no field for {}: the file has {names}; looked for {}",
-            labels.join(", nor for "),
-            looked_for.join(", ")
-        )
-    }
-
-    /// The longest text that is not another part: most likely the answer.
-    fn longest_unknown_text(&self) -> Option<String> {
+    /// The field with the longest text that is not another part: most likely the answer.
+    fn longest_unknown_text(&self) -> String {
         let known = PARTS.map(known_names).concat();
-        let names_of_text = known_names("answer_text");
-        let mut longest: Option<(&str, usize)> = None;
-        for (field, bytes) in self.finder.fields {
-            if !known.contains(&field.as_str()) {
-                longest = longer(longest, (field, *bytes));
-            }
-        }
-        for (path, bytes) in &self.nested {
-            let name = last_step(path);
-            if !known.contains(&name) || names_of_text.contains(&name) {
-                longest = longer(longest, (path, *bytes));
-            }
-        }
-        longest.map(|(field, _)| field.escape_debug().to_string())
+        let texts = self.fields.iter().filter(|(_, bytes)| **bytes > 0);
+        let unknown = texts.filter(|(field, _)| !known.contains(&field.as_str()));
+        let longest = unknown.max_by_key(|(_, bytes)| **bytes);
+        longest.map_or("FIELD".to_owned(), |(field, _)| {
+            field.escape_debug().to_string()
+        })
     }
-
-    /// `case_id=meta.id`, or the question within a field.
-    fn nested_id(&self) -> Option<String> {
-        for part in ["case_id", "question"] {
-            if let Some(field) = self.nested_field(part) {
-                return Some(format!("{part}={}", field.escape_debug()));
-            }
-        }
-        None
-    }
-
-    /// The first path within a field whose last name is one of the part's.
-    fn nested_field(&self, part: &str) -> Option<&str> {
-        let names = known_names(part);
-        let mut paths = self.nested.keys();
-        let path = paths.find(|path| names.contains(&last_step(path)))?;
-        Some(path)
-    }
-}
-
-/// The longer of two texts, the later one of equally long ones; none without a character.
-fn longer<'a>(
-    known: Option<(&'a str, usize)>,
-    other: (&'a str, usize),
-) -> Option<(&'a str, usize)> {
-    let longest = known.map_or(1, |(_, bytes)| bytes);
-    if other.1 >= longest {
-        Some(other)
-    } else {
-        known
-    }
-}
-
-/// The parts for which no field was found.
-fn missing_parts(
-    text: &Option<String>,
-    question: &Option<String>,
-    is_prediction: bool,
-    without_id: bool,
-) -> Vec<&'static str> {
-    let mut parts = Vec::new();
-    if text.is_none() {
-        parts.push("answer_text");
-    }
-    if question.is_none() && is_prediction {
-        parts.push("question");
-    } else if question.is_none() && without_id {
-        parts.push("case_id");
-    }
-    parts
 }
 
 #[cfg(test)]
@@ -954,15 +814,15 @@ mod tests {
                 "a.jsonl",
                 r#"{"id": 1, "response": {"text": "So.", "model": "m"}}"#,
                 "a.jsonl: response is an object without sections, not the text of an answer; name the text in it with \
-                 --fields answer_text=response.text"
+                 --fields answer_text=response.FIELD; it has text, model"
                     .to_owned(),
             ),
             (
                 "a.jsonl",
-                r#"{"meta": {"id": 1}, "reply": {"a.b": "So it is."}, "model": "m"}"#,
+                r#"{"meta": {"id": 1}, "reply": "So it is.", "model": "m"}"#,
                 format!(
                     "a.jsonl: no field for answer_text, nor for case_id or question: the file has meta, model, reply; \
-                     looked for {all}; name it with --fields answer_text=/reply/a.b,case_id=meta.id, {out}"
+                     looked for {all}; name it with --fields answer_text=reply,case_id=FIELD (or question=FIELD), {out}"
                 ),
             ),
             (

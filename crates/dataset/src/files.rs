@@ -186,19 +186,17 @@ impl FileKind {
 
     /// The kind of a file with these keys. An answer may repeat its question under any name.
     fn of_keys(keys: &HashMap<String, IgnoredAny>) -> Option<Self> {
-        if keys.contains_key("metric_config") {
-            return Some(Self::TestCases);
+        let has = |name: &str| keys.contains_key(name);
+        if has("metric_config") {
+            Some(Self::TestCases)
+        } else if has("answer_text") {
+            Some(Self::Answers)
+        } else if has("initial_prompt") {
+            Some(Self::TestCases)
+        } else {
+            let mut names = ["output", "input", "query"].into_iter();
+            names.any(has).then_some(Self::Predictions)
         }
-        if keys.contains_key("answer_text") {
-            return Some(Self::Answers);
-        }
-        if keys.contains_key("initial_prompt") {
-            return Some(Self::TestCases);
-        }
-        let is_prediction = ["output", "input", "query"]
-            .iter()
-            .any(|name| keys.contains_key(*name));
-        is_prediction.then_some(Self::Predictions)
     }
 
     /// Checks that these elements are not of another kind.

@@ -95,22 +95,17 @@ struct Ingredient {
 }
 
 fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
-    let IngredientLine {
-        question,
-        case_id,
-        agreement,
-        spreadsheet,
-        ingredients,
-    } = line.read(EXAMPLE)?;
+    let read: IngredientLine = line.read(EXAMPLE)?;
+    let question = read.question;
     let Ingredients {
         most_important,
         nice_to_have,
-    } = ingredients;
+    } = read.ingredients;
     if most_important.is_empty() && nice_to_have.is_empty() {
         let fault = line.fault("no ingredients: most_important and nice_to_have are empty");
         return Err(fault.hint("give at least one {text, snippets}"));
     }
-    let case_id = match (case_id, spreadsheet.id) {
+    let case_id = match (read.case_id, read.spreadsheet.id) {
         (Some(given), _) => given,
         (None, Some(sheet)) => published_id(&question, &sheet),
         (None, None) => {
@@ -130,8 +125,8 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
         ..Rubric::default()
     };
     Ok(TestCase {
-        annotator: spreadsheet.name,
-        agreement,
+        annotator: read.spreadsheet.name,
+        agreement: read.agreement,
         rubric,
         ..TestCase::without_rubric(case_id.into(), &question)
     })

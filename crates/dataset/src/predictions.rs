@@ -329,16 +329,7 @@ impl From<SourceLine> for Source {
 /// Sources: a list of objects, or an object of `[text, title]`.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
-struct Sources(Vec<Source>);
-
-/// The sources of an answer, in the forms that predictions have.
-///
-/// # Errors
-/// What is wrong with them.
-pub(super) fn sources_of(value: Value) -> Result<Vec<Source>, String> {
-    let sources = Sources::try_from(value)?;
-    Ok(sources.0)
-}
+pub(super) struct Sources(pub(super) Vec<Source>);
 
 impl TryFrom<Value> for Sources {
     type Error = String;

@@ -10,27 +10,18 @@ const WEIGHT_TOLERANCE: f64 = 1e-6;
 /// Every fault of `rubric`, with what to do.
 pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<String> {
     let mut faults = Vec::new();
-    let Rubric {
-        low_length,
-        high_length,
-        ..
-    } = rubric;
-    if low_length > high_length {
+    let (low, high) = (rubric.low_length, rubric.high_length);
+    if low > high {
         faults.push(format!(
-            "low_length {low_length} is above high_length {high_length}; swap the two"
+            "low_length {low} is above high_length {high}; swap the two"
         ));
     }
-    for Criterion {
-        name,
-        criterion,
-        snippets,
-        ..
-    } in &rubric.criteria
-    {
-        if name.is_empty() {
+    for criterion in &rubric.criteria {
+        if criterion.name.is_empty() {
             faults.push("a property has an empty name; name it".to_owned());
         }
-        if criterion.is_empty() && snippets.is_empty() {
+        if criterion.criterion.is_empty() && criterion.snippets.is_empty() {
+            let name = &criterion.name;
             faults.push(format!(
                 "property {name:?} has neither a criterion nor evidence; give it one of the two"
             ));
@@ -51,10 +42,8 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
             of_snippets.insert(format!("{}_evidence", criterion.name), &criterion.name);
         }
     }
-    for Criterion {
-        name, criterion, ..
-    } in criteria
-    {
+    for criterion in criteria {
+        let name = &criterion.name;
         // Reported once, at the first of them.
         if properties
             .remove(name.as_str())
@@ -65,7 +54,7 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
             ));
         }
         // Without text a property has no component with its name.
-        if criterion.is_empty() {
+        if criterion.criterion.is_empty() {
             continue;
         }
         if ComponentKind::ALL_STATIC

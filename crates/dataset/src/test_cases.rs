@@ -117,18 +117,11 @@ impl From<CaseLine> for TestCase {
         if rubric.question.is_empty() {
             rubric.question = line.initial_prompt.as_str().into();
         }
-        let CaseLine {
-            case_id: Id(case_id),
-            initial_prompt,
-            annotator,
-            agreement,
-            ..
-        } = line;
         Self {
-            annotator,
-            agreement,
+            annotator: line.annotator,
+            agreement: line.agreement,
             rubric,
-            ..Self::without_rubric(case_id.into(), &initial_prompt)
+            ..Self::without_rubric(line.case_id.0.into(), &line.initial_prompt)
         }
     }
 }

@@ -118,6 +118,15 @@ const QUOTED: &str = "write it without quotes";
 /// What is wrong with a line, and what to do.
 pub type LineFault = (String, String);
 
+/// The value of a line without faults.
+pub(super) fn without_faults<T>(value: T, faults: Vec<LineFault>) -> Result<T, Vec<LineFault>> {
+    if faults.is_empty() {
+        Ok(value)
+    } else {
+        Err(faults)
+    }
+}
+
 /// The contents of a line besides the claim's id.
 pub trait FromLine: Sized + Send {
     /// The line in the file's schema.
@@ -356,10 +365,7 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// One note for each count above 0: `2 claims without a prediction.`
-pub(super) fn count_notes<const N: usize>(counts: [(usize, &str, &str); N]) -> Vec<Note> {
-    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-    counts
-        .map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun))))
-        .collect()
+/// The note on a count above 0: `2 claims without a prediction.`
+pub(super) fn count_note(count: usize, noun: &str, what: &str) -> Option<Note> {
+    (count > 0).then(|| Note::warning(format!("{} {what}.", counted(count, noun))))
 }

@@ -168,20 +168,16 @@ impl FeverOptions {
         for (path, system) in self.predictions.iter().zip(system_names(&self.predictions)) {
             let file = ClaimFile::<Predicted>::load(path, self.mode())?;
             let pairs = join(&file, gold.as_ref(), self.join, self.mode())?.pairs;
-            explained.extend(
-                pairs
-                    .into_iter()
-                    .filter(|(line, _)| line.id.to_string() == id)
-                    .map(|(line, gold)| {
-                        let findings =
-                            explain(gold, &line.value.prediction, Some(self.max_evidence));
-                        Explanation {
-                            system: system.clone(),
-                            claim: id.to_owned(),
-                            findings,
-                        }
-                    }),
-            );
+            for (line, gold) in pairs {
+                if line.id.to_string() == id {
+                    let most = Some(self.max_evidence);
+                    explained.push(Explanation {
+                        system: system.clone(),
+                        claim: id.to_owned(),
+                        findings: explain(gold, &line.value.prediction, most),
+                    });
+                }
+            }
         }
         if explained.is_empty() {
             let fault = InputFault::new(

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use super::claims::{
     BlindClaim, CheckedSubmission, ClaimFile, ClaimLine, EntryId, FromLine, LineFault, Whole,
-    count_notes,
+    count_note,
 };
 use super::fever::{FeverGold, FeverPrediction, LABELS, Sentence};
 use scholareval_core::domain::{Mode, Note};
@@ -335,28 +335,25 @@ impl<'a> ClaimPairing<'a> {
                 }
             }
         }
-        let beside_file = if self.gold.is_some() {
-            self.own_gold
-        } else {
-            0
-        };
-        self.joined.notes = count_notes([
-            (
+        let beside_file = self.gold.map_or(0, |_| self.own_gold);
+        let notes = [
+            count_note(
                 self.joined.unknown,
                 "prediction",
                 "for claims that are not in the gold file: left out",
             ),
-            (
+            count_note(
                 self.joined.missing.len(),
                 "claim",
                 "without a prediction: they count as wrong",
             ),
-            (
+            count_note(
                 beside_file,
                 "prediction",
                 "with gold of their own, which is used instead of the gold file",
             ),
-        ]);
+        ];
+        self.joined.notes = notes.into_iter().flatten().collect();
         Ok(self.joined)
     }
 }
@@ -394,20 +391,15 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<CheckedSub
             predictions().filter(|p| p.label == label).count()
         )
     });
-    let too_long = predictions()
-        .filter(|prediction| prediction.evidence.len() > 5)
-        .count();
-    let mut notes = count_notes([(
-        too_long,
-        "prediction",
-        "with more than 5 sentences: only the first 5 count",
-    )]);
+    let mut notes = Vec::new();
     if claims.is_none() {
-        notes.insert(
-            0,
-            Note::warning("Order and completeness are not checked: give --claims FILE."),
-        );
+        notes.push(Note::warning(
+            "Order and completeness are not checked: give --claims FILE.",
+        ));
     }
+    let too_long = predictions().filter(|prediction| prediction.evidence.len() > 5);
+    let what = "with more than 5 sentences: only the first 5 count";
+    notes.extend(count_note(too_long.count(), "prediction", what));
     if path.file_name().is_none_or(|name| name != SUBMISSION_NAME) {
         notes.push(Note::warning(format!(
             "The shared task requires a file with the name {SUBMISSION_NAME}."

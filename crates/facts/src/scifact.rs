@@ -132,6 +132,14 @@ pub struct GoldClaim {
     pub evidence: BTreeMap<DocId, Evidence>,
 }
 
+impl GoldClaim {
+    /// Number of sentences in its rationales; one in two rationales counts twice.
+    pub(super) fn rationale_sentences(&self) -> usize {
+        let rationales = self.evidence.values().flat_map(|gold| &gold.rationales);
+        rationales.map(Vec::len).sum()
+    }
+}
+
 /// One abstract of a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PredictedAbstract {
@@ -247,12 +255,7 @@ pub fn count_claim(
     let relevant = claim.evidence.len();
     // Counted by rationale, as in the reference: a sentence of two rationales counts twice, and
     // recall can stay below 1.
-    let in_gold: usize = claim
-        .evidence
-        .values()
-        .flat_map(|gold| &gold.rationales)
-        .map(Vec::len)
-        .sum();
+    let in_gold = claim.rationale_sentences();
     let [
         mut retrieved,
         mut label_only,

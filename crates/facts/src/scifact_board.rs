@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::claims::{ClaimFile, FromLine, count_notes, system_names};
+use super::claims::{ClaimFile, FromLine, count_note, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, ScoredFile};
 use super::scifact::{
     COUNTS, ClaimPrediction, Counts, DocId, EvidenceLabel, GoldClaim, MEASURES, SentenceCap,
@@ -145,15 +145,12 @@ impl ScifactFiles {
             scored.details["claims_unpredicted"] = unpredicted.into();
             scored.details["predictions_unknown"] = unknown.into();
             let missing = format!("without a prediction: {missing}");
-            let unknown = (
-                unknown,
-                "prediction",
-                "for claims that are not in the gold file: they count nowhere",
-            );
-            scored.notes.splice(
-                0..0,
-                count_notes([(unpredicted, "claim", &missing), unknown]),
-            );
+            let left_out = "for claims that are not in the gold file: they count nowhere";
+            let notes = [
+                count_note(unpredicted, "claim", &missing),
+                count_note(unknown, "prediction", left_out),
+            ];
+            scored.notes.splice(0..0, notes.into_iter().flatten());
         }
         let systems = system_names(&self.predictions).into_iter().zip(scored);
         let mut board = Leaderboard::of(title, 1, systems, ranked_by);
@@ -191,15 +188,10 @@ impl ScifactFiles {
             "they do not count as hits",
             |claims, file| {
                 let counts = score_retrieval(claims, file, self.mode())?;
-                let is_text = |id: &&super::EntryId| !id.is_number();
-                let quoted = file
-                    .lines
-                    .iter()
-                    .flat_map(|line| &line.value.0)
-                    .filter(is_text)
-                    .count();
+                let ids = file.lines.iter().flat_map(|line| &line.value.0);
+                let quoted = ids.filter(|id| !id.is_number()).count();
                 let what = "in quotes: they match nothing; write numbers in doc_ids";
-                let notes = count_notes([(quoted, "abstract id", what)]);
+                let notes = Vec::from_iter(count_note(quoted, "abstract id", what));
                 let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
                 Ok(ScoredFile {
                     notes,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::claims::{
     BlindClaim, ByAbstract, ByDocument, CheckedSubmission, ClaimFile, EntryId, FromLine, LineFault,
-    count_notes,
+    count_note, without_faults,
 };
 use super::scifact::{
     ClaimPrediction, DocId, Evidence, EvidenceLabel, GoldClaim, PredictedAbstract,
@@ -62,14 +62,7 @@ impl FromLine for GoldClaim {
             text: line.claim,
             evidence,
         };
-        (
-            line.id,
-            if faults.is_empty() {
-                Ok(claim)
-            } else {
-                Err(faults)
-            },
-        )
+        (line.id, without_faults(claim, faults))
     }
 }
 
@@ -117,14 +110,7 @@ impl FromLine for ClaimPrediction {
                 Err(fault) => faults.push(fault),
             }
         }
-        (
-            line.id,
-            if faults.is_empty() {
-                Ok(prediction)
-            } else {
-                Err(faults)
-            },
-        )
+        (line.id, without_faults(prediction, faults))
     }
 }
 
@@ -213,21 +199,14 @@ pub(super) fn costly_abstracts(file: &ClaimFile<ClaimPrediction>) -> Vec<Note> {
         .lines
         .iter()
         .flat_map(|line| line.value.evidence.values());
-    let long = abstracts
-        .filter(|predicted| predicted.sentences.len() > 3)
-        .count();
-    count_notes([
-        (
-            undecided,
-            "abstract",
-            "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard",
-        ),
-        (
-            long,
-            "abstract",
-            "with more than 3 sentences: only the first ones count towards rationalized",
-        ),
-    ])
+    let long = abstracts.filter(|predicted| predicted.sentences.len() > 3);
+    let refused = "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard";
+    let cut = "with more than 3 sentences: only the first ones count towards rationalized";
+    let notes = [
+        count_note(undecided, "abstract", refused),
+        count_note(long.count(), "abstract", cut),
+    ];
+    notes.into_iter().flatten().collect()
 }
 
 /// Checks a submission against claims (which may be blind) and a corpus, if given.

@@ -168,12 +168,7 @@ pub fn score_rationales(
 }
 
 fn sentence_counts(claim: &GoldClaim, line: Option<&Rationales>, mode: Mode) -> [f64; 3] {
-    let relevant: usize = claim
-        .evidence
-        .values()
-        .flat_map(|gold| &gold.rationales)
-        .map(Vec::len)
-        .sum();
+    let relevant = claim.rationale_sentences();
     let (mut correct, mut retrieved) = (0, 0);
     for (doc_id, sentences) in line.into_iter().flat_map(|line| &line.0) {
         let rationales = of_document(&claim.evidence, doc_id, mode == Mode::Compat)

@@ -18,9 +18,9 @@ use super::reply_forms::{Beginning, ReplyForms};
 use super::reply_limits::{CallLimits, LimitBounds, LimitRules};
 use super::room::ReasoningRoom;
 use super::{OtherLimit, Rendered};
-use crate::prompt::{Messages, Prompt, PromptSet};
+use crate::prompt::{Prompt, PromptSet};
 use scholareval_core::error::Result;
-use scholareval_core::question::{DecisionChunk, JudgeCall, Kind, Question};
+use scholareval_core::question::{JudgeCall, Kind, Question};
 use scholareval_core::text::model_tokens::estimate_tokens;
 
 /// One of the requests that a call may need.
@@ -114,13 +114,6 @@ impl Renderer {
 
     /// The prompt of a question, as this judge is asked.
     pub fn prompt(&self, question: &dyn Question) -> Arc<Prompt> {
-        if let Some(chunk) = question.downcast_ref::<DecisionChunk>() {
-            let messages = Messages {
-                questions: Some(chunk.shape.written(&chunk.decisions()).to_string()),
-                ..Messages::new(None, self.prompts.state(question))
-            };
-            return self.options.prompt(messages, false);
-        }
         let neutralize = self.prompts.is_fenced(question.info());
         self.options
             .prompt(self.prompts.render(question), neutralize)

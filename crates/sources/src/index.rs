@@ -32,7 +32,7 @@ fn index_into(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
     let mut sink = Sink::new(&writer);
     for source in sources {
         forms::read(source, &mut sink)?;
-        sink.end_source()?;
+        sink.end_source(source)?;
     }
     let report = sink.finish()?;
     if report.added + report.known == 0

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use super::decode::decoded;
 use super::page::{PageBody, SavedPage, kind_of, moment_text};
 use super::state::{Decision, PageSigns, state_of};
-use super::store::{NewPage, Revisit, StoreWriter};
+use super::store::StoreWriter;
 use super::text::{PageText, TEXT_BYTES, html_text, spaced};
 use scholareval_core::domain::PageState;
-use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, too_many_broken};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::broken_tally::{BrokenTally, KEPT_FAULTS};
 use scholareval_core::text::addresses::{page_key, work_key};
 
 /// The longest title that is kept, in bytes.
@@ -79,10 +79,7 @@ pub(super) struct Sink<'a> {
     writer: &'a StoreWriter,
     report: IndexReport,
     /// Pages and other parts of the current source.
-    parts: u64,
-    /// Broken parts of the current source.
-    broken: u64,
-    faults: Vec<InputFault>,
+    tally: BrokenTally,
 }
 
 impl<'a> Sink<'a> {
@@ -90,9 +87,7 @@ impl<'a> Sink<'a> {
         Self {
             writer,
             report: IndexReport::default(),
-            parts: 0,
-            broken: 0,
-            faults: Vec::new(),
+            tally: BrokenTally::default(),
         }
     }
 
@@ -101,7 +96,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn page(&mut self, mut page: SavedPage, place: &SourcePlace) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
             return Ok(());
@@ -121,26 +116,30 @@ impl<'a> Sink<'a> {
         let (state, reason) = decide(&page, &content, &title);
         // The text of a wall is kept, too: it shows whether the rule was right.
         let has_text = state != PageState::TooLong && !content.page.text.is_empty();
+        let text = has_text.then_some(&content.page.text);
+        let text_hash = text.map(|text| self.writer.add_text(text)).transpose()?;
         let address = page.final_url.as_deref().unwrap_or(&page.url);
-        let work = work_key(&page.url).or_else(|| work_key(address));
-        let added = self.writer.add(&NewPage {
-            key: &key,
-            final_key: final_key.as_deref(),
-            work: work.as_deref(),
-            url: &page.url,
-            final_url: page.final_url.as_deref(),
-            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
-            status: page.status,
-            mime: page.mime.as_deref(),
-            kind: kind_of(address, content.is_pdf),
-            state,
-            reason: &reason,
-            title: &title[..title.floor_char_boundary(TITLE_BYTES)],
-            raw_hash,
-            digest: page.digest.as_deref(),
-            source: &place.path.display().to_string(),
-            text: has_text.then_some(content.page.text.as_str()),
-        })?;
+        let added = self.writer.insert(
+            "pages",
+            &[
+                ("key", &key),
+                ("final_key", &final_key),
+                ("work", &work_key(&page.url).or_else(|| work_key(address))),
+                ("url", &page.url),
+                ("final_url", &page.final_url),
+                ("retrieved_at", &page.retrieved_at.map(moment_text)),
+                ("status", &page.status),
+                ("mime", &page.mime),
+                ("kind", &kind_of(address, content.is_pdf).name()),
+                ("state", &state.name()),
+                ("reason", &reason),
+                ("title", &&title[..title.floor_char_boundary(TITLE_BYTES)]),
+                ("raw_hash", &raw_hash),
+                ("text_hash", &text_hash),
+                ("digest", &page.digest),
+                ("source", &place.path.display().to_string()),
+            ],
+        )?;
         self.report.count(added, state);
         Ok(())
     }
@@ -155,20 +154,24 @@ impl<'a> Sink<'a> {
         digest: &str,
         place: &SourcePlace,
     ) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         let Some(key) = page_key(&page.url) else {
             self.report.other += 1;
             return Ok(());
         };
-        self.writer.add_revisit(&Revisit {
-            digest,
-            key: &key,
-            work: work_key(&page.url).as_deref(),
-            url: &page.url,
-            retrieved_at: page.retrieved_at.map(moment_text).as_deref(),
-            kind: kind_of(&page.url, false),
-            source: &place.path.display().to_string(),
-        })
+        self.writer.insert(
+            "temp.revisits",
+            &[
+                ("digest", &digest),
+                ("key", &key),
+                ("work", &work_key(&page.url)),
+                ("url", &page.url),
+                ("retrieved_at", &page.retrieved_at.map(moment_text)),
+                ("kind", &kind_of(&page.url, false).name()),
+                ("source", &place.path.display().to_string()),
+            ],
+        )?;
+        Ok(())
     }
 
     /// Takes a redirect from the address of a page to another one.
@@ -176,13 +179,19 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn redirect(&mut self, page: &SavedPage, target: &str) -> Result<()> {
-        self.parts += 1;
+        self.tally.parts += 1;
         if let (Some(key), Some(target)) = (page_key(&page.url), page_key(target))
             && key != target
         {
-            let retrieved_at = page.retrieved_at.map(moment_text);
-            self.writer
-                .add_redirect(&key, &target, retrieved_at.as_deref())?;
+            let retrieved_at = page.retrieved_at.map(moment_text).unwrap_or_default();
+            self.writer.insert(
+                "redirects",
+                &[
+                    ("key", &key),
+                    ("target", &target),
+                    ("retrieved_at", &retrieved_at),
+                ],
+            )?;
             self.report.redirects += 1;
         }
         Ok(())
@@ -190,7 +199,7 @@ impl<'a> Sink<'a> {
 
     /// Counts a part that is not the text of a page.
     pub(super) fn other(&mut self) {
-        self.parts += 1;
+        self.tally.parts += 1;
         self.report.other += 1;
     }
 
@@ -199,29 +208,20 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// When the source consists of them.
     pub(super) fn broken(&mut self, fault: InputFault) -> Result<()> {
-        self.parts += 1;
-        self.broken += 1;
-        if self.faults.len() < KEPT_FAULTS {
-            self.faults.push(fault);
-        }
-        if self.broken >= HOPELESS_FAULTS {
-            self.check()?;
-        }
-        Ok(())
+        let path = fault.path.clone();
+        self.tally.add(fault, &path)
     }
 
     /// Ends a source.
     ///
     /// # Errors
     /// When more than 1% of it is broken: then it is hardly what its form says.
-    pub(super) fn end_source(&mut self) -> Result<()> {
-        self.check()?;
-        self.report.broken += self.broken;
-        let room = KEPT_FAULTS - self.report.faults.len().min(KEPT_FAULTS);
-        self.faults.truncate(room);
-        self.report.faults.append(&mut self.faults);
-        self.parts = 0;
-        self.broken = 0;
+    pub(super) fn end_source(&mut self, path: &Path) -> Result<()> {
+        let tally = std::mem::take(&mut self.tally);
+        tally.check(path)?;
+        self.report.broken += tally.broken;
+        self.report.faults.extend(tally.faults);
+        self.report.faults.truncate(KEPT_FAULTS);
         Ok(())
     }
 
@@ -235,23 +235,6 @@ impl<'a> Sink<'a> {
             None => self.report.other += 1,
         })?;
         Ok(self.report)
-    }
-
-    fn check(&self) -> Result<()> {
-        if !too_many_broken(self.broken, self.parts) {
-            return Ok(());
-        }
-        let mut faults = self.faults.clone();
-        if let Some(first) = faults.first() {
-            let what = format!(
-                "{} of {} parts cannot be read, above the limit of 1%; nothing was added",
-                self.broken, self.parts
-            );
-            faults.push(
-                InputFault::new(&first.path, what).hint("mend the source or take these parts out"),
-            );
-        }
-        Err(Error::Input(faults))
     }
 }
 

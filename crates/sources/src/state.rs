@@ -99,10 +99,8 @@ pub(super) fn state_of(page: &PageSigns<'_>) -> Decision {
     let text = plain(&page.text[..head]);
     let length = text.chars().count();
     if let Some(phrase) = phrase_of_gone(&title) {
-        return (
-            PageState::Unreachable,
-            format!("the title says \"{phrase}\""),
-        );
+        let why = format!("the title says \"{phrase}\"");
+        return (PageState::Unreachable, why);
     }
     if let Some(decision) = by_first_words(&title, &text, length) {
         return decision;
@@ -128,10 +126,8 @@ pub(super) fn state_of(page: &PageSigns<'_>) -> Decision {
     if length < TEASER
         && let Some(phrase) = first_of(PAYWALLS, &text)
     {
-        return (
-            PageState::Teaser,
-            format!("the page says \"{}\"", phrase.trim()),
-        );
+        let why = format!("the page says \"{}\"", phrase.trim());
+        return (PageState::Teaser, why);
     }
     (PageState::Ok, String::new())
 }

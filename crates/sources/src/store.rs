@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, Params, Row, ToSql, params};
 
 use super::text::TEXT_BYTES;
 use scholareval_core::domain::{Fingerprint, PageKind, PageState};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::{PAGE_STORE, number};
+use scholareval_core::files::sqlite::{PAGE_STORE, insert, number};
 use scholareval_core::text::addresses::page_key;
 
 /// Redirects that are followed from an address.
@@ -71,14 +71,13 @@ CREATE TEMP TABLE revisits (
 /// The version whose redirects have no day, and in which a page that could not be read hid a redirect.
 const FIRST_VERSION: i32 = 1;
 
-const COLUMNS: &str = "id, key, url, final_url, work, retrieved_at, status, mime, kind, state, reason, title, raw_hash, text_hash, source";
+const COLUMNS: &str =
+    "id, url, final_url, work, retrieved_at, status, kind, state, reason, title, text_hash, source";
 
 /// A snapshot of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredPage {
     id: i64,
-    /// The page, as [`page_key`] gives it.
-    pub key: String,
     /// The address that was asked for.
     pub url: String,
     /// The address that replied, where it is another one.
@@ -89,8 +88,6 @@ pub struct StoredPage {
     pub retrieved_at: Option<String>,
     /// The HTTP status.
     pub status: Option<u16>,
-    /// The type that the server gave.
-    pub mime: Option<String>,
     /// How much of a work it holds.
     pub kind: PageKind,
     /// Whether a judge can read it.
@@ -99,8 +96,6 @@ pub struct StoredPage {
     pub reason: String,
     /// Its title.
     pub title: String,
-    /// BLAKE3 of what came, before it was made text.
-    pub raw_hash: Option<[u8; 32]>,
     /// BLAKE3 of its text, if it has one.
     pub text_hash: Option<[u8; 32]>,
     /// The file that it is from.
@@ -197,13 +192,9 @@ impl PageStore {
     }
 
     fn redirects_of(&self, key: &str, as_of: Option<&str>) -> Result<Vec<String>> {
-        self.connection
-            .prepare_cached(
-                "SELECT target FROM redirects WHERE key = ?1 AND (?2 IS NULL OR retrieved_at <= ?2) \
-                 ORDER BY retrieved_at DESC, target",
-            )
-            .and_then(|mut query| query.query_map(params![key, as_of], |row| row.get(0))?.collect())
-            .map_err(|error| self.unread(&error))
+        let sql = "SELECT target FROM redirects WHERE key = ?1 AND (?2 IS NULL OR retrieved_at <= ?2) \
+                   ORDER BY retrieved_at DESC, target";
+        self.rows(sql, params![key, as_of], |row| row.get(0))
     }
 
     /// As stores of version 1 were read, so that runs over them keep their numbers: fragments are no part of a page, whatever
@@ -231,10 +222,8 @@ impl PageStore {
     }
 
     fn first_redirect_of(&self, key: &str) -> Result<Option<String>> {
-        self.connection
-            .prepare_cached("SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1")
-            .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
-            .map_err(|error| self.unread(&error))
+        let sql = "SELECT target FROM redirects WHERE key = ?1 ORDER BY target LIMIT 1";
+        Ok(self.rows(sql, [key], |row| row.get(0))?.pop())
     }
 
     fn snapshots_by(
@@ -247,15 +236,7 @@ impl PageStore {
             "SELECT {COLUMNS} FROM pages WHERE {column} = ?1 \
              AND (?2 IS NULL OR retrieved_at IS NULL OR retrieved_at <= ?2)"
         );
-        let mut pages = self
-            .connection
-            .prepare_cached(&sql)
-            .and_then(|mut query| {
-                query
-                    .query_map(params![key, as_of], stored_page)?
-                    .collect::<Result<Vec<_>, _>>()
-            })
-            .map_err(|error| self.unread(&error))?;
+        let mut pages = self.rows(&sql, params![key, as_of], stored_page)?;
         // A failed attempt does not hide the page that came before or after it.
         pages.sort_by(|a, b| {
             let readable = b.state.is_readable().cmp(&a.state.is_readable());
@@ -333,20 +314,14 @@ impl PageStore {
     /// # Errors
     /// When the store cannot be read, or does not have the text as it was.
     pub(super) fn text_by_hash(&self, hash: Fingerprint) -> Result<String> {
-        let deflated: Option<Vec<u8>> = self
-            .connection
-            .prepare_cached("SELECT deflated FROM texts WHERE hash = ?1")
-            .and_then(|mut query| {
-                query
-                    .query_row([hash.as_bytes().as_slice()], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(|error| self.unread(&error))?;
+        let sql = "SELECT deflated FROM texts WHERE hash = ?1";
+        let mut texts: Vec<Vec<u8>> =
+            self.rows(sql, [hash.as_bytes().as_slice()], |row| row.get(0))?;
         let damaged = || {
             let what = format!("the text {hash} is missing or damaged");
             InputFault::new(&self.path, what).hint("index its source again, into a new store")
         };
-        let deflated = deflated.ok_or_else(damaged)?;
+        let deflated = texts.pop().ok_or_else(damaged)?;
         let mut text = String::new();
         // One byte more than a text may have: a longer one has another hash.
         let limit = TEXT_BYTES as u64 + 1;
@@ -359,6 +334,20 @@ impl PageStore {
         Ok(text)
     }
 
+    /// All rows of a query.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut query| query.query_map(values, |row| read(row))?.collect());
+        rows.map_err(|error| self.unread(&error))
+    }
+
     fn unread(&self, error: &rusqlite::Error) -> Error {
         PAGE_STORE.unusable(&self.path, "read", error)
     }
@@ -367,57 +356,22 @@ impl PageStore {
 fn stored_page(row: &Row<'_>) -> rusqlite::Result<StoredPage> {
     let kind: String = row.get("kind")?;
     let state: String = row.get("state")?;
-    let raw_hash: Option<Vec<u8>> = row.get("raw_hash")?;
     let text_hash: Option<Vec<u8>> = row.get("text_hash")?;
     let unknown = |what: &str| rusqlite::Error::InvalidColumnName(what.to_owned());
     Ok(StoredPage {
         id: row.get("id")?,
-        key: row.get("key")?,
         url: row.get("url")?,
         final_url: row.get("final_url")?,
         work: row.get("work")?,
         retrieved_at: row.get("retrieved_at")?,
         status: row.get("status")?,
-        mime: row.get("mime")?,
         kind: PageKind::from_name(&kind).ok_or_else(|| unknown(&kind))?,
         state: PageState::from_name(&state).ok_or_else(|| unknown(&state))?,
         reason: row.get("reason")?,
         title: row.get("title")?,
-        raw_hash: raw_hash.and_then(|hash| hash.try_into().ok()),
         text_hash: text_hash.and_then(|hash| hash.try_into().ok()),
         source: row.get("source")?,
     })
-}
-
-/// A snapshot to be written.
-pub(super) struct NewPage<'a> {
-    pub(super) key: &'a str,
-    pub(super) final_key: Option<&'a str>,
-    pub(super) work: Option<&'a str>,
-    pub(super) url: &'a str,
-    pub(super) final_url: Option<&'a str>,
-    pub(super) retrieved_at: Option<&'a str>,
-    pub(super) status: Option<u16>,
-    pub(super) mime: Option<&'a str>,
-    pub(super) kind: PageKind,
-    pub(super) state: PageState,
-    pub(super) reason: &'a str,
-    pub(super) title: &'a str,
-    pub(super) raw_hash: Option<[u8; 32]>,
-    pub(super) digest: Option<&'a str>,
-    pub(super) source: &'a str,
-    pub(super) text: Option<&'a str>,
-}
-
-/// A page that an archive only refers to: what came was the same as the page with this digest.
-pub(super) struct Revisit<'a> {
-    pub(super) digest: &'a str,
-    pub(super) key: &'a str,
-    pub(super) work: Option<&'a str>,
-    pub(super) url: &'a str,
-    pub(super) retrieved_at: Option<&'a str>,
-    pub(super) kind: PageKind,
-    pub(super) source: &'a str,
 }
 
 /// Writes into a store, in one transaction: a source that stops the command leaves nothing.
@@ -441,88 +395,23 @@ impl StoreWriter {
         Ok(writer)
     }
 
-    /// Adds a snapshot; false if the store has it.
-    pub(super) fn add(&self, page: &NewPage<'_>) -> Result<bool> {
-        let hash = page
-            .text
-            .map(|text| *blake3::hash(text.as_bytes()).as_bytes());
-        if let (Some(hash), Some(text)) = (&hash, page.text) {
-            self.add_text(hash, text)?;
-        }
-        self.connection
-            .prepare_cached(
-                "INSERT OR IGNORE INTO pages (key, final_key, work, url, final_url, retrieved_at, status, mime, kind, state, \
-                 reason, title, raw_hash, text_hash, digest, source) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(params![
-                    page.key, page.final_key, page.work, page.url, page.final_url, page.retrieved_at, page.status, page.mime,
-                    page.kind.name(), page.state.name(), page.reason, page.title, page.raw_hash.as_ref().map(<[u8; 32]>::as_slice),
-                    hash.as_ref().map(<[u8; 32]>::as_slice), page.digest, page.source,
-                ])
-            })
-            .map(|rows| rows > 0)
-            .map_err(|error| self.unwritten(&error))
+    /// Adds a row of these columns to a table; false if the store has it.
+    pub(super) fn insert(&self, table: &str, row: &[(&str, &dyn ToSql)]) -> Result<bool> {
+        insert(&self.connection, table, row).map_err(|error| self.unwritten(&error))
     }
 
-    fn add_text(&self, hash: &[u8; 32], text: &str) -> Result<()> {
-        let known: Option<i64> = self
+    /// Adds a text; gives its hash.
+    pub(super) fn add_text(&self, text: &str) -> Result<[u8; 32]> {
+        let hash = *blake3::hash(text.as_bytes()).as_bytes();
+        let known = self
             .connection
             .prepare_cached("SELECT 1 FROM texts WHERE hash = ?1")
-            .and_then(|mut query| {
-                query
-                    .query_row([hash.as_slice()], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(|error| self.unwritten(&error))?;
-        if known.is_some() {
-            return Ok(());
+            .and_then(|mut query| query.exists([hash]));
+        if !known.map_err(|error| self.unwritten(&error))? {
+            let deflated = deflated(text).map_err(Error::io(&self.path, "write"))?;
+            self.insert("texts", &[("hash", &hash), ("deflated", &deflated)])?;
         }
-        let deflated = deflated(text).map_err(Error::io(&self.path, "write"))?;
-        self.connection
-            .prepare_cached("INSERT INTO texts (hash, deflated) VALUES (?1, ?2)")
-            .and_then(|mut insert| insert.execute(params![hash.as_slice(), deflated]))
-            .map(|_| ())
-            .map_err(|error| self.unwritten(&error))
-    }
-
-    /// Notes that an address leads to another one.
-    pub(super) fn add_redirect(
-        &self,
-        key: &str,
-        target: &str,
-        retrieved_at: Option<&str>,
-    ) -> Result<()> {
-        self.connection
-            .prepare_cached(
-                "INSERT OR IGNORE INTO redirects (key, target, retrieved_at) VALUES (?1, ?2, ?3)",
-            )
-            .and_then(|mut insert| insert.execute([key, target, retrieved_at.unwrap_or_default()]))
-            .map(|_| ())
-            .map_err(|error| self.unwritten(&error))
-    }
-
-    /// Notes that the page with this digest came again, under another address or at another time.
-    pub(super) fn add_revisit(&self, revisit: &Revisit<'_>) -> Result<()> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO temp.revisits (digest, key, work, url, retrieved_at, kind, source) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )
-            .and_then(|mut insert| {
-                insert.execute(params![
-                    revisit.digest,
-                    revisit.key,
-                    revisit.work,
-                    revisit.url,
-                    revisit.retrieved_at,
-                    revisit.kind.name(),
-                    revisit.source,
-                ])
-            })
-            .map(|_| ())
-            .map_err(|error| self.unwritten(&error))
+        Ok(hash)
     }
 
     /// Adds the pages that came again; `count` gets the state of each and whether it is new, `None` where no page has the
@@ -584,6 +473,38 @@ fn deflated(text: &str) -> std::io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
+    /// A snapshot to be written.
+    struct NewPage<'a> {
+        key: &'a str,
+        final_key: Option<&'a str>,
+        url: &'a str,
+        final_url: Option<&'a str>,
+        retrieved_at: Option<&'a str>,
+        state: PageState,
+        text: Option<&'a str>,
+    }
+
+    impl NewPage<'_> {
+        fn add(&self, writer: &StoreWriter) {
+            let text_hash = self.text.map(|text| writer.add_text(text).unwrap());
+            let page: [(&str, &dyn ToSql); 12] = [
+                ("key", &self.key),
+                ("final_key", &self.final_key),
+                ("url", &self.url),
+                ("final_url", &self.final_url),
+                ("retrieved_at", &self.retrieved_at),
+                ("kind", &PageKind::Other.name()),
+                ("state", &self.state.name()),
+                ("reason", &""),
+                ("title", &""),
+                ("source", &"s"),
+                ("raw_hash", &text_hash),
+                ("text_hash", &text_hash),
+            ];
+            writer.insert("pages", &page).unwrap();
+        }
+    }
+
     fn page<'a>(
         key: &'a str,
         retrieved_at: Option<&'a str>,
@@ -593,19 +514,10 @@ mod tests {
         NewPage {
             key,
             final_key: None,
-            work: None,
             url: key,
             final_url: None,
             retrieved_at,
-            status: Some(200),
-            mime: None,
-            kind: PageKind::Other,
             state,
-            reason: "",
-            title: "",
-            raw_hash: text.map(|text| *blake3::hash(text.as_bytes()).as_bytes()),
-            digest: None,
-            source: "s",
             text,
         }
     }
@@ -619,11 +531,12 @@ mod tests {
         let path = dir.path().join("sources.sqlite");
         let writer = StoreWriter::begin(&path).unwrap();
         for page in pages {
-            writer.add(page).unwrap();
+            page.add(&writer);
         }
         for (key, target, day) in redirects {
-            let day = Some(*day).filter(|day| !day.is_empty());
-            writer.add_redirect(key, target, day).unwrap();
+            let redirect: [(&str, &dyn ToSql); 3] =
+                [("key", key), ("target", target), ("retrieved_at", day)];
+            writer.insert("redirects", &redirect).unwrap();
         }
         writer.commit().unwrap();
         (dir, path)
@@ -707,7 +620,7 @@ mod tests {
         let (_dir, path) = store(&pages, &redirects);
         let store = PageStore::open(&path).unwrap();
         assert_eq!(
-            store.snapshots("https://example.org/a").unwrap()[0].key,
+            store.snapshots("https://example.org/a").unwrap()[0].url,
             key("c")
         );
         assert!(store.snapshots("https://example.org/x").unwrap().is_empty());
@@ -839,9 +752,7 @@ mod tests {
         for number in 0..500 {
             let key = format!("https://example.org/{number}");
             let text = blake3::hash(key.as_bytes()).to_hex().repeat(20);
-            writer
-                .add(&page(&key, None, PageState::Ok, Some(&text)))
-                .unwrap();
+            page(&key, None, PageState::Ok, Some(&text)).add(writer);
         }
     }
 
@@ -879,8 +790,7 @@ mod tests {
         assert!(error.contains("index its sources into it again"), "{error}");
         let next = StoreWriter::begin(&to_write).unwrap();
         let key = "https://example.org/a";
-        next.add(&page(key, None, PageState::Ok, Some("text")))
-            .unwrap();
+        page(key, None, PageState::Ok, Some("text")).add(&next);
         next.commit().unwrap();
         let read = PageStore::open(&to_write).unwrap();
         assert_eq!(read.snapshots(key).unwrap().len(), 1);

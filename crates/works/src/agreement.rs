@@ -115,26 +115,15 @@ impl RecordAgreement {
             .year
             .and_then(|year| text.names_year(year, tolerance(record), place));
         let agrees = authors == Some(true) && year == Some(true);
+        let is_meant = agrees || has_identifier;
         let title = match span {
-            Some((span, form, count)) => {
-                // A word directly before or behind makes another title of it, however well the names agree.
-                if !span.is_delimited {
-                    if agrees || has_identifier {
-                        TitleAgreement::Similar(SIMILAR)
-                    } else {
-                        TitleAgreement::Other
-                    }
-                } else if agrees || has_identifier || count >= LONG_TITLE {
-                    if title.main.as_deref() == Some(form) {
-                        TitleAgreement::Shortened
-                    } else {
-                        TitleAgreement::Equal
-                    }
-                } else {
-                    TitleAgreement::Other
-                }
-            }
             None => title_without_span(text, title),
+            // A word directly before or behind makes another title of it, however well the names agree.
+            Some((span, ..)) if !span.is_delimited && is_meant => TitleAgreement::Similar(SIMILAR),
+            Some((span, ..)) if !span.is_delimited => TitleAgreement::Other,
+            Some((_, _, count)) if !is_meant && count < LONG_TITLE => TitleAgreement::Other,
+            Some((_, form, _)) if title.main.as_deref() == Some(form) => TitleAgreement::Shortened,
+            Some(_) => TitleAgreement::Equal,
         };
         Self {
             title,

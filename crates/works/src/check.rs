@@ -52,20 +52,20 @@ impl Works {
         let mut indexes = Vec::new();
         for source in sources {
             let files = files_of(source)?;
-            let mut form = None;
+            let mut form = WorksForm::Empty;
             for file in &files {
                 form = form_of(&file.path)?;
-                if form.is_some() {
+                if !matches!(form, WorksForm::Empty) {
                     break;
                 }
             }
             match form {
-                Some(WorksForm::Index) => indexes.push(source.clone()),
-                Some(_) => dumps.push(WorksDump {
+                WorksForm::Index => indexes.push(source.clone()),
+                WorksForm::Records(..) | WorksForm::Library => dumps.push(WorksDump {
                     path: source.clone(),
                     files,
                 }),
-                None => {
+                WorksForm::Empty => {
                     let fault = InputFault::new(source, "the file is empty");
                     return Err(fault.hint(forms_hint()).into());
                 }
@@ -302,7 +302,7 @@ mod tests {
             broken.contains("b.jsonl:2: not a record of semantic_scholar"),
             "{broken}"
         );
-        assert!(broken.contains("1 of 3 records cannot be read"), "{broken}");
+        assert!(broken.contains("1 of 3 parts cannot be read"), "{broken}");
         let bomb = write(
             dir.path(),
             "bomb.jsonl.gz",

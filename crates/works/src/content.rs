@@ -50,7 +50,7 @@ pub(super) fn content_hash(dumps: &[WorksDump], indexes: &[PathBuf]) -> Result<F
 }
 
 /// The hash of the size of a file and of parts of it, the first and the last included.
-fn hash_of(file: &WorksFile, parts: u64, part_bytes: u64) -> io::Result<blake3::Hash> {
+pub(super) fn hash_of(file: &WorksFile, parts: u64, part_bytes: u64) -> io::Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&file.bytes.to_le_bytes());
     let mut opened = File::open(&file.path)?;

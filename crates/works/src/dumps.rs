@@ -14,9 +14,9 @@ use super::forms::{DumpForm, FORMS, form_of_record};
 use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
 use super::references::{is_csl_record, is_library_name};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::no_such;
 use scholareval_core::files::sqlite::WORKS_INDEX;
 use scholareval_core::files::streams::{self, read_line, unpacked};
+use scholareval_core::files::{files_below, no_such};
 
 /// Endings of the files that are read of a directory. Dumps have manifests, licenses and scripts beside their records.
 const ENDINGS: [&str; 7] = ["gz", "json", "jsonl", "ndjson", "bib", "ris", "nbib"];
@@ -33,6 +33,8 @@ pub(super) enum WorksForm {
     Library,
     /// An index that `sources index` made.
     Index,
+    /// An empty file.
+    Empty,
 }
 
 /// A file of works.
@@ -54,7 +56,14 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
     };
     let mut files = Vec::new();
     if meta.is_dir() {
-        collect(source, &mut files)?;
+        for path in files_below(source, true)? {
+            let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
+            let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+            if meta.is_file() && ENDINGS.iter().any(|known| ending == *known) {
+                let bytes = meta.len();
+                files.push(WorksFile { path, bytes });
+            }
+        }
         if files.is_empty() {
             let what = "the directory has no files of works";
             return Err(InputFault::new(source, what).hint(forms_hint()).into());
@@ -68,45 +77,15 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
     Ok(files)
 }
 
-fn collect(dir: &Path, files: &mut Vec<WorksFile>) -> Result<()> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(dir).map_err(Error::io(dir, "read"))? {
-        entries.push(entry.map_err(Error::io(dir, "read"))?);
-    }
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        // Links to files are followed; those to directories may be a loop.
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let meta = fs::metadata(&path).map_err(Error::io(&path, "read"))?;
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_dir && !is_hidden {
-            collect(&path, files)?;
-        } else if meta.is_file() && !is_hidden && ENDINGS.iter().any(|known| ending == *known) {
-            files.push(WorksFile {
-                bytes: meta.len(),
-                path,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The form of a file; `None` of an empty one.
+/// The form of a file.
 ///
 /// # Errors
 /// When it cannot be read, or has none of the forms.
-pub(super) fn form_of(path: &Path) -> Result<Option<WorksForm>> {
-    let form = known_form(path)?;
-    match form {
-        Recognized::Form(form) => Ok(Some(form)),
-        Recognized::Empty => Ok(None),
-        Recognized::Unknown => {
-            let fault = InputFault::new(path, "not a file of works that can be read");
-            Err(fault.hint(forms_hint()).into())
-        }
-    }
+pub(super) fn form_of(path: &Path) -> Result<WorksForm> {
+    known_form(path)?.ok_or_else(|| {
+        let fault = InputFault::new(path, "not a file of works that can be read");
+        fault.hint(forms_hint()).into()
+    })
 }
 
 /// Whether a source is a file or directory of works: the form of its first file that is not empty.
@@ -122,23 +101,17 @@ pub fn is_works(source: &Path) -> Result<bool> {
     };
     for file in files {
         match known_form(&file.path)? {
-            Recognized::Form(_) => return Ok(true),
-            Recognized::Unknown => return Ok(false),
-            Recognized::Empty => {}
+            Some(WorksForm::Empty) => {}
+            form => return Ok(form.is_some()),
         }
     }
     Ok(false)
 }
 
-enum Recognized {
-    Form(WorksForm),
-    Empty,
-    Unknown,
-}
-
-fn known_form(path: &Path) -> Result<Recognized> {
+/// The form of a file; `None` if it has none of the forms.
+fn known_form(path: &Path) -> Result<Option<WorksForm>> {
     if WORKS_INDEX.is_form_of(path)? {
-        return Ok(Recognized::Form(WorksForm::Index));
+        return Ok(Some(WorksForm::Index));
     }
     let mut reader = streams::open(path)?;
     let mut head = Vec::new();
@@ -147,19 +120,13 @@ fn known_form(path: &Path) -> Result<Recognized> {
     let read = read_first_line(&mut *reader, &mut line, &mut head);
     if head.trim_ascii().is_empty() {
         read.map_err(Error::io(path, "read"))?;
-        return Ok(Recognized::Empty);
+        return Ok(Some(WorksForm::Empty));
     }
-    if let Some(first) = object(&line) {
-        let layout = if has_items(&first) {
-            RecordLayout::Items
-        } else {
-            RecordLayout::Lines
-        };
-        if layout == RecordLayout::Lines
-            && let Some(form) = form_of_record(&first)
-        {
-            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
-        }
+    if let Some(first) = object(&line)
+        && !has_items(&first)
+        && let Some(form) = form_of_record(&first)
+    {
+        return Ok(Some(WorksForm::Records(form, RecordLayout::Lines)));
     }
     for layout in [RecordLayout::Items, RecordLayout::Array] {
         if !may_have(layout, &head) {
@@ -169,16 +136,13 @@ fn known_form(path: &Path) -> Result<Recognized> {
             continue;
         };
         if let Some(form) = form_of_record(&first) {
-            return Ok(Recognized::Form(WorksForm::Records(form, layout)));
+            return Ok(Some(WorksForm::Records(form, layout)));
         }
         if is_csl_record(&first) {
-            return Ok(Recognized::Form(WorksForm::Library));
+            return Ok(Some(WorksForm::Library));
         }
     }
-    if is_library_name(path) {
-        return Ok(Recognized::Form(WorksForm::Library));
-    }
-    Ok(Recognized::Unknown)
+    Ok(is_library_name(path).then_some(WorksForm::Library))
 }
 
 /// Reads the first line that is not empty, and keeps the beginning of the file.

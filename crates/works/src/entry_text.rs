@@ -4,48 +4,18 @@
 use scholareval_core::text::identifiers::is_arxiv_id;
 
 /// Forms of documents that stand in brackets.
-const FORMATS: [&str; 8] = [
-    "pdf",
-    "html",
-    "free pdf",
-    "full text",
-    "online",
-    "book",
-    "doc",
-    "download",
-];
+const FORMATS: &str = "pdf, html, free pdf, full text, online, book, doc, download";
 
 /// The longest remark in brackets, in bytes.
 const REMARK_BYTES: usize = 24;
 
 /// Words before the day on which a page was seen.
-const SEEN: [&str; 22] = [
-    "accessed",
-    "access date",
-    "date accessed",
-    "retrieved",
-    "last visited",
-    "visited",
-    "viewed",
-    "abgerufen",
-    "zugriff",
-    "consulté",
-    "consultado",
-    "consultato",
-    "acesso em",
-    "geraadpleegd",
-    "erişim",
-    "дата обращения",
-    "Дата обращения",
-    "访问",
-    "訪問",
-    "检索",
-    "閲覧",
-    "アクセス",
-];
+const SEEN: &str = "accessed, access date, date accessed, retrieved, last visited, visited, viewed, abgerufen, zugriff, \
+    consulté, consultado, consultato, acesso em, geraadpleegd, erişim, дата обращения, Дата обращения, 访问, 訪問, 检索, \
+    閲覧, アクセス";
 
 /// Words before the number of citations of a work.
-const COUNTED: [&str; 3] = ["n_citations:", "citations:", "cited by"];
+const COUNTED: &str = "n_citations:, citations:, cited by";
 
 /// How far behind its words a day ends, in bytes.
 const DAY_BYTES: usize = 40;
@@ -102,28 +72,26 @@ fn is_format(remark: &str) -> bool {
     let remark = remark.trim().to_lowercase();
     let versioned = remark.trim_end_matches(|c: char| c.is_ascii_digit());
     let id = versioned.strip_suffix('v').unwrap_or(&remark);
-    FORMATS.contains(&remark.as_str()) || is_arxiv_id(id)
+    FORMATS.split(", ").any(|format| format == remark) || is_arxiv_id(id)
 }
 
 /// The length of the remark that begins here.
 fn remark_length(lower: &str, at: usize) -> Option<usize> {
     let rest = &lower[at..];
     let is_word = lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
-    let begins = |words: &[&str]| {
-        let mut words = words.iter();
-        words
-            .find(|word| rest.starts_with(**word))
-            .map(|word| word.len())
+    let begins = |words: &str| {
+        let mut words = words.split(", ");
+        words.find(|word| rest.starts_with(word)).map(str::len)
     };
     if is_word {
         return None;
     }
-    if let Some(length) = begins(&COUNTED) {
+    if let Some(length) = begins(COUNTED) {
         let behind = rest[length..].trim_start();
         let number = behind.trim_start_matches(|c: char| c.is_ascii_digit());
         return (number.len() < behind.len()).then(|| rest.len() - number.len());
     }
-    let length = begins(&SEEN)?;
+    let length = begins(SEEN)?;
     let end = rest.floor_char_boundary(length + DAY_BYTES);
     let day = &rest[length..end];
     let year = year_end(day)?;

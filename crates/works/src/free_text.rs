@@ -169,13 +169,7 @@ impl FreeText {
         }
         let is_long = word_count >= LONG_TITLE;
         let mut span_of_title = None;
-        for (at, _) in self.key.match_indices(key) {
-            let Some(first) = self.word_at(at) else {
-                continue;
-            };
-            let Some(end) = self.word_at(at + key.len()) else {
-                continue;
-            };
+        for (first, end) in self.places_of(key) {
             let is_field = self.is_mark_before(first) && self.is_mark_before(end);
             let is_delimited = self.is_open_before(first) && self.is_open_behind(end);
             let next = self.words.get(end).filter(|_| self.year_at(end).is_none());
@@ -264,18 +258,14 @@ impl FreeText {
 
     /// Whether these words stand in the text outside of the title.
     fn has_words(&self, key: &str, title: TitleSpan) -> bool {
-        for (at, _) in self.key.match_indices(key) {
-            let Some(first) = self.word_at(at) else {
-                continue;
-            };
-            let Some(end) = self.word_at(at + key.len()) else {
-                continue;
-            };
-            if end <= title.first || first >= title.end {
-                return true;
-            }
-        }
-        false
+        let mut places = self.places_of(key);
+        places.any(|(first, end)| end <= title.first || first >= title.end)
+    }
+
+    /// Where the words of this key stand, the end not included.
+    fn places_of(&self, key: &str) -> impl Iterator<Item = (usize, usize)> {
+        let places = self.key.match_indices(key);
+        places.filter_map(|(at, found)| Some((self.word_at(at)?, self.word_at(at + found.len())?)))
     }
 
     /// Whether a year of the text is at most this far from a recorded one. `None` if the text has no year.

@@ -56,17 +56,12 @@ impl Candidates {
     /// Takes a record that shares a key or rare words with the reference.
     pub(super) fn take(&mut self, cited: &SoughtWork, record: &WorkRecord, title: &RecordTitle) {
         let agreement = RecordAgreement::of(cited, record, title);
-        let list = if agreement.has_identifier || agreement.title.is_equal() {
-            &mut self.matches
+        let (list, kept) = if agreement.has_identifier || agreement.title.is_equal() {
+            (&mut self.matches, MATCHES_KEPT)
         } else if matches!(agreement.title, TitleAgreement::Similar(_)) {
-            &mut self.similar
+            (&mut self.similar, SIMILAR_KEPT)
         } else {
             return;
-        };
-        let kept = if agreement.has_identifier || agreement.title.is_equal() {
-            MATCHES_KEPT
-        } else {
-            SIMILAR_KEPT
         };
         let candidate = WorkCandidate {
             record: record.clone(),
@@ -131,32 +126,27 @@ pub(super) fn decide(
     };
     let knows_dois = sources.iter().any(|source| *source != WorkSource::Arxiv);
     let fields = differing_fields(cited, best, &candidates, knows_dois);
-    let state = if is_ambiguous(cited, best, &candidates) {
-        WorkState::Ambiguous
-    } else if is_disputed(best, &candidates) {
-        WorkState::SourcesDisagree
-    } else if fields.is_empty() {
-        WorkState::Exists
-    } else {
-        WorkState::Differs
-    };
-    CheckedReference {
-        state,
+    let mut checked = CheckedReference {
+        state: if is_disputed(best, &candidates) {
+            WorkState::SourcesDisagree
+        } else if fields.is_empty() {
+            WorkState::Exists
+        } else {
+            WorkState::Differs
+        },
         reason: None,
-        // Of several works it is open which one is meant, and so what differs.
-        fields: if state == WorkState::Ambiguous {
-            Vec::new()
-        } else {
-            fields
-        },
+        fields,
         venue: differing_venue(&cited.reference, &best.record),
-        retraction: if state == WorkState::Ambiguous {
-            RetractionStatus::Unknown
-        } else {
-            retraction(best, &candidates)
-        },
+        retraction: retraction(best, &candidates),
         record: Some(best.record.clone()),
+    };
+    if is_ambiguous(cited, best, &candidates) {
+        // It is open which one of several works is meant, and so what differs.
+        checked.state = WorkState::Ambiguous;
+        checked.fields.clear();
+        checked.retraction = RetractionStatus::Unknown;
     }
+    checked
 }
 
 /// The state of a reference whose work was not found.
@@ -187,12 +177,10 @@ fn not_found(
     } else {
         CheckedReference {
             state: WorkState::NotInIndex,
+            reason: None,
             ..CheckedReference::unchecked(UncheckedReason::NotCovered)
         }
     };
-    if checked.state == WorkState::NotInIndex {
-        checked.reason = None;
-    }
     if let Some(misled) = misled {
         checked.fields = vec![leads_elsewhere(cited, &misled.record)];
         checked.record = Some(misled.record.clone());

@@ -76,13 +76,10 @@ pub(super) fn family_words(name: &PersonName) -> String {
 
 /// `{The ATLAS Collaboration}`: one pair of braces around everything.
 fn is_braced(text: &str) -> bool {
-    let Some(inside) = text
+    let inside = text
         .strip_prefix('{')
-        .and_then(|text| text.strip_suffix('}'))
-    else {
-        return false;
-    };
-    !inside.contains(['{', '}'])
+        .and_then(|text| text.strip_suffix('}'));
+    inside.is_some_and(|inside| !inside.contains(['{', '}']))
 }
 
 fn is_suffix(word: &str) -> bool {
@@ -142,14 +139,8 @@ impl ComparedName {
     fn shares_family(&self, other: &Self) -> bool {
         is_same_family(&self.family, &other.family)
             || self.joined == other.joined && !self.joined.is_empty()
-            || self
-                .german
-                .as_deref()
-                .is_some_and(|family| family == other.family)
-            || other
-                .german
-                .as_deref()
-                .is_some_and(|family| family == self.family)
+            || self.german.as_ref() == Some(&other.family)
+            || other.german.as_ref() == Some(&self.family)
     }
 
     fn is_same(&self, other: &Self) -> bool {

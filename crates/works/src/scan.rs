@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use rayon::prelude::*;
 
 use super::dumps::{WorksFile, WorksForm, form_of, open, open_plain};
 use super::forms::DumpForm;
@@ -19,8 +21,8 @@ use super::items::{ListReader, RECORD_BYTES, RawRecord, RecordLayout};
 use super::references::load_library;
 use scholareval_core::domain::{WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::files::broken_tally::{BrokenTally, KEPT_FAULTS};
 use scholareval_core::files::streams::read_line;
-use scholareval_core::files::{HOPELESS_FAULTS, KEPT_FAULTS, newlines, too_many_broken};
 
 /// Bytes of a file that one thread reads at a time, if the file is not packed.
 const RANGE_BYTES: u64 = 64 << 20;
@@ -71,29 +73,23 @@ pub(super) fn scan(
         .flat_map(|dump| &dump.files)
         .map(|file| file.bytes)
         .sum();
-    let scanner = Scanner {
-        counts: dumps.iter().map(|_| DumpCounts::default()).collect(),
-        dumps,
-        tasks: tasks(dumps)?,
-        next: AtomicUsize::new(0),
-        bytes: AtomicU64::new(0),
-        is_stopped: AtomicBool::new(false),
-        failure: Mutex::new(None),
-        take,
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let tasks = tasks(dumps)?;
+    let scanner = Scanner::new(dumps, take);
     let (done, ended) = channel::<()>();
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(scanner.tasks.len()) {
-            let done = done.clone();
-            scope.spawn(|| scanner.work(done));
-        }
-        drop(done);
-        // The channel closes with the last thread.
+        let reading = scope.spawn(|| {
+            let _done = done;
+            let read = tasks.par_iter().map(|task| scanner.read(task));
+            // The first failure in the order of the tasks.
+            read.collect::<Vec<_>>().into_iter().collect::<Result<()>>()
+        });
+        // The channel closes when all is read.
         while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
             on_bytes(scanner.bytes.load(Ordering::Relaxed).min(total), total);
         }
-    });
+        let lost = |_| Err(Error::Internal("a thread of the scan panicked".to_owned()));
+        reading.join().unwrap_or_else(lost)
+    })?;
     on_bytes(total, total);
     scanner.into_report()
 }
@@ -134,69 +130,67 @@ fn is_lines(path: &Path) -> Result<bool> {
     file.read_exact(&mut magic)
         .map_err(Error::io(path, "read"))?;
     let form = form_of(path)?;
-    let is_lines = matches!(form, Some(WorksForm::Records(_, RecordLayout::Lines)));
+    let is_lines = matches!(form, WorksForm::Records(_, RecordLayout::Lines));
     Ok(is_lines && magic != [0x1f, 0x8b])
 }
 
-/// Counts of a source.
+/// What was read of a source that the user named.
 #[derive(Default)]
 struct DumpCounts {
-    /// In the order of [`WorkSource::ALL`].
-    records: [AtomicU64; WorkSource::ALL.len()],
-    parts: AtomicU64,
-    broken: AtomicU64,
-    /// Broken entries of libraries.
-    left_out: AtomicU64,
-    faults: Mutex<Vec<InputFault>>,
+    records: BTreeMap<WorkSource, u64>,
+    tally: BrokenTally,
+    /// Broken entries of libraries, which have another rule for how many may be broken.
+    left_out: u64,
 }
 
 struct Scanner<'a> {
     dumps: &'a [WorksDump],
-    counts: Vec<DumpCounts>,
-    tasks: Vec<ScanTask<'a>>,
-    next: AtomicUsize,
+    counts: Vec<Mutex<DumpCounts>>,
     bytes: AtomicU64,
+    /// Whether a task failed: then the others need not be read to their end.
     is_stopped: AtomicBool,
-    /// The first failure in the order of the tasks.
-    failure: Mutex<Option<(usize, Error)>>,
     take: RecordTaker<'a>,
 }
 
-impl Scanner<'_> {
-    /// Reads tasks until there are none.
-    fn work(&self, _done: Sender<()>) {
-        while !self.is_stopped.load(Ordering::Relaxed) {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = self.tasks.get(index) else {
-                return;
-            };
-            if let Err(error) = self.read(task) {
-                self.is_stopped.store(true, Ordering::Relaxed);
-                let mut failure = lock(&self.failure);
-                if failure.as_ref().is_none_or(|(other, _)| index < *other) {
-                    *failure = Some((index, error));
-                }
-            }
+impl<'a> Scanner<'a> {
+    fn new(dumps: &'a [WorksDump], take: RecordTaker<'a>) -> Self {
+        Self {
+            dumps,
+            counts: dumps.iter().map(|_| Mutex::default()).collect(),
+            bytes: AtomicU64::new(0),
+            is_stopped: AtomicBool::new(false),
+            take,
         }
     }
 
     fn read(&self, task: &ScanTask<'_>) -> Result<()> {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let read = self.read_file(task);
+        if read.is_err() {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
+        read
+    }
+
+    fn read_file(&self, task: &ScanTask<'_>) -> Result<()> {
         match form_of(task.path)? {
-            None => Ok(()),
-            Some(WorksForm::Index) => {
+            WorksForm::Empty => Ok(()),
+            WorksForm::Index => {
                 let what = "an index of works, which is not a source of another one";
                 let fault = InputFault::new(task.path, what);
                 Err(fault.hint("name it by itself").into())
             }
-            Some(WorksForm::Library) => self.read_library(task),
-            Some(WorksForm::Records(form, RecordLayout::Lines)) => match task.range {
+            WorksForm::Library => self.read_library(task),
+            WorksForm::Records(form, RecordLayout::Lines) => match task.range {
                 Some((start, end)) => self.read_range(task, form, start, end),
                 None => {
                     let mut reader = open(task.path, &self.bytes)?;
                     self.read_lines(task, form, &mut *reader, u64::MAX)
                 }
             },
-            Some(WorksForm::Records(form, layout)) => self.read_list(task, form, layout),
+            WorksForm::Records(form, layout) => self.read_list(task, form, layout),
         }
     }
 
@@ -204,11 +198,11 @@ impl Scanner<'_> {
         let list = load_library(task.path)?;
         let bytes = task.path.metadata().map_or(0, |meta| meta.len());
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // It has another rule for how many may be broken.
-        let counts = &self.counts[task.dump];
-        let broken = list.faults.len() as u64;
-        counts.left_out.fetch_add(broken, Ordering::Relaxed);
-        lock(&counts.faults).extend(list.faults);
+        {
+            let mut counts = self.counts_of(task);
+            counts.left_out += list.faults.len() as u64;
+            counts.tally.faults.extend(list.faults);
+        }
         for reference in list.references {
             self.take(task, WorkRecord::from_reference(reference))?;
         }
@@ -224,7 +218,8 @@ impl Scanner<'_> {
         let mut reader = open_plain(file, &self.bytes);
         let mut length = end - start;
         if start > 0 {
-            let skipped = skip_line(&mut reader).map_err(Error::io(task.path, "read"))?;
+            let (skipped, _) =
+                read_line(&mut reader, &mut Vec::new(), 0).map_err(Error::io(task.path, "read"))?;
             length = (end - from).saturating_sub(skipped);
         }
         self.read_lines(task, form, &mut reader, length)
@@ -309,77 +304,42 @@ impl Scanner<'_> {
     }
 
     fn take(&self, task: &ScanTask<'_>, record: WorkRecord) -> Result<()> {
-        let counts = &self.counts[task.dump];
-        counts.parts.fetch_add(1, Ordering::Relaxed);
-        let source = WorkSource::ALL
-            .iter()
-            .position(|source| *source == record.source);
-        if let Some(source) = source {
-            counts.records[source].fetch_add(1, Ordering::Relaxed);
+        {
+            let mut counts = self.counts_of(task);
+            counts.tally.parts += 1;
+            *counts.records.entry(record.source).or_default() += 1;
         }
         (self.take)(record)
     }
 
     fn broken(&self, task: &ScanTask<'_>, number: usize, what: String) -> Result<()> {
-        let counts = &self.counts[task.dump];
-        counts.parts.fetch_add(1, Ordering::Relaxed);
-        let broken = counts.broken.fetch_add(1, Ordering::Relaxed) + 1;
-        if lock(&counts.faults).len() < KEPT_FAULTS {
-            let line = number + lines_before(task)?;
-            let fault = InputFault::new(task.path, what).at_line(line);
-            lock(&counts.faults).push(fault);
+        let tally = &mut self.counts_of(task).tally;
+        let mut fault = InputFault::new(task.path, what);
+        // Of one that is not kept the line is not sought.
+        if tally.faults.len() < KEPT_FAULTS {
+            fault = fault.at_line(number + lines_before(task)?);
         }
-        if broken >= HOPELESS_FAULTS {
-            counts.check(&self.dumps[task.dump].path)?;
-        }
-        Ok(())
+        tally.add(fault, &self.dumps[task.dump].path)
+    }
+
+    fn counts_of(&self, task: &ScanTask<'_>) -> MutexGuard<'_, DumpCounts> {
+        let counts = self.counts[task.dump].lock();
+        counts.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn into_report(self) -> Result<ScanReport> {
-        if let Some((_, error)) = self
-            .failure
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
-            return Err(error);
-        }
         let mut report = ScanReport::default();
         for (counts, dump) in self.counts.into_iter().zip(self.dumps) {
-            counts.check(&dump.path)?;
-            for (source, count) in WorkSource::ALL.into_iter().zip(&counts.records) {
-                let count = count.load(Ordering::Relaxed);
-                if count > 0 {
-                    *report.records.entry(source).or_default() += count;
-                }
+            let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+            counts.tally.check(&dump.path)?;
+            report.faults.extend(counts.tally.sorted_faults());
+            report.broken += counts.tally.broken + counts.left_out;
+            for (source, count) in counts.records {
+                *report.records.entry(source).or_default() += count;
             }
-            report.broken += counts.broken.load(Ordering::Relaxed);
-            report.broken += counts.left_out.load(Ordering::Relaxed);
-            report.faults.append(&mut counts.sorted_faults());
         }
         report.faults.truncate(KEPT_FAULTS);
         Ok(report)
-    }
-}
-
-impl DumpCounts {
-    fn sorted_faults(&self) -> Vec<InputFault> {
-        let mut faults = lock(&self.faults).clone();
-        faults.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
-        faults
-    }
-
-    /// # Errors
-    /// When more than 1% is broken.
-    fn check(&self, path: &Path) -> Result<()> {
-        let broken = self.broken.load(Ordering::Relaxed);
-        let parts = self.parts.load(Ordering::Relaxed);
-        if !too_many_broken(broken, parts) {
-            return Ok(());
-        }
-        let mut faults = self.sorted_faults();
-        let what = format!("{broken} of {parts} records cannot be read, above the limit of 1%");
-        faults.push(InputFault::new(path, what).hint("mend the source or take these records out"));
-        Err(Error::Input(faults))
     }
 }
 
@@ -389,44 +349,17 @@ fn lines_before(task: &ScanTask<'_>) -> Result<usize> {
         return Ok(0);
     };
     let file = File::open(task.path).map_err(Error::io(task.path, "read"))?;
-    let mut rest = file.take(start);
-    let mut buffer = vec![0; 1 << 20];
+    let mut reader = BufReader::new(file.take(start));
     let mut count = 0;
-    let mut last = b'\n';
     loop {
-        let read = rest
-            .read(&mut buffer)
-            .map_err(Error::io(task.path, "read"))?;
+        let read = read_line(&mut reader, &mut Vec::new(), 0);
+        let (read, _) = read.map_err(Error::io(task.path, "read"))?;
         if read == 0 {
-            break;
+            return Ok(count);
         }
-        count += newlines(&buffer[..read]);
-        last = buffer[read - 1];
+        // The line that reaches into the range is counted where it begins.
+        count += 1;
     }
-    // The line that reaches into the range is counted where it begins.
-    Ok(count + usize::from(last != b'\n'))
-}
-
-/// Skips the rest of a line; gives its bytes with the line feed.
-fn skip_line(reader: &mut dyn BufRead) -> io::Result<u64> {
-    let mut skipped = 0;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(skipped);
-        }
-        let feed = memchr::memchr(b'\n', buffer);
-        let used = feed.map_or(buffer.len(), |at| at + 1);
-        reader.consume(used);
-        skipped += used as u64;
-        if feed.is_some() {
-            return Ok(skipped);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -454,33 +387,25 @@ mod tests {
             }];
             let seen = Mutex::new(Vec::new());
             let take = |record: WorkRecord| {
-                lock(&seen).push(record.id);
+                seen.lock().unwrap().push(record.id);
                 Ok(())
             };
             let bytes = text.len() as u64;
             let ranges = (0..bytes).step_by(length as usize);
-            let scanner = Scanner {
-                dumps: &dumps,
-                tasks: ranges
-                    .map(|start| ScanTask {
-                        dump: 0,
-                        path: &path,
-                        range: Some((start, (start + length).min(bytes))),
-                    })
-                    .collect(),
-                counts: vec![DumpCounts::default()],
-                next: AtomicUsize::new(0),
-                bytes: AtomicU64::new(0),
-                is_stopped: AtomicBool::new(false),
-                failure: Mutex::new(None),
-                take: &take,
-            };
-            let (done, _ended) = channel();
-            scanner.work(done);
-            let faults = scanner.counts[0].sorted_faults();
+            let scanner = Scanner::new(&dumps, &take);
+            for start in ranges {
+                let range = Some((start, (start + length).min(bytes)));
+                let task = ScanTask {
+                    dump: 0,
+                    path: &path,
+                    range,
+                };
+                scanner.read(&task).unwrap();
+            }
+            let faults = scanner.counts[0].lock().unwrap().tally.sorted_faults();
             assert_eq!(faults[0].line, Some(61), "{length}");
             let ids: Vec<String> = (0..60).map(|id| id.to_string()).collect();
-            assert_eq!(*lock(&seen), ids, "{length}");
+            assert_eq!(*seen.lock().unwrap(), ids, "{length}");
         }
     }
 }

@@ -48,7 +48,7 @@ pub use sources::{SourcesCommand, StoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::report::{CRITERIA_LEGEND, SCORECARD_LEGEND, legend_text};
+use crate::report::{CRITERIA_LEGEND, SCORECARD_LEGEND};
 use crate::runs::RescoreOptions;
 
 const SCORE_EXAMPLES: &str = "\
@@ -64,11 +64,11 @@ Options of the reference script work as well: --qa-dir, --test-config, --src-nam
 
 /// What the table shows, and how the command is used.
 fn score_help() -> String {
-    format!("{}\n\n{SCORE_EXAMPLES}", legend_text(SCORECARD_LEGEND))
+    format!("{}\n\n{SCORE_EXAMPLES}", SCORECARD_LEGEND.help())
 }
 
 fn criteria_help() -> String {
-    format!("{}\n\n{CRITERIA_NOTES}", legend_text(CRITERIA_LEGEND))
+    format!("{}\n\n{CRITERIA_NOTES}", CRITERIA_LEGEND.help())
 }
 
 const CRITERIA_NOTES: &str = "\

@@ -6,11 +6,11 @@ use clap::{Args, ValueEnum};
 
 use super::{DisplayOptions, ShownArgs};
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
-use crate::report::{COMPARISON_LEGEND, MetricsTableOptions, legend_text};
+use crate::report::{COMPARISON_LEGEND, MetricsTableOptions};
 
 /// How the command is used, at the end of its help.
 pub(super) fn compare_help() -> String {
-    let columns = legend_text(COMPARISON_LEGEND);
+    let columns = COMPARISON_LEGEND.help();
     format!("{columns}\n{COMPARE_SIGNS}\n\n{COMPARE_EXAMPLES}")
 }
 

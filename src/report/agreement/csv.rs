@@ -55,13 +55,8 @@ fn push(
     counts: [usize; 2],
     estimate: &Estimate,
 ) {
-    let mut cells = vec![
-        Cell::text(topic.first),
-        Cell::text(topic.second),
-        Cell::text(topic.part),
-        Cell::text(topic.name),
-        Cell::text(measure),
-    ];
+    let texts = [topic.first, topic.second, topic.part, topic.name, measure];
+    let mut cells = texts.map(Cell::text).to_vec();
     cells.extend(counts.map(Cell::count));
     cells.extend([estimate.estimate, estimate.low, estimate.high].map(Cell::maybe));
     let reason = estimate.undefined.as_deref().unwrap_or_default();
@@ -69,7 +64,7 @@ fn push(
     table.rows.push(cells);
 }
 
-/// Two raters: over everything, by item and system, at each tie threshold, then the orders of systems.
+/// Two raters: over everything, by item and system, then the orders of systems.
 fn push_pair(table: &mut Table, pair: &RaterPair) {
     let of_pair = Topic {
         first: &pair.first,
@@ -78,38 +73,22 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
         name: "",
     };
     let mut parts = vec![("overall", "", &pair.overall)];
-    for item in &pair.items {
-        parts.push(("item", item.name.as_str(), &item.measures));
-    }
-    for system in &pair.systems {
-        parts.push(("system", system.name.as_str(), &system.measures));
+    for (part, all) in [("item", &pair.items), ("system", &pair.systems)] {
+        parts.extend(all.iter().map(|one| (part, &*one.name, &one.measures)));
     }
     for (part, name, measures) in parts {
+        let topic = Topic {
+            part,
+            name,
+            ..of_pair
+        };
         for (measure, counts, estimate) in measures.estimates() {
-            let topic = Topic {
-                part,
-                name,
-                ..of_pair
-            };
-            push(table, topic, measure, counts, estimate);
-        }
-    }
-    for at in &pair.by_tie_threshold {
-        let threshold = at.tie_threshold.to_string();
-        for (measure, counts, estimate) in at.comparisons.estimates() {
-            let topic = Topic {
-                part: "tie_threshold",
-                name: &threshold,
-                ..of_pair
-            };
             push(table, topic, measure, counts, estimate);
         }
     }
     let rated = pair.overall.questions;
-    let compared = match &pair.overall.comparisons {
-        Some(comparisons) => comparisons.questions,
-        None => rated,
-    };
+    let comparisons = pair.overall.comparisons.as_ref();
+    let compared = comparisons.map_or(rated, |comparisons| comparisons.questions);
     for (part, order, questions) in [
         ("ranking", &pair.ranking, rated),
         ("wins", &pair.wins, compared),
@@ -155,13 +134,8 @@ fn push_confusion(table: &mut Table, confusion: &Confusion) {
                 estimate: Some(confusion.shares[row][column]),
                 ..Estimate::default()
             };
-            push(
-                table,
-                topic(human),
-                &format!("share judged {judge}"),
-                counts,
-                &share,
-            );
+            let measure = format!("share judged {judge}");
+            push(table, topic(human), &measure, counts, &share);
         }
     }
     for accuracy in &confusion.accuracy {
@@ -180,21 +154,15 @@ fn push_mean(table: &mut Table, mean: &PoweredMean) {
         part: if is_difference { "difference" } else { "mean" },
         name: &powered_name(mean),
     };
-    let labeled = mean.labeled;
-    let all = mean.labeled + mean.unlabeled;
     // The second count is that of the labels, on which the interval rests: unlabeled answers are not
     // evidence of people's judgment.
-    push(table, topic, "labels_only", [labeled; 2], &mean.labels_only);
-    push(
-        table,
-        topic,
-        "prediction_powered",
-        [all, labeled],
-        &mean.powered,
-    );
+    let counts = [mean.labeled + mean.unlabeled, mean.labeled];
+    let labels = [mean.labeled; 2];
+    push(table, topic, "labels_only", labels, &mean.labels_only);
+    push(table, topic, "prediction_powered", counts, &mean.powered);
     if is_difference {
         // A test has no interval; the column stays the same for every row.
         let p = Estimate::new(mean.p, || None, "no interval");
-        push(table, topic, "p", [all, labeled], &p);
+        push(table, topic, "p", counts, &p);
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{PEOPLE, powered_name};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{
-    AgreementLevel, Confusion, LabelPlan, Measures, PartMeasures, PlannedLabels, PoweredMean,
-    RankedSystem, RaterAgreement, RaterPair,
+    AgreementLevel, Confusion, LabelPlan, Measures, PartMeasures, PoweredMean, RaterAgreement,
+    RaterGroup, RaterPair,
 };
 use crate::domain::{Note, RaterKind};
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
@@ -60,23 +60,21 @@ pub(super) fn summary(agreement: &RaterAgreement) -> Table {
         level_name(agreement),
         100.0 * agreement.options.confidence
     );
-    let columns = vec![
-        Column::text("raters"),
-        Column::new("better of two (%)", Format::Percent),
-        Column::new("Kendall tau-b", COEFFICIENT),
-        Column::new("order of systems", COEFFICIENT),
-        Column::new("tau-b within question", COEFFICIENT),
-    ];
-    let mut table = Table::new(title, columns);
-    for row in &agreement.summary {
-        table.rows.push(vec![
-            Cell::text(&row.who),
-            counted_cell(&row.half_credit),
-            counted_cell(&row.kendall_tau_b),
-            counted_cell(&row.systems),
-            counted_cell(&row.within_question_tau_b),
-        ]);
-    }
+    let rows = &agreement.summary;
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("raters"), rows, |row| &row.who);
+    let better = Column::new("better of two (%)", Format::Percent);
+    table.column(better, rows, |row| with_units(&row.half_credit));
+    let tau = |heading: &str| Column::new(heading, COEFFICIENT);
+    table.column(tau("Kendall tau-b"), rows, |row| {
+        with_units(&row.kendall_tau_b)
+    });
+    table.column(tau("order of systems"), rows, |row| {
+        with_units(&row.systems)
+    });
+    table.column(tau("tau-b within question"), rows, |row| {
+        with_units(&row.within_question_tau_b)
+    });
     table
 }
 
@@ -124,10 +122,8 @@ impl<'a> ShortNames<'a> {
 
 /// False for a judge and one of several people: the detailed tables use the people's mean.
 fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
-    let mean = agreement
-        .raters
-        .iter()
-        .find(|rater| !rater.mean_of.is_empty());
+    let mut raters = agreement.raters.iter();
+    let mean = raters.find(|rater| !rater.mean_of.is_empty());
     // A single person is the people's side.
     let Some(mean) = mean else { return true };
     pair.second == mean.name || kind_of(agreement, &pair.first) == kind_of(agreement, &pair.second)
@@ -181,12 +177,12 @@ fn table_of_measures(
     rows: &[(Vec<String>, &Measures)],
     shown: &Headings,
 ) -> Table {
-    let mut columns: Vec<Column> = headings
-        .iter()
-        .map(|heading| Column::text(heading))
-        .collect();
+    let headings = headings.iter();
+    let mut columns: Vec<Column> = headings.map(|heading| Column::text(heading)).collect();
     columns.push(Column::count("n"));
-    columns.extend(estimate_columns(shown));
+    for (key, heading, format) in shown {
+        columns.push(Column::headed(key, heading, *format));
+    }
     let mut table = Table::new(title, columns);
     for (names, measures) in rows {
         // Ratings and preferences are different units: a rater may have given only one of the two.
@@ -197,7 +193,7 @@ fn table_of_measures(
         cells.push(Cell::count(units));
         for (key, ..) in shown {
             let measure = find_measure(measures, key);
-            cells.push(measure.map_or(Cell::Missing, |(_, estimate)| estimate_cell(estimate)));
+            cells.push(measure.map(|(_, estimate)| estimate).into());
         }
         table.rows.push(cells);
     }
@@ -214,70 +210,50 @@ fn find_measure<'a>(measures: &'a Measures, key: &str) -> Option<(usize, &'a Est
     None
 }
 
-fn estimate_columns(shown: &Headings) -> impl Iterator<Item = Column> {
-    shown
-        .iter()
-        .map(|(key, heading, format)| Column::headed(key, heading, *format))
-}
-
 /// All raters, all people and all judges together.
 fn groups(agreement: &RaterAgreement) -> Table {
     let title = "Raters together: Krippendorff's alpha and ICC(2,1)";
-    let mut columns = vec![Column::text("raters"), Column::text(""), Column::count("n")];
-    for key in ["ordinal", "interval", "nominal", "ICC(2,1)"] {
-        columns.push(Column::new(key, COEFFICIENT));
-    }
-    let mut table = Table::new(title, columns);
-    for group in agreement.groups.iter().filter(|group| group.n > 0) {
-        table.rows.push(vec![
-            Cell::text(&group.name),
-            Cell::text(group.of),
-            Cell::count(group.n),
-            estimate_cell(&group.alpha_ordinal),
-            estimate_cell(&group.alpha_interval),
-            estimate_cell(&group.alpha_nominal),
-            estimate_cell(&group.icc_2_1),
-        ]);
-    }
+    let groups = agreement.groups.iter().filter(|group| group.n > 0);
+    let rows: Vec<&RaterGroup> = groups.collect();
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("raters"), &rows, |row| &row.name);
+    table.column(Column::text(""), &rows, |row| row.of);
+    table.column(Column::count("n"), &rows, |row| row.n);
+    let coefficient = |heading: &str| Column::new(heading, COEFFICIENT);
+    table.column(coefficient("ordinal"), &rows, |row| &row.alpha_ordinal);
+    table.column(coefficient("interval"), &rows, |row| &row.alpha_interval);
+    table.column(coefficient("nominal"), &rows, |row| &row.alpha_nominal);
+    table.column(coefficient("ICC(2,1)"), &rows, |row| &row.icc_2_1);
     table
 }
 
 /// The levels of a judge, in columns, by those of people: weighted shares of all items, and how well the judge recognizes each level.
 pub(super) fn confusion_table(confusion: &Confusion) -> Table {
-    let split = if confusion.split == 0 {
-        String::new()
-    } else {
-        format!(
-            "; {} split between two levels are left out",
-            confusion.split
-        )
+    let split = match confusion.split {
+        0 => String::new(),
+        split => format!("; {split} split between two levels are left out"),
     };
     let title = format!(
         "What people say, by row, and {}, by column: % of {} items in {} questions{split}",
         confusion.judge, confusion.items, confusion.questions,
     );
-    let mut columns = vec![Column::text("people")];
-    for level in &confusion.levels {
-        columns.push(Column::new(level, Format::Percent));
+    let levels = &confusion.levels;
+    let accuracy_of = |level: &String| {
+        let mut accuracy = confusion.accuracy.iter();
+        accuracy.find(|accuracy| accuracy.level == *level)
+    };
+    let share = |heading: &str| Column::new(heading, Format::Percent);
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("people"), levels, |level| level);
+    for (at, level) in levels.iter().enumerate() {
+        table.column(share(level), &confusion.shares, |row| row[at]);
     }
-    columns.push(Column::new("sensitivity", Format::Percent).kept());
-    columns.push(Column::new("specificity", Format::Percent).kept());
-    let mut table = Table::new(title, columns);
-    for (at, level) in confusion.levels.iter().enumerate() {
-        let mut row = vec![Cell::text(level)];
-        row.extend(confusion.shares[at].iter().copied().map(Cell::number));
-        let accuracy = confusion
-            .accuracy
-            .iter()
-            .find(|accuracy| accuracy.level == *level);
-        row.push(accuracy.map_or(Cell::Missing, |accuracy| {
-            estimate_cell(&accuracy.sensitivity)
-        }));
-        row.push(accuracy.map_or(Cell::Missing, |accuracy| {
-            estimate_cell(&accuracy.specificity)
-        }));
-        table.rows.push(row);
-    }
+    table.column(share("sensitivity").kept(), levels, |level| {
+        accuracy_of(level).map(|accuracy| &accuracy.sensitivity)
+    });
+    table.column(share("specificity").kept(), levels, |level| {
+        accuracy_of(level).map(|accuracy| &accuracy.specificity)
+    });
     table
 }
 
@@ -289,63 +265,37 @@ fn order_of_systems(pair: &RaterPair, raters: &[String; 2]) -> Option<Table> {
         raters.join(" and "),
         shown_coefficient(&ranking.kendall_tau_b)
     );
-    let columns = vec![
-        Column::text("system"),
-        Column::count("n"),
-        Column::new(&raters[0], MEAN),
-        Column::count("rank"),
-        Column::new(&raters[1], MEAN),
-        Column::count("rank"),
-    ];
-    let mut table = Table::new(title, columns);
-    table.rows = ranking.systems.iter().map(ranked_row).collect();
+    let rows = &ranking.systems;
+    let [first, second] = [&raters[0], &raters[1]].map(|rater| Column::new(rater, MEAN));
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("system"), rows, |row| &row.system);
+    table.column(Column::count("n"), rows, |row| row.n);
+    table.column(first, rows, |row| row.first_mean);
+    table.column(Column::count("rank"), rows, |row| row.first_rank);
+    table.column(second, rows, |row| row.second_mean);
+    table.column(Column::count("rank"), rows, |row| row.second_rank);
     Some(table)
-}
-
-fn ranked_row(system: &RankedSystem) -> Vec<Cell> {
-    vec![
-        Cell::text(system.system.as_str()),
-        Cell::count(system.n),
-        Cell::number(system.first_mean),
-        Cell::count(system.first_rank),
-        Cell::number(system.second_mean),
-        Cell::count(system.second_rank),
-    ]
 }
 
 /// Means and differences of systems on the human scale, with their notes.
 fn powered_means(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
     let title = "Means on the human scale and their differences: by the labels alone, and prediction-powered";
-    let columns = vec![
-        Column::text("system"),
-        Column::text("judge"),
-        Column::count("labels"),
-        Column::count("answers"),
-        Column::new("labels only", COEFFICIENT),
-        Column::new("prediction-powered", COEFFICIENT),
-        Column::new("p", Format::PValue),
-    ];
-    let mut table = Table::new(title, columns);
-    for mean in &agreement.powered {
-        // Without a weight of the judge there was nothing to power the mean with; a note says so.
-        if mean.lambda.is_some() {
-            table.rows.push(powered_row(mean, names));
-        }
-    }
+    // Without a weight of the judge there was nothing to power the mean with; a note says so.
+    let powered = agreement.powered.iter().filter(|row| row.lambda.is_some());
+    let rows: Vec<&PoweredMean> = powered.collect();
+    let coefficient = |heading: &str| Column::new(heading, COEFFICIENT);
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("system"), &rows, |row| powered_name(row));
+    table.column(Column::text("judge"), &rows, |row| names.get(&row.judge));
+    table.column(Column::count("labels"), &rows, |row| row.labeled);
+    table.column(Column::count("answers"), &rows, |row| {
+        row.labeled + row.unlabeled
+    });
+    table.column(coefficient("labels only"), &rows, |row| &row.labels_only);
+    table.column(coefficient("prediction-powered"), &rows, |row| &row.powered);
+    table.column(Column::new("p", Format::PValue), &rows, |row| row.p);
     table.notes.clone_from(&agreement.powered_notes);
     table
-}
-
-fn powered_row(mean: &PoweredMean, names: &ShortNames<'_>) -> Vec<Cell> {
-    vec![
-        Cell::text(powered_name(mean)),
-        Cell::text(names.get(&mean.judge)),
-        Cell::count(mean.labeled),
-        Cell::count(mean.labeled + mean.unlabeled),
-        estimate_cell(&mean.labels_only),
-        estimate_cell(&mean.powered),
-        Cell::maybe(mean.p),
-    ]
 }
 
 /// The half widths of planned numbers of labels, with the numbers that they rest on as notes.
@@ -360,7 +310,12 @@ pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
     let mut table = Table::new(title, columns);
     for plan in plans {
         for labels in &plan.rows {
-            table.rows.push(planned_row(plan, labels));
+            table.rows.push(vec![
+                Cell::text(&*plan.judge),
+                Cell::count(labels.labels),
+                Cell::number(labels.labels_only),
+                Cell::number(labels.powered),
+            ]);
         }
         let halved = match plan.to_halve {
             Some(more) => format!("{more} more labels of each system halve its interval"),
@@ -381,15 +336,6 @@ pub fn label_plan_table(plans: &[LabelPlan]) -> Table {
     table
 }
 
-fn planned_row(plan: &LabelPlan, planned: &PlannedLabels) -> Vec<Cell> {
-    vec![
-        Cell::text(&*plan.judge),
-        Cell::count(planned.labels),
-        Cell::number(planned.labels_only),
-        Cell::number(planned.powered),
-    ]
-}
-
 fn level_name(agreement: &RaterAgreement) -> &'static str {
     match agreement.options.level {
         AgreementLevel::Answer => "answers",
@@ -398,11 +344,7 @@ fn level_name(agreement: &RaterAgreement) -> &'static str {
 }
 
 /// The estimate with the number of units that it rests on.
-fn counted_cell(estimate: &Estimate) -> Cell {
+fn with_units(estimate: &Estimate) -> Cell {
     let units = estimate.n.map(|n| format!(" ({n})"));
-    estimate_cell(estimate).flagged(&units.unwrap_or_default())
-}
-
-fn estimate_cell(estimate: &Estimate) -> Cell {
-    Cell::estimate(estimate.estimate, estimate.interval())
+    Cell::from(estimate).flagged(&units.unwrap_or_default())
 }

@@ -56,10 +56,8 @@ fn verdict_on_people(people: &SummaryRow) -> String {
 }
 
 fn not_measured(agreement: &RaterAgreement) -> String {
-    let reason = agreement
-        .summary
-        .iter()
-        .find_map(|row| main_estimate(row).undefined.as_deref());
+    let mut rows = agreement.summary.iter();
+    let reason = rows.find_map(|row| main_estimate(row).undefined.as_deref());
     let reason = reason.unwrap_or("no two raters share ratings");
     format!("No agreement can be measured: {reason}.")
 }

@@ -32,9 +32,14 @@ fn shift(change: &JudgeChange) -> String {
     if !whole.differs {
         return format!("{new} and {old} do not differ significantly on average ({average})");
     }
-    let side = if whole.shift > 0.0 { "higher" } else { "lower" };
-    let size = points(whole.shift.abs(), unit);
-    format!("{new} scores {size} {side} than {old} on average ({average})")
+    let size = shown_size(whole.shift, unit);
+    format!("{new} scores {size} than {old} on average ({average})")
+}
+
+/// `3.1 points lower`
+pub(super) fn shown_size(shift: f64, unit: Unit) -> String {
+    let side = if shift > 0.0 { "higher" } else { "lower" };
+    format!("{} {side}", points(shift.abs(), unit))
 }
 
 /// `The shift differs between systems: standard deviation 7.9 points [6.2, 10.9] (27 systems, whose own intervals are
@@ -45,10 +50,8 @@ fn between_systems(change: &JudgeChange) -> Option<String> {
     let format = Format::of_mean(unit);
     let sd = points(between.sd, unit);
     let interval = format.show_interval(between.interval);
-    let intervals = change
-        .systems
-        .iter()
-        .filter_map(|system| system.shift.interval);
+    let systems = change.systems.iter();
+    let intervals = systems.filter_map(|system| system.shift.interval);
     let widths: Vec<f64> = intervals.map(Interval::half_width).collect();
     let width_clause = mean(&widths).map_or_else(String::new, |width| {
         format!(
@@ -149,7 +152,7 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
     push_shifts(&mut table, "shift", rows, unit);
     for (judge, key, heading) in [(0, "old_rank", "old rank"), (1, "new_rank", "new rank")] {
         let column = Column::headed(key, heading, Format::Count);
-        table.push(column, rows.iter().map(|row| Cell::count(row.ranks[judge])));
+        table.column(column, rows, |row| row.ranks[judge]);
     }
     table
 }
@@ -157,11 +160,10 @@ pub(super) fn systems_by_judge(change: &JudgeChange, level: f64) -> Table {
 /// The systems with their old and new means.
 pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> Table {
     let mut table = Table::new(title, Vec::new());
-    let systems = rows.iter().map(|row| Cell::text(row.system.as_str()));
-    table.push(Column::text("system"), systems);
+    table.column(Column::text("system"), rows, |row| &row.system);
     for (at, key, heading) in [(0, "old_mean", "old"), (1, "new_mean", "new")] {
         let column = Column::headed(key, heading, Format::of_mean(unit));
-        table.push(column, rows.iter().map(|row| Cell::number(row.means[at])));
+        table.column(column, rows, |row| row.means[at]);
     }
     table
 }
@@ -169,12 +171,10 @@ pub(super) fn shifts_table(title: String, rows: &[SystemShift], unit: Unit) -> T
 /// Adds the shifts of these systems in a column of that name, and their p.
 pub(super) fn push_shifts(table: &mut Table, name: &str, rows: &[SystemShift], unit: Unit) {
     let column = Column::new(name, Format::of_difference(unit)).kept();
-    table.push(column, rows.iter().map(shift_cell));
-    let p = rows.iter().map(|row| Cell::number(row.shift.p));
-    table.push(Column::new("p", Format::PValue), p);
-}
-
-fn shift_cell(row: &SystemShift) -> Cell {
-    let flag = if row.shift.differs { "*" } else { "" };
-    Cell::estimate(Some(row.shift.shift), row.shift.interval).flagged(flag)
+    table.column(column, rows, |row| {
+        let flag = if row.shift.differs { "*" } else { "" };
+        Cell::from((row.shift.shift, row.shift.interval)).flagged(flag)
+    });
+    let p = Column::new("p", Format::PValue);
+    table.column(p, rows, |row| row.shift.p);
 }

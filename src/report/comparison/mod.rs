@@ -1,11 +1,10 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 //!
-//! `render` puts the pages together: `verdict`, `judge_change` and `run_change` write its sentences, `tables` its tables (whose
-//! headings `legend` explains), `notes` what stands below them. The page and a paper's table use the same parts.
+//! `render` puts the pages together: `verdict`, `judge_change` and `run_change` write its sentences, `tables` its
+//! tables, `notes` what stands below them. The page and a paper's table use the same parts.
 
 mod gates;
 mod judge_change;
-mod legend;
 mod notes;
 mod old_scale;
 mod pairwise;
@@ -16,11 +15,9 @@ mod tables;
 mod tests;
 mod verdict;
 
-pub(crate) use legend::COMPARISON_LEGEND;
 pub use notes::run_warnings;
-pub(super) use notes::{judge_lines, metric_notes, unpublished};
+pub(super) use notes::{all_notes, judge_lines, metric_notes, unpublished};
 pub(super) use pairwise::{comparison_notes, orders_table};
-pub(super) use render::comparison_page;
 pub use render::{comparison_table, comparison_text};
 pub(super) use tables::{metric_name, pairs_table, systems_table};
 pub(super) use verdict::{verdict_statements, verdicts};

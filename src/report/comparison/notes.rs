@@ -22,11 +22,7 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     for difference in &comparison.differences {
         warnings.push(format!("Not comparable: {difference}."));
     }
-    for unfinished in comparison
-        .runs
-        .iter()
-        .filter_map(|run| run.unfinished.as_ref())
-    {
+    for unfinished in comparison.runs.iter().flat_map(|run| &run.unfinished) {
         warnings.push(format!("Unfinished: {unfinished}."));
     }
     // Changes of the judge or between runs are not what the looks were about.
@@ -69,21 +65,18 @@ pub(super) fn baseline(comparison: &Comparison) -> Option<Note> {
 
 /// Every note, prefixed with the metric's name if there are several. What the signs in the table of means mean comes before
 /// the notes on single metrics, of which there may be more than are shown.
-pub(super) fn notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
+pub(in crate::report) fn all_notes(comparison: &Comparison, signs: Vec<Note>) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
     notes.extend(comparison.old_scales.iter().flat_map(old_scale_notes));
     notes.extend(signs);
-    for metric in &comparison.metrics {
-        if comparison.metrics.len() > 1 {
+    if let [only] = &comparison.metrics[..] {
+        notes.extend(metric_notes(only));
+    } else {
+        for metric in &comparison.metrics {
             let name = metric_name(comparison, metric);
-            notes.extend(
-                metric_notes(metric)
-                    .into_iter()
-                    .map(|note| note.about(&name)),
-            );
-        } else {
-            notes.extend(metric_notes(metric));
+            let of_metric = metric_notes(metric).into_iter();
+            notes.extend(of_metric.map(|note| note.about(&name)));
         }
     }
     notes.extend(comparison_notes(comparison));
@@ -118,11 +111,8 @@ pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
 
 /// A sentence on each judge, with its roles.
 pub(in crate::report) fn judge_lines(judged: &[&JudgedRole]) -> Vec<String> {
-    let by_judge = by_text(
-        judged
-            .iter()
-            .map(|judged| (judge_with_runs(judged), judged.role.as_str())),
-    );
+    let judges = judged.iter();
+    let by_judge = by_text(judges.map(|role| (judge_with_runs(role), role.role.as_str())));
     by_judge
         .into_iter()
         .map(|(judge, roles)| format!("Judge of {roles}: {judge}."))
@@ -140,23 +130,17 @@ fn judge_with_runs(judged: &JudgedRole) -> String {
 
 /// A sentence on judges and prompts that are not those of the published numbers, if there are any.
 pub(in crate::report) fn unpublished(judged: &[&JudgedRole]) -> Option<String> {
+    let differing = judged.iter().filter_map(|role| {
+        let difference = role.differs_from_published.clone()?;
+        Some((difference, role.role.as_str()))
+    });
     let mut differences = Vec::new();
-    for role in judged {
-        if let Some(difference) = &role.differs_from_published {
-            differences.push((difference.clone(), role.role.as_str()));
-        }
+    for (difference, roles) in by_text(differing) {
+        differences.push(format!("{roles} ({difference})"));
     }
-    if differences.is_empty() {
-        return None;
-    }
-    let differences: Vec<String> = by_text(differences.into_iter())
-        .into_iter()
-        .map(|(difference, roles)| format!("{roles} ({difference})"))
-        .collect();
     let differences = differences.join("; ");
-    Some(format!(
-        "Not comparable with published numbers: {differences}."
-    ))
+    (!differences.is_empty())
+        .then(|| format!("Not comparable with published numbers: {differences}."))
 }
 
 /// Each text with its roles.
@@ -254,12 +238,8 @@ pub(super) fn without_lengths(comparison: &Comparison) -> Option<Note> {
 
 /// The largest of the differences that the pairs could have shown.
 fn detectable(metric: &MetricComparison) -> Option<Note> {
-    let most = metric
-        .pairs
-        .iter()
-        .filter_map(|pair| pair.detectable)
-        .reduce(f64::max)?;
-    let most = points(most, metric.metric.unit);
+    let detectable = metric.pairs.iter().filter_map(|pair| pair.detectable);
+    let most = points(detectable.reduce(f64::max)?, metric.metric.unit);
     let questions = counted(metric.questions, "question");
     Some(Note::info(format!(
         "Detectable difference with {questions}: {most} (80% power)."
@@ -301,13 +281,10 @@ fn method(comparison: &Comparison) -> Option<Note> {
 fn cases_by_metric(comparison: &Comparison) -> Vec<String> {
     let mut cases = Vec::new();
     for metric in &comparison.metrics {
-        if !metric.cases.is_empty() {
-            cases.push(format!(
-                "{} of {} cases ({})",
-                metric.cases.len(),
-                metric.cases_in_all,
-                metric_name(comparison, metric)
-            ));
+        let (shared, all) = (metric.cases.len(), metric.cases_in_all);
+        if shared > 0 {
+            let name = metric_name(comparison, metric);
+            cases.push(format!("{shared} of {all} cases ({name})"));
         }
     }
     cases

@@ -114,43 +114,27 @@ pub(super) fn systems_on_old_scale(scale: &OldScale, level: f64) -> Table {
     );
     let rows = &scale.systems;
     let mut table = Table::new(title, Vec::new());
-    table.push(
-        Column::text("system"),
-        rows.iter().map(|row| Cell::text(row.system.as_str())),
-    );
-    let estimate = rows
-        .iter()
-        .map(|row| Cell::estimate(row.estimate, row.interval));
-    table.push(
-        Column::headed("estimate", "these answers", format).kept(),
-        estimate,
-    );
+    table.column(Column::text("system"), rows, |row| &row.system);
+    let estimate = Column::headed("estimate", "these answers", format).kept();
+    table.column(estimate, rows, |row| {
+        Cell::estimate(row.estimate, row.interval)
+    });
     let is_anchored = scale.basis == ScaleBasis::Anchors;
     if is_anchored {
-        let of_questions = rows
-            .iter()
-            .map(|row| Cell::estimate(row.estimate, row.of_questions));
-        table.push(
-            Column::headed("of_questions", "all such questions", format),
-            of_questions,
-        );
+        let of_questions = Column::headed("of_questions", "all such questions", format);
+        table.column(of_questions, rows, |row| {
+            Cell::estimate(row.estimate, row.of_questions)
+        });
     }
-    let new_mean = rows.iter().map(|row| Cell::number(row.new_mean));
-    table.push(Column::headed("new_mean", "by new judge", format), new_mean);
+    let new_mean = Column::headed("new_mean", "by new judge", format);
+    table.column(new_mean, rows, |row| row.new_mean);
     if is_anchored {
-        let alone = rows
-            .iter()
-            .map(|row| Cell::estimate(row.anchors_mean, row.anchors_interval));
-        table.push(
-            Column::headed("anchors_mean", "anchors alone", format),
-            alone,
-        );
-        let anchors = rows.iter().map(|row| Cell::count(row.anchors));
-        table.push(Column::count("anchors"), anchors);
+        let alone = Column::headed("anchors_mean", "anchors alone", format);
+        table.column(alone, rows, |row| {
+            Cell::estimate(row.anchors_mean, row.anchors_interval)
+        });
+        table.column(Column::count("anchors"), rows, |row| row.anchors);
     }
-    table.push(
-        Column::count("answers"),
-        rows.iter().map(|row| Cell::count(row.answers)),
-    );
+    table.column(Column::count("answers"), rows, |row| row.answers);
     table
 }

@@ -1,9 +1,9 @@
 //! What pairs of answers show beyond their comparison: strengths, the orders of each pair, sentences on place and length.
 
-use super::legend::explained;
-use crate::analysis::comparison::{Comparison, PairRecord, Pairwise};
+use crate::analysis::comparison::{Comparison, Pairwise};
 use crate::domain::Note;
 use crate::report::layout::{counted, listed};
+use crate::report::legend::COMPARISON_LEGEND;
 use crate::report::numbers::percent;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::BothOrders;
@@ -25,8 +25,14 @@ pub(super) fn push_strengths(table: &mut Table, pairwise: &Pairwise) {
     // Systems without a value are below the others.
     against.resize(table.rows.len(), Cell::Missing);
     strengths.resize(table.rows.len(), Cell::Missing);
-    table.push(explained("against_the_others", Format::Percent), against);
-    table.push(explained("strength", Format::Difference(2)), strengths);
+    table.push(
+        COMPARISON_LEGEND.column("against_the_others", Format::Percent),
+        against,
+    );
+    table.push(
+        COMPARISON_LEGEND.column("strength", Format::Difference(2)),
+        strengths,
+    );
 }
 
 /// The compared pairs with what both orders say of them; `None` for other comparisons.
@@ -41,39 +47,26 @@ pub(in crate::report) fn orders_table(comparison: &Comparison) -> Option<Table> 
     };
     let title = format!("Win rates of pairs with {intervals}; a tie is half a win");
     let mut table = Table::new(title, Vec::new());
-    table.push(Column::text("system"), texts(rows, |row| &row.first));
-    table.push(Column::text("against"), texts(rows, |row| &row.second));
-    let win_rates = rows
-        .iter()
-        .map(|row| Cell::estimate(Some(row.rate.win_rate), row.interval));
+    table.column(Column::text("system"), rows, |row| &row.first);
+    table.column(Column::text("against"), rows, |row| &row.second);
     let win_rate = Column {
         has_interval: true,
-        ..explained("win_rate", Format::Percent)
+        ..COMPARISON_LEGEND.column("win_rate", Format::Percent)
     };
-    table.push(win_rate, win_rates);
-    let questions = rows.iter().map(|row| Cell::count(row.rate.questions));
-    table.push(Column::count("questions"), questions);
-    let when_first = numbers(rows, |row| row.rate.when_first);
-    table.push(explained("when_first", Format::Percent), when_first);
-    let when_second = numbers(rows, |row| row.rate.when_second);
-    table.push(explained("when_second", Format::Percent), when_second);
-    let consistent = numbers(rows, |row| row.rate.orders.consistent_share());
-    table.push(explained("consistent", Format::Percent), consistent);
-    let equal_length = rows
-        .iter()
-        .map(|row| Cell::estimate(row.at_equal_length, row.at_equal_length_interval));
-    table.push(explained("at_equal_length", Format::Percent), equal_length);
-    let residuals = numbers(rows, |row| row.residual);
-    table.push(explained("residual", Format::PercentDifference), residuals);
+    table.column(win_rate, rows, |row| (row.rate.win_rate, row.interval));
+    table.column(Column::count("questions"), rows, |row| row.rate.questions);
+    let share = |key: &str| COMPARISON_LEGEND.column(key, Format::Percent);
+    table.column(share("when_first"), rows, |row| row.rate.when_first);
+    table.column(share("when_second"), rows, |row| row.rate.when_second);
+    table.column(share("consistent"), rows, |row| {
+        row.rate.orders.consistent_share()
+    });
+    table.column(share("at_equal_length"), rows, |row| {
+        Cell::estimate(row.at_equal_length, row.at_equal_length_interval)
+    });
+    let residual = COMPARISON_LEGEND.column("residual", Format::PercentDifference);
+    table.column(residual, rows, |row| row.residual);
     Some(table)
-}
-
-fn texts(rows: &[PairRecord], text: fn(&PairRecord) -> &String) -> Vec<Cell> {
-    rows.iter().map(|row| Cell::text(text(row))).collect()
-}
-
-fn numbers(rows: &[PairRecord], number: fn(&PairRecord) -> Option<f64>) -> Vec<Cell> {
-    rows.iter().map(|row| Cell::maybe(number(row))).collect()
 }
 
 /// The notes on the verdicts of a run of pairs; none for other comparisons.

@@ -2,17 +2,17 @@
 
 use super::gates::gate_lines;
 use super::judge_change::{sentences, systems_by_judge};
-use super::notes::{baseline, notes, run_warnings, without_lengths};
+use super::notes::{all_notes, baseline, run_warnings, without_lengths};
 use super::old_scale::{self, systems_on_old_scale};
 use super::pairwise::orders_table;
 use super::run_change::{self, systems_by_run};
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
-use crate::domain::Note;
 use crate::error::Result;
+use crate::report::legend::legend_notes;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
-use crate::report::table::{Cell, Column, Table, legend_notes};
+use crate::report::table::{Cell, Column, Table};
 use crate::report::{TableStyle, visible, wrapped};
 
 /// The verdict of each metric, the means, then the notes. Pairs, and the systems of each of several metrics, are shown
@@ -34,7 +34,7 @@ pub fn comparison_text(
         signs.append(&mut means.notes);
         tables.push(means);
     }
-    let mut notes = notes(comparison, signs);
+    let mut notes = all_notes(comparison, signs);
     for metric in &comparison.metrics {
         if style.all_notes || !has_several {
             tables.push(systems_table(comparison, metric));
@@ -63,34 +63,6 @@ pub fn comparison_text(
     blocks.push(gate_lines(&comparison.gates, style));
     blocks.retain(|block| !block.is_empty());
     Ok(blocks.join("\n") + &style.notes(&notes))
-}
-
-/// A comparison in parts, for the report of a run of pairs.
-pub(in crate::report) struct ComparisonPage {
-    /// The systems, and the win rates of pairs.
-    pub(in crate::report) tables: Vec<Table>,
-    /// The tests of pairs.
-    pub(in crate::report) details: Vec<Table>,
-    /// Notes, most important first.
-    pub(in crate::report) notes: Vec<Note>,
-}
-
-/// The comparison of a run of pairs in parts.
-pub(in crate::report) fn comparison_page(comparison: &Comparison) -> ComparisonPage {
-    let mut tables = Vec::new();
-    let mut details = Vec::new();
-    for metric in &comparison.metrics {
-        tables.push(systems_table(comparison, metric));
-        details.extend(pairs_table(comparison, metric, false));
-    }
-    tables.extend(orders_table(comparison));
-    let mut notes = notes(comparison, Vec::new());
-    notes.extend(legend_notes(&tables));
-    ComparisonPage {
-        tables,
-        details,
-        notes,
-    }
 }
 
 /// The means of all metrics, side by side.
@@ -129,11 +101,10 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
 /// an old judge (`old_scale`). Cells that do
 /// not apply are empty; warnings on the runs are the same in every row.
 pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
-    let warnings: Vec<String> = run_warnings(comparison)
+    let warnings = run_warnings(comparison)
         .into_iter()
-        .chain(baseline(comparison))
-        .map(|note| note.text)
-        .collect();
+        .chain(baseline(comparison));
+    let warnings: Vec<String> = warnings.map(|note| note.text).collect();
     let warnings = &warnings.join(" ");
     let lead = ["kind", "scorer", "metric", "unit", "warnings"];
     let mut all = Table::new("", lead.map(Column::text).to_vec());

@@ -1,9 +1,9 @@
 //! What changes from one run to another, in a sentence and as a table.
 
-use super::judge_change::{push_shifts, shifts_table};
+use super::judge_change::{push_shifts, shifts_table, shown_size};
 use crate::analysis::comparison::{RunChange, Shift, SystemShift, p_text};
 use crate::report::layout::{counted, listed};
-use crate::report::numbers::{percent, points, shown_difference, unit_name};
+use crate::report::numbers::{percent, shown_difference, unit_name};
 use crate::report::table::Table;
 
 /// Which systems change significantly.
@@ -49,14 +49,9 @@ fn unchanged(change: &RunChange) -> String {
 
 /// `careful scores 3.1 points higher (+3.1 [0.2, 6.0], p = 0.011)`
 fn changed_by(row: &SystemShift, change: &RunChange) -> String {
-    let size = points(row.shift.shift.abs(), change.metric.unit);
-    let side = if row.shift.shift > 0.0 {
-        "higher"
-    } else {
-        "lower"
-    };
+    let size = shown_size(row.shift.shift, change.metric.unit);
     let evidence = evidence(&row.shift, change);
-    format!("{} scores {size} {side} ({evidence})", row.system)
+    format!("{} scores {size} ({evidence})", row.system)
 }
 
 /// `+3.1 [0.2, 6.0], p = 0.011`

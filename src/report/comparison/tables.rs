@@ -1,22 +1,19 @@
 //! The tables of a comparison.
 
-use super::legend::explained;
 use super::pairwise::push_strengths;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
 use crate::domain::SubjectKind;
 use crate::report::layout::counted;
+use crate::report::legend::COMPARISON_LEGEND;
 use crate::report::numbers::{percent, unit_name};
 use crate::report::table::{Cell, Column, Format, Table};
 
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
 pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
     let id = &metric.metric;
-    let same = comparison
-        .metrics
-        .iter()
-        .filter(|other| other.metric.name == id.name)
-        .count();
-    if same > 1 {
+    let metrics = comparison.metrics.iter();
+    let same = metrics.filter(|other| other.metric.name == id.name);
+    if same.count() > 1 {
         format!("{}.{}", id.scorer, id.name)
     } else {
         id.name.clone()
@@ -30,36 +27,36 @@ pub(in crate::report) fn systems_table(
 ) -> Table {
     let rows = &metric.systems;
     let mut table = Table::new(systems_title(comparison, metric), Vec::new());
-    let labels = rows.iter().map(|row| Cell::text(&row.label));
-    table.push(Column::text("system"), labels);
-    let means = rows
-        .iter()
-        .map(|row| Cell::estimate(row.mean, row.interval));
+    table.column(Column::text("system"), rows, |row| &row.label);
     let mean = Column::new("mean", Format::of_mean(metric.metric.unit));
-    table.push(mean, means);
+    table.column(mean, rows, |row| Cell::estimate(row.mean, row.interval));
     if !metric.groups.is_empty() {
-        let letters = rows.iter().map(|row| Cell::text(&row.letters));
-        table.push(explained("group", Format::Text), letters);
+        table.column(explained("group", Format::Text), rows, |row| &row.letters);
     }
     if let Some(pairwise) = &comparison.pairwise {
         push_strengths(&mut table, pairwise);
     }
     push_ranked_first(&mut table, metric);
     // A system without a value is not compared, and has no part in the shared cases.
-    let cases = rows.iter().map(|row| match (row.mean, comparison.subject) {
-        (Some(_), SubjectKind::Answer) => Cell::count(metric.cases.len()),
+    let cases = explained("cases", Format::Count);
+    table.column(cases, rows, |row| match (row.mean, comparison.subject) {
+        (Some(_), SubjectKind::Answer) => metric.cases.len(),
         // A win rate is from all that the system has.
-        (Some(_), SubjectKind::Pair) => Cell::count(row.own_cases),
-        (None, _) => Cell::count(0),
+        (Some(_), SubjectKind::Pair) => row.own_cases,
+        (None, _) => 0,
     });
-    table.push(explained("cases", Format::Count), cases);
-    let unscored = rows.iter().map(|row| Cell::count(row.unscored));
-    table.push(explained("unscored", Format::Count), unscored);
+    table.column(explained("unscored", Format::Count), rows, |row| {
+        row.unscored
+    });
     if rows.iter().any(|row| row.missing > 0) {
-        let missing = rows.iter().map(|row| Cell::count(row.missing));
-        table.push(explained("missing", Format::Count), missing);
+        table.column(explained("missing", Format::Count), rows, |row| row.missing);
     }
     table
+}
+
+/// The column of this key with its heading and meaning.
+fn explained(key: &str, format: Format) -> Column {
+    COMPARISON_LEGEND.column(key, format)
 }
 
 /// `score (%), 95% intervals, best first: 98 shared cases of 100`, and what the letters mean.
@@ -97,14 +94,9 @@ fn push_ranked_first(table: &mut Table, metric: &MetricComparison) {
     if !differs || !metric.metric.higher_is_better {
         return;
     }
-    let mut cells = Vec::new();
-    for at in 0..metric.systems.len() {
-        let shares = ranks.get(at);
-        cells.push(Cell::maybe(
-            shares.and_then(|shares| shares.first()).copied(),
-        ));
-    }
-    table.push(explained("first", Format::Percent), cells);
+    // Systems without a value are below the others, and have no rank.
+    let shares = (0..metric.systems.len()).map(|at| ranks.get(at)?.first().copied());
+    table.push(explained("first", Format::Percent), shares.map(Cell::from));
 }
 
 /// The pairs of a metric, in the order of its systems, with `lengths` also the length-adjusted differences; `None` if there are
@@ -118,17 +110,11 @@ pub(in crate::report) fn pairs_table(
         return None;
     }
     let rows = &metric.pairs;
-    let label = |rank: usize| Cell::text(&metric.systems[rank].label);
+    let label = |rank: usize| &metric.systems[rank].label;
     let difference = Format::of_difference(metric.metric.unit);
     let mut table = Table::new(pairs_title(comparison, metric), Vec::new());
-    table.push(
-        Column::text("system"),
-        rows.iter().map(|row| label(row.first)),
-    );
-    table.push(
-        Column::text("against"),
-        rows.iter().map(|row| label(row.second)),
-    );
+    table.column(Column::text("system"), rows, |row| label(row.first));
+    table.column(Column::text("against"), rows, |row| label(row.second));
     let differences = Column {
         has_interval: true,
         // CSV has the column even where nothing is flagged, so that a program finds it in each
@@ -136,24 +122,22 @@ pub(in crate::report) fn pairs_table(
         has_flag: true,
         ..Column::new("difference", difference)
     };
-    table.push(differences, rows.iter().map(difference_cell));
-    let p = rows.iter().map(|row| Cell::maybe(row.p));
-    table.push(explained("p", Format::PValue), p);
+    table.column(differences, rows, |row| {
+        Cell::from((row.difference, row.interval)).flagged(&row.flags())
+    });
+    table.column(explained("p", Format::PValue), rows, |row| row.p);
     if lengths {
         push_lengths(&mut table, rows, difference);
     }
-    let counts = rows
-        .iter()
-        .map(|row| Cell::text(format!("{}/{}/{}", row.wins, row.ties, row.losses)));
-    table.push(explained("wins_ties_losses", Format::Text), counts);
-    let effects = rows.iter().map(|row| Cell::maybe(row.cohens_dz));
-    table.push(explained("cohens_dz", Format::Number(2)), effects);
-    let alone = rows
-        .iter()
-        .map(|row| Cell::estimate(Some(row.difference), row.pointwise));
-    table.push(explained("pointwise", difference), alone);
-    let p_alone = rows.iter().map(|row| Cell::maybe(row.pointwise_p));
-    table.push(explained("pointwise_p", Format::PValue), p_alone);
+    table.column(explained("wins_ties_losses", Format::Text), rows, |row| {
+        format!("{}/{}/{}", row.wins, row.ties, row.losses)
+    });
+    let effect = explained("cohens_dz", Format::Number(2));
+    table.column(effect, rows, |row| row.cohens_dz);
+    let alone = explained("pointwise", difference);
+    table.column(alone, rows, |row| (row.difference, row.pointwise));
+    let p_alone = explained("pointwise_p", Format::PValue);
+    table.column(p_alone, rows, |row| row.pointwise_p);
     Some(table)
 }
 
@@ -179,25 +163,16 @@ fn pairs_title(comparison: &Comparison, metric: &MetricComparison) -> String {
     title
 }
 
-fn difference_cell(pair: &PairComparison) -> Cell {
-    Cell::estimate(Some(pair.difference), pair.interval).flagged(&pair.flags())
-}
-
 /// Adds the length-adjusted difference of each pair, and how many words the answers of its first system have more.
 fn push_lengths(table: &mut Table, rows: &[PairComparison], difference: Format) {
-    let mut differences = Vec::new();
-    let mut words = Vec::new();
-    for row in rows {
-        let length = row.length.as_ref();
-        differences.push(length.map_or(Cell::Missing, |length| {
-            Cell::estimate(Some(length.adjusted), Some(length.interval))
-        }));
-        words.push(Cell::maybe(length.map(|length| length.words)));
-    }
     let adjusted = Column {
         has_interval: true,
         ..explained("length_adjusted", difference)
     };
-    table.push(adjusted, differences);
-    table.push(explained("words_difference", Format::Difference(0)), words);
+    table.column(adjusted, rows, |row| {
+        let length = row.length.as_ref();
+        length.map(|length| (length.adjusted, Some(length.interval)))
+    });
+    let words = explained("words_difference", Format::Difference(0));
+    table.column(words, rows, |row| Some(row.length.as_ref()?.words));
 }

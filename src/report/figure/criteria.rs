@@ -63,30 +63,25 @@ fn plot_of(
     let folded = folded_groups(grid);
     let mut groups = Vec::new();
     for (group, is_folded) in grid.groups.iter().zip(folded) {
-        groups.push(if is_folded {
+        let (heading, rows) = if is_folded {
             // The row says which group it is.
-            HeatGroup {
-                heading: String::new(),
-                is_fault: group.is_fault,
-                rows: vec![row_of_group(group, systems.len())],
-            }
+            (String::new(), vec![row_of_group(group, systems.len())])
         } else {
-            HeatGroup {
-                heading: heading_of(group),
-                is_fault: group.is_fault,
-                rows: rows_of_criteria(group, systems.len()),
-            }
+            (heading_of(group), rows_of_criteria(group, systems.len()))
+        };
+        groups.push(HeatGroup {
+            heading,
+            is_fault: group.is_fault,
+            rows,
         });
     }
     let order: Vec<usize> = metric.systems.iter().map(|system| system.system).collect();
     for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
         row.shares = order.iter().map(|system| row.shares[*system]).collect();
     }
+    let labels = order.iter().map(|system| systems[*system].label.clone());
     Heatmap {
-        systems: order
-            .iter()
-            .map(|system| systems[*system].label.clone())
-            .collect(),
+        systems: labels.collect(),
         note: note_of_criteria(&groups),
         groups,
     }
@@ -96,11 +91,10 @@ fn plot_of(
 fn folded_groups(grid: &CriteriaGrid<'_>) -> Vec<bool> {
     let sizes: Vec<usize> = grid.groups.iter().map(|group| group.rows.len()).collect();
     for most in [usize::MAX, MANY_CRITERIA] {
-        let rows: usize = sizes
+        let rows = sizes
             .iter()
-            .map(|size| if *size > most { 1 } else { *size })
-            .sum();
-        if rows <= MOST_CRITERIA {
+            .map(|size| if *size > most { 1 } else { *size });
+        if rows.sum::<usize>() <= MOST_CRITERIA {
             return sizes.iter().map(|size| *size > most).collect();
         }
     }
@@ -140,10 +134,8 @@ fn note_of_criteria(groups: &[HeatGroup]) -> String {
     if groups.iter().any(|group| group.is_fault) {
         note += "; of faults, how often they were found (%)";
     }
-    let mut shares = groups
-        .iter()
-        .flat_map(|group| &group.rows)
-        .flat_map(|row| &row.shares);
+    let rows = groups.iter().flat_map(|group| &group.rows);
+    let mut shares = rows.flat_map(|row| &row.shares);
     if shares.any(Option::is_none) {
         note += "; –: not judged";
     }

@@ -105,12 +105,8 @@ impl CurvePlot {
         let font = figure.font;
         let mut questions = Vec::new();
         let mut differences = vec![0.0];
-        for points in self
-            .curves
-            .iter()
-            .map(|curve| &curve.points)
-            .chain(&self.limits)
-        {
+        let curves = self.curves.iter().map(|curve| &curve.points);
+        for points in curves.chain(&self.limits) {
             for [count, difference] in points {
                 questions.push(*count);
                 differences.push(*difference);
@@ -183,15 +179,10 @@ fn push_curve(figure: &mut Figure, area: &Area, points: &[[f64; 2]], ink: Ink, w
 /// The nearest of 1, 2 and 5 times powers of ten below and above these numbers.
 fn round_ends(least: f64, most: f64) -> [f64; 2] {
     let numbers = round_numbers([1.0, 10.0 * most]);
-    let low = numbers
-        .iter()
-        .copied()
-        .filter(|number| *number <= least)
-        .fold(1.0, f64::max);
-    let high = numbers
-        .iter()
-        .copied()
-        .filter(|number| *number >= most && *number > low);
+    let numbers = numbers.into_iter();
+    let below = numbers.clone().filter(|number| *number <= least);
+    let low = below.fold(1.0, f64::max);
+    let high = numbers.filter(|number| *number >= most && *number > low);
     [low, high.fold(10.0 * most, f64::min)]
 }
 

@@ -290,7 +290,7 @@ mod tests {
             .shapes
             .iter()
             .filter_map(|shape| match shape {
-                Shape::Circle { center, .. } => Some(center[0]),
+                Shape::Circle(center, ..) => Some(center[0]),
                 _ => None,
             })
             .collect();

@@ -6,7 +6,7 @@
 use super::dots::{labels_width, push_row_label, row_labels};
 use super::palette::{Hue, Ink};
 use super::words::{LINE, bold, fitting, text_width, wrapped};
-use super::{Align, Figure, FigureStyle, Label, Shape};
+use super::{Align, Figure, FigureStyle, Label, Paint, Shape};
 
 /// The widest column beside texts that need the room, and the narrowest one, in sizes of the font: a narrower one has no room for
 /// `100`.
@@ -136,11 +136,9 @@ impl Heatmap {
     /// The names of systems above their columns: upright unless all fit. The upper end of what follows.
     fn push_names(&self, figure: &mut Figure, left: f64, column: f64) -> f64 {
         let font = figure.font;
-        let names: Vec<String> = self
-            .systems
-            .iter()
-            .map(|name| fitting(name, TALLEST_NAME * font, font))
-            .collect();
+        let names = self.systems.iter();
+        let names = names.map(|name| fitting(name, TALLEST_NAME * font, font));
+        let names: Vec<String> = names.collect();
         let widths = names.iter().map(|name| text_width(name, font));
         let widest = widths.fold(0.0, f64::max);
         let is_upright = widest > column - 0.4 * font;
@@ -252,12 +250,10 @@ fn push_cell(figure: &mut Figure, cell: &HeatCell) {
     let edge = if cell.is_fault { Ink::Data(hue) } else { fill };
     // White between neighbors: the edge reaches half a point outwards.
     let gap = 1.0;
-    figure.shapes.push(Shape::Rectangle {
-        corner: [x + gap, y + gap],
-        size: [width - 2.0 * gap, height - 2.0 * gap],
-        fill,
-        edge,
-    });
+    let corner = [x + gap, y + gap];
+    let size = [width - 2.0 * gap, height - 2.0 * gap];
+    let paint = Paint { fill, edge };
+    figure.shapes.push(Shape::Rectangle(corner, size, paint));
     let ink = figure.palette.text_on(hue, percent);
     let number = format!("{:.0}", 100.0 * share);
     figure.push_text(Label::new(at, Align::Middle, number).in_ink(ink));
@@ -321,7 +317,7 @@ mod tests {
         assert_eq!(numbers, ["0", "–", "20", "10", "–", "30"]);
         let mut cells = Vec::new();
         for shape in &figure.shapes {
-            if let Shape::Rectangle { fill, edge, .. } = shape {
+            if let Shape::Rectangle(.., Paint { fill, edge }) = shape {
                 cells.push((*fill, *edge));
             }
         }
@@ -362,7 +358,7 @@ mod tests {
         let figure = heatmap.figure(&across).unwrap();
         figure.assert_texts_are_apart();
         let widths = figure.shapes.iter().filter_map(|shape| match shape {
-            Shape::Rectangle { size, .. } => Some(size[0]),
+            Shape::Rectangle(_, size, _) => Some(size[0]),
             _ => None,
         });
         // Six letters take less than 6 * 0.6 * 8 = 29 of 504 points, and three columns the rest.

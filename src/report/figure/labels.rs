@@ -76,25 +76,20 @@ fn plot_of(agreement: &RaterAgreement) -> Option<PanelPlot> {
         });
     }
     // The scales of people and judge are those of their files, as in the tables of agree.
-    let panel = |axis: String| FigurePanel {
-        axis,
+    let panels = ["people", "judge"].map(|who| FigurePanel {
+        axis: format!("{who}, {of}"),
         unit: Unit::Grade,
-    };
+    });
     Some(PanelPlot {
-        panels: [
-            panel(format!("people, {of}")),
-            panel(format!("judge, {of}")),
-        ],
+        panels,
         rows,
         note: note_of_labels(agreement, pair),
     })
 }
 
 fn is_rater(agreement: &RaterAgreement, name: &str, kind: RaterKind) -> bool {
-    agreement
-        .raters
-        .iter()
-        .any(|rater| *rater.name == *name && rater.kind == kind)
+    let mut raters = agreement.raters.iter();
+    raters.any(|rater| *rater.name == *name && rater.kind == kind)
 }
 
 /// How judge and people agree, and people with each other: no judge can be expected to agree more.

@@ -52,27 +52,28 @@ pub struct Figure {
 /// What a figure is made of, in the order in which it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
-    Line {
-        from: [f64; 2],
-        to: [f64; 2],
-        ink: Ink,
-        width: f64,
-    },
-    Rectangle {
-        /// The upper left corner.
-        corner: [f64; 2],
-        size: [f64; 2],
-        fill: Ink,
-        /// The color of its edge.
-        edge: Ink,
-    },
-    Circle {
-        center: [f64; 2],
-        radius: f64,
-        fill: Ink,
-        edge: Ink,
-    },
+    Line(Stroke),
+    /// With its upper left corner and its size.
+    Rectangle([f64; 2], [f64; 2], Paint),
+    /// With its center and its radius.
+    Circle([f64; 2], f64, Paint),
     Text(Label),
+}
+
+/// A straight line.
+#[derive(Debug, Clone, PartialEq)]
+struct Stroke {
+    from: [f64; 2],
+    to: [f64; 2],
+    ink: Ink,
+    width: f64,
+}
+
+/// The colors of a surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Paint {
+    fill: Ink,
+    edge: Ink,
 }
 
 /// A text.
@@ -166,12 +167,12 @@ impl Figure {
     }
 
     fn push_line(&mut self, from: [f64; 2], to: [f64; 2], ink: Ink, width: f64) {
-        self.shapes.push(Shape::Line {
+        self.shapes.push(Shape::Line(Stroke {
             from,
             to,
             ink,
             width,
-        });
+        }));
     }
 
     fn push_text(&mut self, label: Label) {
@@ -183,20 +184,12 @@ impl Figure {
         let radius = 0.28 * self.font;
         let edge = Ink::of_series(series);
         let fill = if is_hollow { Ink::White } else { edge };
+        let paint = Paint { fill, edge };
         self.shapes.push(if series == 0 {
-            Shape::Circle {
-                center,
-                radius,
-                fill,
-                edge,
-            }
+            Shape::Circle(center, radius, paint)
         } else {
-            Shape::Rectangle {
-                corner: center.map(|coordinate| coordinate - 0.9 * radius),
-                size: [1.8 * radius; 2],
-                fill,
-                edge,
-            }
+            let corner = center.map(|coordinate| coordinate - 0.9 * radius);
+            Shape::Rectangle(corner, [1.8 * radius; 2], paint)
         });
     }
 

@@ -102,10 +102,7 @@ fn row_of_pair(metric: &MetricComparison, pair: &PairComparison, baseline: Optio
 fn opposite(dot: Dot) -> Dot {
     Dot {
         value: -dot.value,
-        interval: dot.interval.map(|interval| Interval {
-            low: -interval.high,
-            high: -interval.low,
-        }),
+        interval: dot.interval.map(Interval::negated),
         ..dot
     }
 }

@@ -71,20 +71,12 @@ impl PanelPlot {
         let gap = 2.5 * font;
         // Half of the last number on an axis is beyond its end.
         let width = (style.width - 1.6 * font - left - gap) / 2.0;
-        let axis = |panel: usize| Axis::around(self.rows.iter().map(|row| row.values[panel]));
-        let right = left + width + gap;
-        Some([
-            FigureScale {
-                axis: axis(0)?,
-                left,
-                right: left + width,
-            },
-            FigureScale {
-                axis: axis(1)?,
-                left: right,
-                right: right + width,
-            },
-        ])
+        let scale = |panel: usize, left: f64| {
+            let axis = Axis::around(self.rows.iter().map(|row| row.values[panel]))?;
+            let right = left + width;
+            Some(FigureScale { axis, left, right })
+        };
+        Some([scale(0, left)?, scale(1, left + width + gap)?])
     }
 
     fn description(&self) -> String {

@@ -43,31 +43,27 @@ fn plot_of(plan: &PowerPlan) -> CurvePlot {
     let mut samples: Vec<Option<usize>> = plan.studies.iter().map(|study| study.samples).collect();
     samples.sort_unstable();
     samples.dedup();
+    let questions_of = |study: &PlannedStudy| study.questions as f64;
     let mut curves = Vec::new();
-    for count in samples
+    let fewest_and_most = samples
         .first()
         .into_iter()
-        .chain(samples.iter().skip(1).last())
-    {
+        .chain(samples.iter().skip(1).last());
+    for count in fewest_and_most {
         let has_count = |study: &&PlannedStudy| study.samples == *count;
         curves.push(Curve {
             name: counted(count.unwrap_or(1), "sample"),
-            points: points_of(plan.curve.iter().filter(has_count), |study| {
-                study.questions as f64
-            }),
-            dots: points_of(plan.studies.iter().filter(has_count), |study| {
-                study.questions as f64
-            }),
+            points: points_of(plan.curve.iter().filter(has_count), questions_of),
+            dots: points_of(plan.studies.iter().filter(has_count), questions_of),
         });
     }
-    let first: Vec<&PlannedStudy> = plan
-        .curve
-        .iter()
-        .filter(|study| samples.first() == Some(&study.samples))
-        .collect();
+    let first = || {
+        let studies = plan.curve.iter();
+        studies.filter(|study| samples.first() == Some(&study.samples))
+    };
     let limits = vec![
-        points_of(first.iter().copied(), |study| study.interval.low),
-        points_of(first.iter().copied(), |study| study.interval.high),
+        points_of(first(), |study| study.interval.low),
+        points_of(first(), |study| study.interval.high),
     ];
     let unit = match plan.metric.unit {
         Unit::Share | Unit::Net => "points",

@@ -1,7 +1,7 @@
 //! A figure as SVG.
 
-use super::palette::{Ink, Palette};
-use super::{Align, Figure, Label, Shape};
+use super::palette::Palette;
+use super::{Align, Figure, Label, Paint, Shape};
 
 impl Figure {
     /// The figure as a file of SVG.
@@ -24,51 +24,35 @@ impl Figure {
 }
 
 fn element(shape: &Shape, palette: &Palette) -> String {
-    let color = |ink: Ink| palette.hex(ink);
     match shape {
-        Shape::Line {
-            from,
-            to,
-            ink,
-            width,
-        } => format!(
-            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"#{}\" stroke-width=\"{}\"/>",
-            short(from[0]),
-            short(from[1]),
-            short(to[0]),
-            short(to[1]),
-            color(*ink),
-            short(*width),
-        ),
-        Shape::Rectangle {
-            corner,
-            size,
-            fill,
-            edge,
-        } => format!(
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#{}\" stroke=\"#{}\"/>",
-            short(corner[0]),
-            short(corner[1]),
-            short(size[0]),
-            short(size[1]),
-            color(*fill),
-            color(*edge),
-        ),
-        Shape::Circle {
-            center,
-            radius,
-            fill,
-            edge,
-        } => format!(
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"#{}\" stroke=\"#{}\"/>",
-            short(center[0]),
-            short(center[1]),
-            short(*radius),
-            color(*fill),
-            color(*edge),
-        ),
+        Shape::Line(line) => {
+            let [[x1, y1], [x2, y2]] = [line.from, line.to].map(|point| point.map(short));
+            let color = palette.hex(line.ink);
+            let width = short(line.width);
+            format!(
+                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"#{color}\" stroke-width=\"{width}\"/>"
+            )
+        }
+        Shape::Rectangle(corner, size, paint) => {
+            let [[x, y], [width, height]] = [corner, size].map(|pair| pair.map(short));
+            let colors = colors(paint, palette);
+            format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {colors}/>")
+        }
+        Shape::Circle(center, radius, paint) => {
+            let [x, y] = center.map(short);
+            let colors = colors(paint, palette);
+            format!(
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{}\" {colors}/>",
+                short(*radius)
+            )
+        }
         Shape::Text(label) => text(label, palette),
     }
+}
+
+fn colors(paint: &Paint, palette: &Palette) -> String {
+    let [fill, edge] = [paint.fill, paint.edge].map(|ink| palette.hex(ink));
+    format!("fill=\"#{fill}\" stroke=\"#{edge}\"")
 }
 
 fn text(label: &Label, palette: &Palette) -> String {

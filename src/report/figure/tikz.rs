@@ -2,7 +2,7 @@
 
 use super::palette::Ink;
 use super::svg::short;
-use super::{Align, Figure, Label, Shape};
+use super::{Align, Figure, Label, Paint, Shape};
 use crate::report::latex::latex_text;
 
 /// What is wider than its room is scaled down to it: a text in the font of the paper, a figure in a column, and characters that the
@@ -50,47 +50,27 @@ impl Figure {
 
     fn command(&self, shape: &Shape) -> String {
         match shape {
-            Shape::Line {
-                from,
-                to,
-                ink,
-                width,
-            } => format!(
-                "\\draw[{},line width={}bp] ({},{}) -- ({},{});",
-                ink.name(),
-                short(*width),
-                short(from[0]),
-                short(from[1]),
-                short(to[0]),
-                short(to[1]),
-            ),
-            Shape::Rectangle {
-                corner,
-                size,
-                fill,
-                edge,
-            } => format!(
-                "\\filldraw[draw={},fill={}] ({},{}) rectangle ({},{});",
-                edge.name(),
-                fill.name(),
-                short(corner[0]),
-                short(corner[1]),
-                short(corner[0] + size[0]),
-                short(corner[1] + size[1]),
-            ),
-            Shape::Circle {
-                center,
-                radius,
-                fill,
-                edge,
-            } => format!(
-                "\\filldraw[draw={},fill={}] ({},{}) circle[radius={}bp];",
-                edge.name(),
-                fill.name(),
-                short(center[0]),
-                short(center[1]),
-                short(*radius),
-            ),
+            Shape::Line(line) => {
+                let [from, to] = [line.from, line.to].map(point);
+                let width = short(line.width);
+                format!(
+                    "\\draw[{},line width={width}bp] {from} -- {to};",
+                    line.ink.name()
+                )
+            }
+            Shape::Rectangle(corner, size, paint) => {
+                let end = [corner[0] + size[0], corner[1] + size[1]];
+                let [corner, end] = [*corner, end].map(point);
+                format!("{} {corner} rectangle {end};", filled(paint))
+            }
+            Shape::Circle(center, radius, paint) => {
+                let radius = short(*radius);
+                format!(
+                    "{} {} circle[radius={radius}bp];",
+                    filled(paint),
+                    point(*center)
+                )
+            }
             Shape::Text(label) => self.node(label),
         }
     }
@@ -104,14 +84,23 @@ impl Figure {
         let rotated = if label.is_upright { ",rotate=90" } else { "" };
         let series = if label.is_bold { "\\bfseries " } else { "" };
         format!(
-            "\\node[anchor={anchor},text={}{rotated}] at ({},{}) {{\\figuretextin{{{}bp}}{{{series}{}}}}};",
+            "\\node[anchor={anchor},text={}{rotated}] at {} {{\\figuretextin{{{}bp}}{{{series}{}}}}};",
             label.ink.name(),
-            short(label.at[0]),
-            short(label.at[1]),
+            point(label.at),
             short(label.width(self.font)),
             with_characters(&latex_text(&label.text)),
         )
     }
+}
+
+fn point(place: [f64; 2]) -> String {
+    let [x, y] = place.map(short);
+    format!("({x},{y})")
+}
+
+fn filled(paint: &Paint) -> String {
+    let [edge, fill] = [paint.edge, paint.fill].map(Ink::name);
+    format!("\\filldraw[draw={edge},fill={fill}]")
 }
 
 /// The text with the characters by number also as themselves.

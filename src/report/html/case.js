@@ -92,7 +92,10 @@ function partTable(scorer, block, columns) {
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
-  for (const [name, part] of parts) body.append(...partRows(name, part, { scorer, scores, block, columns, weights, weighted, unit }));
+  const doubt = (name) => Math.max(0, ...scores.map((score) => score?.parts.get(name)?.belief?.doubt ?? 0));
+  // What a decision model doubts most comes first; other judges have no doubt, and keep their order.
+  const rows = [...parts].sort(([one], [other]) => doubt(other) - doubt(one));
+  for (const [name, part] of rows) body.append(...partRows(name, part, { scorer, scores, block, columns, weights, weighted, unit }));
   const otherwise = units.size > 1 ? " where no row says otherwise" : "";
   const title = make("h2", {}, "Components ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a component for feedback and raw replies`));
   const table = make("table", { class: "parts" }, make("thead", {}, head), body);
@@ -206,6 +209,7 @@ function partDetail(name, part, isFault, scores, block, columns) {
     const own = scores[at]?.parts.get(name);
     if (own?.unscored) column.append(make("p", { class: "says warn" }, own.unscored.message));
     if (own?.feedback) column.append(make("p", { class: "says text" }, own.feedback));
+    if (own?.belief) column.append(make("p", { class: "says" }, beliefWords(own.belief, unitOf(part.kind))));
     column.append(...personLines(block.systems[place], name), ...memberLines(scores[at], name, part.kind, isFault), ...replies(block.systems[place], name));
     if (column.childElementCount === 1) column.append(make("p", { class: "quiet" }, "Counted from the text, or no reply is kept."));
     return column;
@@ -213,6 +217,12 @@ function partDetail(name, part, isFault, scores, block, columns) {
   const box = [make("div", { class: "columns" }, shown)];
   if (snippets.length) box.unshift(make("ol", { class: "snippets" }, snippets.map((snippet) => make("li", {}, snippet))));
   return box;
+}
+
+/** What the probabilities of a decision model say: the mean over its options, and how far they lie apart. */
+function beliefWords({ expected, doubt, tie }, unit) {
+  const spread = doubt === null ? "" : `, standard deviation ${figure(Math.sqrt(doubt), unit)}`;
+  return `Expected ${figure(expected, unit)}${spread}${tie ? "; options equally probable, the worst for the answer counts" : ""}`;
 }
 
 // The value of each judge: shares in percent, points and grades as they are, the credit of a fault with its sign.
@@ -230,7 +240,7 @@ function memberLines(score, name, kind, isFault) {
 const sameItem = (item, name) => item === name || item.replace(/#\d+$/, "") === name;
 
 function replies(entry, name) {
-  const calls = (entry?.calls ?? []).filter((call) => sameItem(call.item, name));
+  const calls = (entry?.calls ?? []).filter((call) => call.items.some((item) => sameItem(item, name)));
   calls.sort((one, other) => one.judge.localeCompare(other.judge) || one.sample - other.sample || one.attempt - other.attempt);
   return calls.map(({ role, judge, sample, attempt, prompt, no_prompt, reply, reasoning, unscored, note }) => {
     const which = [`${judge}, ${role}`, calls.length > 1 && `sample ${sample + 1}`, attempt && `asked again (${attempt})`].filter(Boolean).join(", ");

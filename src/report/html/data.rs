@@ -14,7 +14,7 @@ use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
 use crate::domain::{
     Answer, CaseId, CitedWork, Component, Item, RetractionStatus, ScoredAnswer, SystemName, Unit,
-    WorkField, citations,
+    Verdict, WorkField, citations,
 };
 use crate::error::Result;
 use crate::record::CallRecord;
@@ -164,10 +164,10 @@ impl<'a> CaseMeasures<'a> {
         let measures = &mut self.0[place].1;
         let mut places = Vec::new();
         for component in &scored.score.components {
-            let mut known = measures.iter().map(|(name, _)| *name);
-            let place = known
-                .position(|name| *name == component.name)
-                .unwrap_or(measures.len());
+            let known = measures
+                .iter()
+                .position(|(name, _)| **name == *component.name);
+            let place = known.unwrap_or(measures.len());
             if place == measures.len() {
                 measures.push((&component.name, measure_of(component)));
             }
@@ -199,18 +199,7 @@ enum CasePart<'a> {
 }
 
 /// The parts of each case, in the order of the runs.
-#[derive(Default)]
-struct PartsByCase<'a>(HashMap<&'a CaseId, Vec<(usize, CasePart<'a>)>>);
-
-impl<'a> PartsByCase<'a> {
-    fn add(&mut self, case: &'a CaseId, run: usize, part: CasePart<'a>) {
-        self.0.entry(case).or_default().push((run, part));
-    }
-
-    fn of_case(&self, case: &CaseId) -> &[(usize, CasePart<'a>)] {
-        self.0.get(case).map_or(&[], Vec::as_slice)
-    }
-}
+type PartsByCase<'a> = HashMap<&'a CaseId, Vec<(usize, CasePart<'a>)>>;
 
 /// The blocks of all cases, in their order. Each is made when it is needed: as JSON values, all of them would take several
 /// times the memory of the page.
@@ -224,27 +213,27 @@ pub(super) fn case_blocks(
     let parts = parts_by_case(report);
     let cases = report.observations.cases.iter();
     cases.map(move |case| {
-        let parts = parts.of_case(&case.case_id);
+        let parts = parts.get(&case.case_id).map_or(&[][..], Vec::as_slice);
         case_block(report, &case.case_id, parts, people)
     })
 }
 
 /// Sorts what the runs record by case: a run is written answer by answer, the page case by case.
 fn parts_by_case<'a>(report: &'a HtmlReport<'_>) -> PartsByCase<'a> {
-    let mut parts = PartsByCase::default();
+    let mut parts = PartsByCase::new();
+    let mut add = |case, run, part| parts.entry(case).or_default().push((run, part));
     for (at, run) in report.runs.iter().enumerate() {
         for scored in &run.scored {
-            parts.add(&scored.case.case_id, at, CasePart::Score(scored));
+            add(&scored.case.case_id, at, CasePart::Score(scored));
         }
         if report.with_answers {
             let base = run.manifest.index_base();
             for item in &run.items {
-                let part = CasePart::Answer(item, base);
-                parts.add(&item.answer.case_id, at, part);
+                add(&item.answer.case_id, at, CasePart::Answer(item, base));
             }
         }
         for call in report.calls.get(at).into_iter().flatten() {
-            parts.add(&call.case_id, at, CasePart::Call(call));
+            add(&call.case_id, at, CasePart::Call(call));
         }
     }
     parts
@@ -265,10 +254,8 @@ fn case_block(
                 Some(systems) => add_game(&mut entries, *run, scored, systems),
                 None => {
                     let entry = entries.entry((*run, &scored.system)).or_default();
-                    let places = measures.add(scored);
-                    entry
-                        .scores
-                        .push(score_entry(scored, &places, report.with_answers));
+                    let score = score_entry(scored, &measures.add(scored), report.with_answers);
+                    entry.scores.push(score);
                     snippets.get_or_insert_with(|| snippets_of(scored));
                 }
             },
@@ -295,18 +282,13 @@ fn case_block(
         entry.people = people.of_answer(system, case).to_vec();
     }
     let systems = report.comparison.systems.iter();
-    let systems = systems
-        .map(|system| entries.get(&(system.run, &system.system)))
-        .collect();
+    let systems = systems.map(|system| entries.get(&(system.run, &system.system)));
+    let prompts = report.prompts.iter().map(|prompts| prompts.lines(case));
     embedded(&CaseBlock {
-        systems,
+        systems: systems.collect(),
         snippets,
         measures: &measures.0,
-        prompts: report
-            .prompts
-            .iter()
-            .map(|prompts| prompts.lines(case))
-            .collect(),
+        prompts: prompts.collect(),
         preferences: people.preferences(case),
     })
 }
@@ -325,11 +307,8 @@ fn add_game<'a>(
         score.scorer.as_str().clone_into(&mut games.scorer);
         let against = games.values.entry(other).or_default();
         against.extend(score.value.map(of_system));
-        for part in score
-            .components
-            .iter()
-            .filter(|part| part.kind.is_weighted())
-        {
+        let components = score.components.iter();
+        for part in components.filter(|part| part.kind.is_weighted()) {
             let name = part_of_game(&scored.system, &part.name);
             let mut system_part = part.clone();
             system_part.value = part.value.map(of_system);
@@ -373,6 +352,9 @@ fn move_calls_of_games<'a>(
         for mut call in of_pair.calls {
             let name = part_of_game(&scored.system, call["item"].as_str().unwrap_or_default());
             call["item"] = name.into();
+            for item in call["items"].as_array_mut().into_iter().flatten() {
+                *item = part_of_game(&scored.system, item.as_str().unwrap_or_default()).into();
+            }
             calls.push(call);
         }
     }
@@ -420,13 +402,11 @@ fn work_entry(work: &CitedWork) -> Value {
     let checked = &work.checked;
     let differing: Vec<WorkField> = checked.fields.iter().map(|field| field.field).collect();
     let marked = |parts: Vec<WorkPart>| -> Value {
-        let parts = parts.into_iter();
-        parts
-            .map(|part| {
-                let differs = part.field.is_some_and(|field| differing.contains(&field));
-                json!([part.text, differs])
-            })
-            .collect()
+        let parts = parts.into_iter().map(|part| {
+            let differs = part.field.is_some_and(|field| differing.contains(&field));
+            json!([part.text, differs])
+        });
+        parts.collect()
     };
     let record = checked.record.as_ref();
     let (status, notice) = match &checked.retraction {
@@ -486,6 +466,14 @@ fn part_entry(place: usize, component: &Component) -> Value {
     if let Some(feedback) = &component.feedback {
         said.insert("feedback".to_owned(), json!(feedback));
     }
+    if let Some(belief) = &component.belief {
+        let numbers = json!({
+            "expected": short(belief.expected),
+            "doubt": belief.doubt.map(short),
+            "tie": belief.is_tie,
+        });
+        said.insert("belief".to_owned(), numbers);
+    }
     if said.is_empty() {
         json!([place, value])
     } else {
@@ -495,8 +483,14 @@ fn part_entry(place: usize, component: &Component) -> Value {
 
 fn call_entry(call: &CallRecord) -> Value {
     let reply = call.reply.as_ref();
+    // The items of a request to a decision model, whose reply answers all of them.
+    let items = match &call.verdict {
+        Ok(Verdict::Decided(decided)) => decided.iter().map(|item| &item.item).collect(),
+        _ => vec![&call.item],
+    };
     json!({
         "item": call.item,
+        "items": items,
         "role": call.role,
         "judge": call.judge,
         "sample": call.sample,
@@ -510,8 +504,8 @@ fn call_entry(call: &CallRecord) -> Value {
 
 /// The offset in UTF-16 units, as scripts count, of a byte of the text; 0 within a character.
 pub(super) fn utf16(text: &str, byte: usize) -> usize {
-    text.get(..byte)
-        .map_or(0, |before| before.encode_utf16().count())
+    let before = text.get(..byte);
+    before.map_or(0, |before| before.encode_utf16().count())
 }
 
 #[cfg(test)]

@@ -26,6 +26,10 @@ const MOST_VALUES: usize = 1_000_000;
 /// Steps of the color scale; the style sheet has a class for each.
 const STEPS: f64 = 10.0;
 
+const EXPLANATION: &str = "Mean credit in % over all scored answers of a system, darker is more. A line or a cell leads to its cases.";
+const FAULTS_EXPLANATION: &str =
+    " A fault is what an answer should avoid: its number says how often it was found.";
+
 /// Adds the heatmap; nothing without criteria.
 pub(super) fn push_heatmap(
     page: &mut String,
@@ -42,12 +46,9 @@ pub(super) fn push_heatmap(
         cases: case_places(report),
         sets: value_sets(report),
     };
-    let mut explanation =
-        "Mean credit in % over all scored answers of a system, darker is more. A line or a cell leads to its cases."
-            .to_owned();
+    let mut explanation = EXPLANATION.to_owned();
     if grid.groups.iter().any(|group| group.is_fault) {
-        explanation +=
-            " A fault is what an answer should avoid: its number says how often it was found.";
+        explanation += FAULTS_EXPLANATION;
     }
     push_html!(
         page,
@@ -110,11 +111,8 @@ impl HeatmapLines<'_> {
         if rows.len() < group.rows.len() {
             count += &format!("; {} of them are here", rows.len());
         }
-        let open = if group.is_of_every_answer {
-            " data-open"
-        } else {
-            ""
-        };
+        let is_open = group.is_of_every_answer;
+        let open = if is_open { " data-open" } else { "" };
         push_html!(page, "\n    <tbody{}>\n    <tr class=\"group\"", open);
         let set = self.sets.iter().position(|set| set.place == (at, None));
         push_leads_to(page, set);
@@ -131,12 +129,10 @@ impl HeatmapLines<'_> {
             self.push_cells(page, group, &group.means(self.order.len()));
         }
         for (number, (place, row)) in rows.into_iter().enumerate() {
-            let class = if number < FIRST_ROWS {
-                ""
-            } else {
-                " class=\"more\""
-            };
-            page.push_str(&format!("\n    <tr{class}"));
+            page.push_str("\n    <tr");
+            if number >= FIRST_ROWS {
+                page.push_str(" class=\"more\"");
+            }
             self.push_row(page, (at, place), group, row);
         }
         page.push_str("\n    </tbody>");
@@ -224,10 +220,8 @@ fn shown_rows<'g, 'a>(
 /// The case of a criterion that a single case has.
 fn only_case<'a>(row: &CriterionRow<'a>) -> Option<&'a CaseId> {
     let first = row.marks.first()?.case;
-    row.marks
-        .iter()
-        .all(|mark| mark.case == first)
-        .then_some(first)
+    let is_only = row.marks.iter().all(|mark| mark.case == first);
+    is_only.then_some(first)
 }
 
 /// How the script names a component of a score.

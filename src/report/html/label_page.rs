@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::data::utf16;
-use super::page::push_data;
-use super::safety::{content_security_policy, embedded};
+use super::frame::{ended, head, push_data};
+use super::safety::embedded;
 use crate::domain::{
     ADJUDICATOR, BlindAnswer, BlindTask, BlindTexts, LabelSheet, PageItem, RaterPage, SheetItem,
 };
@@ -139,7 +139,7 @@ impl<'a> PageBuilder<'a> {
             "scales": self.sheet.scales,
             "items": self.items,
         });
-        let mut page = head();
+        let mut page = head("Labels", SCRIPT, STYLE);
         page.push_str(BODY);
         push_data(&mut page, "core", &embedded(&core)?);
         for (number, place) in self.answers.iter().enumerate() {
@@ -148,33 +148,8 @@ impl<'a> PageBuilder<'a> {
             let id = format!("answer-{number}");
             push_data(&mut page, &id, &embedded(&answer_entry(answer))?);
         }
-        page.push_str("<script>");
-        page.push_str(SCRIPT);
-        page.push_str("</script>\n</body>\n</html>\n");
-        Ok(page.into_bytes())
+        Ok(ended(page, SCRIPT))
     }
-}
-
-/// Everything before the body's content.
-fn head() -> String {
-    format!(
-        r#"<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="generator" content="scholareval {}">
-<title>Labels</title>
-<style>{STYLE}</style>
-</head>
-<body>
-"#,
-        content_security_policy(SCRIPT, STYLE),
-        env!("CARGO_PKG_VERSION")
-    )
 }
 
 /// The answer as `answer.js` reads it: offsets in the units of scripts.

@@ -5,6 +5,7 @@
 //! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
 mod data;
+mod frame;
 mod heatmap;
 mod label_page;
 mod metric;

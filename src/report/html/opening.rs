@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::HtmlReport;
 use super::people::People;
 use super::safety::push_html;
-use crate::analysis::comparison::{Comparison, MetricComparison, Observation};
+use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::domain::WorkCounts;
 use crate::record::RecordedRun;
 use crate::report::comparison::{
@@ -48,19 +48,10 @@ pub(super) fn push_opening(
 
 /// How many of the cited works were found, where references were looked up.
 fn push_works(page: &mut String, runs: &[RecordedRun]) {
-    let mut counts = WorkCounts::default();
-    let mut looked_up = false;
-    for answer in runs
-        .iter()
-        .flat_map(|run| &run.items)
-        .map(|item| &item.answer)
-    {
-        if let Some(works) = &answer.works {
-            looked_up = true;
-            counts = counts.plus(WorkCounts::of(works.iter()));
-        }
-    }
-    if looked_up {
+    let items = runs.iter().flat_map(|run| &run.items);
+    let looked_up = items.filter_map(|item| item.answer.works.as_ref());
+    let counts = looked_up.map(|works| WorkCounts::of(works.iter()));
+    if let Some(counts) = counts.reduce(WorkCounts::plus) {
         push_html!(
             page,
             "<p class=\"verdict\">{}. <small>{}. A work that is not found may exist: files of works have gaps.</small></p>\n",
@@ -185,22 +176,13 @@ fn warnings_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<String
         let all = counted(metric.cases_in_all, "case");
         warnings.push(format!("{state}rests on {} of {all}", metric.cases.len()));
     }
-    let mut answers = 0;
-    let mut unscored = 0;
     let mut tables = report.observations.metrics.iter();
     let table = tables.find(|table| table.metric == metric.metric);
-    for observation in table.iter().flat_map(|table| &table.values).flatten() {
-        match observation {
-            Observation::Value(_) => answers += 1,
-            Observation::Unscored(_) | Observation::Counted(..) => {
-                answers += 1;
-                unscored += 1;
-            }
-            Observation::Missing | Observation::NotApplicable => {}
-        }
-    }
+    let observed = || table.iter().flat_map(|table| &table.values).flatten();
+    let unscored = observed().filter(|value| value.is_unscored()).count();
     if unscored > 0 {
-        let all = counted(answers, "answer");
+        let answers = observed().filter(|value| value.range().is_some());
+        let all = counted(answers.count(), "answer");
         warnings.push(format!("{unscored} of {all} unscored"));
     }
     warnings
@@ -209,26 +191,20 @@ fn warnings_of(report: &HtmlReport<'_>, metric: &MetricComparison) -> Vec<String
 /// In how many cases people and the judge differ; nothing without labels.
 fn push_people(page: &mut String, report: &HtmlReport<'_>, people: &People<'_>) {
     let labeled = people.labeled_cases();
-    if labeled == 0 {
-        return;
+    if labeled > 0 {
+        let all = counted(labeled, "labeled case");
+        let differing = people.differing_cases(report).len();
+        let text = format!("judge and people differ in {differing} of {all}");
+        push_html!(page, "<span>{}</span>", text);
     }
-    let all = counted(labeled, "labeled case");
-    let differing = people.differing_cases(report).len();
-    push_html!(
-        page,
-        "<span>judge and people differ in {} of {}</span>",
-        differing,
-        all
-    );
 }
 
 /// The days on which the runs began.
 fn push_dates(page: &mut String, runs: &[RecordedRun]) {
-    let mut dates = BTreeSet::new();
-    for run in runs {
-        dates.extend(run.manifest.started_at.get(..10));
-    }
-    for date in dates {
+    let dates = runs
+        .iter()
+        .filter_map(|run| run.manifest.started_at.get(..10));
+    for date in dates.collect::<BTreeSet<_>>() {
         push_html!(page, "<span>{}</span>", date);
     }
 }

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use super::HtmlReport;
 use super::data::{case_blocks, core};
+use super::frame::{ended, head, push_data};
 use super::heatmap::push_heatmap;
 use super::metric::push_metric;
 use super::opening::push_opening;
 use super::people::People;
-use super::safety::{content_security_policy, embedded, push_html};
+use super::safety::{embedded, push_html};
 use super::table::{ShortLabels, number_class, push_notes, push_rows, push_table};
 use crate::analysis::comparison::{Comparison, MetricComparison, headline_number};
 use crate::domain::Unit;
@@ -76,8 +77,8 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     let headline = report.observations.headline();
     let first = headline.first().copied().unwrap_or_default();
     let names = ShortLabels::of(comparison);
-    let mut page = String::new();
-    push_head(&mut page, report);
+    let mut page = head(&format!("{} · scholareval", title(report)), SCRIPT, STYLE);
+    page.push_str("<a class=\"skip\" href=\"#content\">Skip to the results</a>\n");
     push_header(&mut page, report, first);
     page.push_str(
         r#"<main id="content" tabindex="-1">
@@ -108,45 +109,13 @@ pub(crate) fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
         // take seconds to open.
         push_data(&mut page, &format!("case-{at}"), &block?);
     }
-    page.push_str("<script>");
-    page.push_str(SCRIPT);
-    page.push_str("</script>\n</body>\n</html>\n");
-    Ok(page.into_bytes())
+    Ok(ended(page, SCRIPT))
 }
 
 /// The names of the runs.
 fn title(report: &HtmlReport<'_>) -> String {
     let names: Vec<&str> = report.runs.iter().map(|run| run.name.as_str()).collect();
     visible(&names.join(", ")).into_owned()
-}
-
-/// The head, up to the skip link.
-fn push_head(page: &mut String, report: &HtmlReport<'_>) {
-    page.push_str(
-        r#"<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content=""#,
-    );
-    // Ours, from hashes: as it is, so that the quotes in it are easy to check.
-    page.push_str(&content_security_policy(SCRIPT, STYLE));
-    push_html!(
-        page,
-        r#"">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="generator" content="scholareval {}">
-<title>{} · scholareval</title>
-<style>"#,
-        env!("CARGO_PKG_VERSION"),
-        title(report)
-    );
-    page.push_str(STYLE);
-    page.push_str(
-        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the results</a>\n",
-    );
 }
 
 /// Title, size and the choice of the metric, whose option `first` comes first and is chosen.
@@ -229,11 +198,11 @@ fn push_scorecard(page: &mut String, report: &HtmlReport<'_>, names: &ShortLabel
     for (name, text) in &copies {
         push_html!(
             page,
-            r#"  <pre class="raw" id="copy-{}" tabindex="0" hidden>{}</pre>
-"#,
+            r#"  <pre class="raw" id="copy-{}" tabindex="0" hidden>{}</pre>"#,
             name,
             text
         );
+        page.push('\n');
     }
     page.push_str("</section>\n");
     Ok(())
@@ -345,13 +314,6 @@ fn push_about(page: &mut String, report: &HtmlReport<'_>) {
     );
 }
 
-/// Adds JSON for the script.
-pub(super) fn push_data(page: &mut String, id: &str, json: &str) {
-    page.push_str(&format!(
-        "<script type=\"application/json\" id=\"{id}\">{json}</script>\n"
-    ));
-}
-
 /// The headline metrics, numbers of whole sets of answers in place of what is tested; of a single one the page shows the metrics
 /// of its scorer beside it.
 fn scorecard_metrics(report: &HtmlReport<'_>) -> Vec<MetricComparison> {
@@ -381,8 +343,7 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
         RunStatus::Complete => manifest.finished_at.as_deref(),
         _ => None,
     };
-    let mut facts = Vec::new();
-    for (name, value) in [
+    let facts = [
         ("mode", format!("{:?}", manifest.mode).to_lowercase()),
         ("scorers", manifest.scorers.join(", ")),
         ("answers", manifest.answers.to_string()),
@@ -390,9 +351,8 @@ fn facts(manifest: &Manifest) -> Vec<(String, String)> {
         ("started", manifest.started_at.clone()),
         ("finished", finished.unwrap_or("no").to_owned()),
         ("scholareval", manifest.scholareval_version.clone()),
-    ] {
-        facts.push((name.to_owned(), value));
-    }
+    ];
+    let mut facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
     facts.extend(answering_models(manifest));
     for input in &manifest.inputs {
         let name = format!("input {}", input.name);
@@ -409,10 +369,8 @@ fn answering_models(manifest: &Manifest) -> Vec<(String, String)> {
             let name = model.model.as_deref().unwrap_or("a model without a name");
             let mut text = format!("{name}, {} calls", Format::Count.show(model.calls as f64));
             for (fingerprint, calls) in &model.fingerprints {
-                text.push_str(&format!(
-                    "; system fingerprint {fingerprint}: {}",
-                    Format::Count.show(*calls as f64)
-                ));
+                let calls = Format::Count.show(*calls as f64);
+                text += &format!("; system fingerprint {fingerprint}: {calls}");
             }
             facts.push((format!("answered as {}", judge.judge), text));
         }

@@ -83,10 +83,8 @@ impl<'a> People<'a> {
 
     /// People's labels of the items of an answer.
     pub(super) fn of_answer(&self, system: &SystemName, case: &CaseId) -> &[ItemLabels] {
-        let of_case = self.items.get(case);
-        of_case
-            .and_then(|systems| systems.get(system))
-            .map_or(&[], Vec::as_slice)
+        let items = self.items.get(case).and_then(|systems| systems.get(system));
+        items.map_or(&[], Vec::as_slice)
     }
 
     /// Which answers people prefer in a case.
@@ -114,10 +112,8 @@ impl<'a> People<'a> {
             }
         }
         let cases = report.observations.cases.iter().enumerate();
-        cases
-            .filter(|(_, case)| differing.contains(&case.case_id))
-            .map(|(at, _)| at)
-            .collect()
+        let shown = cases.filter(|(_, case)| differing.contains(&case.case_id));
+        shown.map(|(at, _)| at).collect()
     }
 
     fn add_preferences(&mut self, labels: &'a RunLabels, judge: &JudgeOrder<'_>) {
@@ -217,9 +213,8 @@ impl<'a> GivenLabels<'a> {
             return vec![(None, value)];
         }
         let raters = self.by_rater.iter();
-        raters
-            .map(|(rater, value)| (Some(*rater), *value))
-            .collect()
+        let labels = raters.map(|(rater, value)| (Some(*rater), *value));
+        labels.collect()
     }
 
     /// The labels next to the judge's value.
@@ -237,16 +232,16 @@ impl<'a> GivenLabels<'a> {
             are_comparable &= unit.is_some_and(|unit| !other_scales.contains(&(labeler, unit)));
         }
         let on_scale = mean(&values).filter(|_| are_comparable);
+        let raters = self.by_rater.iter();
         ItemLabels {
             item: item.to_owned(),
-            labels: self
-                .by_rater
-                .iter()
+            labels: raters
                 .map(|(rater, value)| ((*rater).to_owned(), *value))
                 .collect(),
             together: on_scale.or(self.together.filter(|_| item.is_empty())),
             differs: on_scale
-                .is_some_and(|value| judged.is_some_and(|component| is_far(component, value))),
+                .zip(judged)
+                .is_some_and(|(label, judged)| is_far(judged, label)),
             adjudicated: self.together,
         }
     }
@@ -259,9 +254,7 @@ fn component_of<'a>(
     item: &str,
 ) -> Option<&'a Component> {
     let scores = scored.get(answer)?;
-    let mut components = scores
-        .iter()
-        .flat_map(|scored_answer| &scored_answer.score.components);
+    let mut components = scores.iter().flat_map(|scored| &scored.score.components);
     components.find(|component| component.name == item)
 }
 
@@ -291,9 +284,8 @@ fn other_scales<'a>(
 
 fn is_far(component: &Component, label: f64) -> bool {
     let (low, high) = component.kind.unit().range();
-    let distance = component
-        .value
-        .map(|value| (value - label).abs() / (high - low));
+    let value = component.value;
+    let distance = value.map(|value| (value - label).abs() / (high - low));
     // Values that were summed differ from a quarter by rounding.
     distance.is_some_and(|distance| distance >= FAR_APART - 1e-9)
 }
@@ -303,21 +295,19 @@ type LabelsByItem<'a> = BTreeMap<&'a str, GivenLabels<'a>>;
 /// The labels of people by answer and item.
 fn given_labels(labels: &RunLabels) -> HashMap<AnswerKey<'_>, LabelsByItem<'_>> {
     let mut given: HashMap<_, LabelsByItem<'_>> = HashMap::new();
-    for rater in people_of(&labels.raters) {
+    let raters = people_of(&labels.raters).map(|rater| (rater, false));
+    let together = labels.together.iter().map(|rater| (rater, true));
+    for (rater, is_together) in raters.chain(together) {
         for rating in &rater.ratings {
             let answer = given.entry((&rating.system, &rating.case_id)).or_default();
-            let item = answer
-                .entry(rating.item.as_deref().unwrap_or_default())
-                .or_default();
-            item.by_rater.push((&rater.name, rating.value));
+            let name = rating.item.as_deref().unwrap_or_default();
+            let item = answer.entry(name).or_default();
+            if is_together {
+                item.together = Some(rating.value);
+            } else {
+                item.by_rater.push((&rater.name, rating.value));
+            }
         }
-    }
-    for rating in labels.together.iter().flat_map(|rater| &rater.ratings) {
-        let answer = given.entry((&rating.system, &rating.case_id)).or_default();
-        let item = answer
-            .entry(rating.item.as_deref().unwrap_or_default())
-            .or_default();
-        item.together = Some(rating.value);
     }
     given
 }
@@ -334,11 +324,8 @@ impl<'a> JudgeOrder<'a> {
     fn of(report: &HtmlReport<'a>, first: usize) -> Self {
         let systems = report.comparison.systems.iter().enumerate();
         let cases = report.observations.cases.iter().enumerate();
-        let metric = report
-            .comparison
-            .metrics
-            .get(first)
-            .map(|metric| &metric.metric);
+        let metric = report.comparison.metrics.get(first);
+        let metric = metric.map(|metric| &metric.metric);
         let mut tables = report.observations.metrics.iter();
         let table = tables.find(|table| metric == Some(&table.metric));
         Self {

@@ -95,38 +95,24 @@ pub(super) fn push_cells(page: &mut String, names: &ShortLabels, table: &Table, 
             best,
             visible(&column.heading)
         );
-        let text = cell_text(cell, column);
-        if at == 0 || names.0.contains_key(&text) {
-            push_html!(page, r#" title="{}">"#, visible(&text));
-            names.push(page, &text);
-        } else {
-            push_html!(page, ">{}", visible(&text));
+        let mut shown = column.shown(cell);
+        if *cell == Cell::Missing {
+            shown.text = "\u{2013}".to_owned();
         }
-        push_flag_and_interval(page, cell, column);
+        let text = &shown.text;
+        if at == 0 || names.0.contains_key(text) {
+            push_html!(page, r#" title="{}">"#, visible(text));
+            names.push(page, text);
+        } else {
+            push_html!(page, ">{}", visible(text));
+        }
+        if !shown.flag.is_empty() {
+            push_html!(page, "<sup>{}</sup>", visible(&shown.flag));
+        }
+        if let Some(interval) = &shown.interval {
+            push_html!(page, " <small>{}</small>", interval);
+        }
         page.push_str("</td>");
-    }
-}
-
-/// What a cell says, without flag and interval.
-fn cell_text(cell: &Cell, column: &Column) -> String {
-    match cell {
-        Cell::Text(text) => text.clone(),
-        Cell::Missing => "\u{2013}".to_owned(),
-        Cell::Value { value, .. } => column.format.show(*value),
-    }
-}
-
-/// What stands behind a number.
-fn push_flag_and_interval(page: &mut String, cell: &Cell, column: &Column) {
-    let Cell::Value { interval, flag, .. } = cell else {
-        return;
-    };
-    if !flag.is_empty() {
-        push_html!(page, "<sup>{}</sup>", visible(flag));
-    }
-    if let Some(interval) = interval {
-        let ends = column.format.show_interval(*interval);
-        push_html!(page, " <small>{}</small>", ends);
     }
 }
 

@@ -21,7 +21,7 @@ use scholareval::question::Property;
 use scholareval::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::runs::{RunSet, disputes};
 use scholareval::text::{citation_markers, punkt, sentences, tokens, words};
-use scholareval::works::{Reference, Works, index_works};
+use scholareval::works::{Reference, Retractions, Works, index_works};
 
 use super::driver::fuzz;
 
@@ -329,6 +329,14 @@ fn works() {
                 assert_eq!(checked.len(), read.unwrap().len());
             }
         }
+    });
+}
+
+/// Lists of retractions.
+#[test]
+fn retractions() {
+    fuzz("retractions", |input| {
+        said(Retractions::parse(input, file()));
     });
 }
 

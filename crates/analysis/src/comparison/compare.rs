@@ -48,18 +48,11 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
     Comparison {
         schema_version: SCHEMA_VERSION,
         subject: observations.subject,
-        runs: Vec::new(),
         systems: observations.systems.clone(),
         options: options.clone(),
         pairwise,
         metrics,
-        differences: Vec::new(),
-        judged_by: Vec::new(),
-        judge_changes: Vec::new(),
-        run_changes: Vec::new(),
-        old_scales: Vec::new(),
-        gates: Vec::new(),
-        left_out: Vec::new(),
+        ..Comparison::default()
     }
 }
 
@@ -78,25 +71,18 @@ pub(super) fn compare_metric(
     // With a baseline the other pairs are not tested, and of one question none is: letters would
     // claim that they do not differ.
     if options.baseline.is_none() && family.is_some() {
-        let differ: Vec<(usize, usize)> = pairs
-            .iter()
-            .filter(|p| p.differs)
-            .map(|p| (p.first, p.second))
-            .collect();
-        groups = indistinguishable_groups(shared.participants, &differ);
+        let differing = pairs.iter().filter(|pair| pair.differs);
+        let differing: Vec<_> = differing.map(|pair| (pair.first, pair.second)).collect();
+        groups = indistinguishable_groups(shared.participants, &differing);
         let letters = group_letters(shared.participants, &groups);
-        systems
-            .iter_mut()
-            .zip(letters)
-            .for_each(|(system, letters)| system.letters = letters);
+        for (system, letters) in systems.iter_mut().zip(letters) {
+            system.letters = letters;
+        }
     }
+    let cases = shared.cases.iter();
     MetricComparison {
         metric: table.metric.clone(),
-        cases: shared
-            .cases
-            .iter()
-            .map(|case| all.cases[*case].clone())
-            .collect(),
+        cases: cases.map(|case| all.cases[*case].clone()).collect(),
         questions: shared.distinct_questions(),
         cases_in_all: shared.cases_in_all(),
         notes: notes(&shared, &pairs),
@@ -171,9 +157,8 @@ pub(super) fn measure_set(shared: &SharedCases<'_>, set: &SetTable, systems: &mu
 
 fn notes(shared: &SharedCases<'_>, pairs: &[PairComparison]) -> Vec<Note> {
     let mut notes = Vec::new();
-    let without: Vec<&str> = (shared.participants..shared.order.len())
-        .map(|rank| shared.label(rank))
-        .collect();
+    let without = shared.participants..shared.order.len();
+    let without: Vec<&str> = without.map(|rank| shared.label(rank)).collect();
     if !without.is_empty() {
         notes.push(Note::warning(format!(
             "No value, so not compared: {}.",

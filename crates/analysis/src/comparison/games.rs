@@ -91,10 +91,8 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
             values[*system][*case] = Observation::Missing;
         }
     }
-    let scorer = run
-        .scored
-        .first()
-        .map_or_else(|| PAIRS.name.into(), |answer| answer.score.scorer.clone());
+    let first = run.scored.first();
+    let scorer = first.map_or_else(|| PAIRS.name.into(), |answer| answer.score.scorer.clone());
     let name = if scorer.is_baseline() {
         "lexical_win_rate"
     } else {
@@ -114,9 +112,8 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
         subject: SubjectKind::Pair,
         systems: systems.into_iter().map(observed).collect(),
         cases,
-        words: None,
         metrics: vec![table],
-        row: None,
+        ..Observations::default()
     }
 }
 

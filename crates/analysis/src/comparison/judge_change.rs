@@ -133,10 +133,8 @@ pub(super) fn system_shifts(
 ) -> Option<Vec<SystemShift>> {
     let shifts = shifts(shared, both);
     let tests = paired_tests(shared, &shifts)?;
-    let means: Vec<[f64; 2]> = both
-        .iter()
-        .map(|ranks| ranks.map(|rank| mean(&shared.values[rank]).unwrap_or_default()))
-        .collect();
+    let mean_at = |rank: usize| mean(&shared.values[rank]).unwrap_or_default();
+    let means: Vec<[f64; 2]> = both.iter().map(|ranks| ranks.map(mean_at)).collect();
     let alpha = shared.bootstrap().alpha();
     let mut systems = Vec::new();
     for (at, test) in tests.iter().enumerate() {
@@ -167,10 +165,9 @@ pub fn judge_changes(
     runs: [(usize, &str); 2],
     options: &ComparisonOptions,
 ) -> Vec<JudgeChange> {
-    all.metrics
-        .iter()
-        .filter_map(|table| judge_change(all, table, runs, options))
-        .collect()
+    let tables = all.metrics.iter();
+    let changes = tables.filter_map(|table| judge_change(all, table, runs, options));
+    changes.collect()
 }
 
 fn judge_change(
@@ -202,7 +199,7 @@ fn judge_change(
         whole: Shift::of(&whole, alpha),
         is_constant: by_case
             .iter()
-            .all(|change| (change - by_case[0]).abs() < SAME),
+            .all(|shift| (shift - by_case[0]).abs() < SAME),
         between_systems: between_systems(&systems, options.level),
         systems,
         swapped: swapped_pairs(&shared, &ranks),
@@ -224,10 +221,10 @@ fn swapped_pairs(shared: &SharedCases<'_>, ranks: &[[usize; 2]]) -> Vec<SwappedP
         }
     }
     let tests_by_judge = |judge: usize| {
-        let of_judge: Vec<(usize, usize)> = pairs
+        let of_judge = pairs
             .iter()
-            .map(|(first, second)| (first[judge], second[judge]))
-            .collect();
+            .map(|(first, second)| (first[judge], second[judge]));
+        let of_judge: Vec<(usize, usize)> = of_judge.collect();
         paired_tests(shared, &shared.differences(&of_judge))
     };
     let (Some(old), Some(new)) = (tests_by_judge(0), tests_by_judge(1)) else {
@@ -255,19 +252,15 @@ fn agreement_of_judges(
     ranks: &[[usize; 2]],
     names: [&str; 2],
 ) -> Option<RaterPair> {
-    let questions = shared
-        .all
-        .cases
-        .iter()
-        .map(|case| (case.case_id.clone(), case.question.clone()))
-        .collect();
+    let cases = shared.all.cases.iter();
+    let questions = cases.map(|case| (case.case_id.clone(), case.question.clone()));
     let raters = [0, 1].map(|judge| Rater {
         ratings: ratings_by_judge(shared, ranks, judge),
         ..Rater::new(names[judge], RaterKind::Judge)
     });
     let labeled = Labeled {
         raters: raters.to_vec(),
-        questions,
+        questions: questions.collect(),
         ..Labeled::default()
     };
     let options = AgreementOptions {
@@ -283,11 +276,8 @@ fn ratings_by_judge(shared: &SharedCases<'_>, ranks: &[[usize; 2]], judge: usize
     let mut ratings = Vec::new();
     for ranks_of_system in ranks {
         let system = &shared.system(ranks_of_system[0]).system;
-        for (case, value) in shared
-            .cases
-            .iter()
-            .zip(&shared.values[ranks_of_system[judge]])
-        {
+        let values = &shared.values[ranks_of_system[judge]];
+        for (case, value) in shared.cases.iter().zip(values) {
             ratings.push(Rating {
                 system: system.clone(),
                 case_id: shared.all.cases[*case].case_id.clone(),

@@ -1,6 +1,6 @@
 //! Looks at a run before its end: which pairs are decided, and where going on is futile.
 //!
-//! A run asks its questions in random order. At each look of a [`LookSchedule`] a [`LookRule`] gives the pairs with their
+//! A run asks its questions in random order. At each look of a [`LookSchedule`] a [`ScoreRule`] gives the pairs with their
 //! differences so far, and [`LookSchedule::decide`] says of each pair whether its repeated interval excludes the margin. The
 //! critical values spend the level over the looks and are divided by the number of pairs, so that looking does not
 //! raise the share of wrong decisions. Formulas: `docs/metrics.md`, "Looks".
@@ -141,20 +141,20 @@ impl LookSchedule {
         for pair in pairs {
             let mut decision = pair.decided(look.critical);
             if decision == Decision::Undecided && at + 1 < self.looks.len() {
-                let z = pair.estimate.map(|estimate| estimate.z(pair.margin));
-                let predicted =
-                    z.map(|z| predictive_probability(z, look.information, last.critical));
-                if predicted.is_some_and(|probability| probability < FUTILE) {
+                let is_futile = pair.estimate.is_some_and(|estimate| {
+                    let z = estimate.z(pair.margin);
+                    predictive_probability(z, look.information, last.critical) < FUTILE
+                });
+                if is_futile {
                     decision = Decision::Futile;
                 }
             }
+            let estimate = pair.estimate;
             decisions.push(PairDecision {
                 systems: pair.systems.clone(),
                 margin: pair.margin,
-                difference: pair.estimate.map(|estimate| estimate.difference),
-                interval: pair
-                    .estimate
-                    .and_then(|estimate| estimate.interval(look.critical)),
+                difference: estimate.map(|estimate| estimate.difference),
+                interval: estimate.and_then(|estimate| estimate.interval(look.critical)),
                 decision,
             });
         }
@@ -304,11 +304,7 @@ impl RunLooks {
             looks.pairs = schedule.decide(at, &rule_pairs.pairs);
             if let Some(range) = rule_pairs.metric.range() {
                 let most = range.high - range.low;
-                for interval in looks
-                    .pairs
-                    .iter_mut()
-                    .filter_map(|pair| pair.interval.as_mut())
-                {
+                for interval in looks.pairs.iter_mut().flat_map(|pair| &mut pair.interval) {
                     interval.low = interval.low.max(-most);
                     interval.high = interval.high.min(most);
                 }
@@ -328,10 +324,8 @@ impl RunLooks {
     pub fn keep_settled(&mut self, before: &Self) {
         for pair in &mut self.pairs {
             let [first, second] = &pair.systems;
-            let mut earlier = before.pairs.iter();
-            let earlier =
-                earlier.find(|decided| decided.is_settled() && decided.is_between(first, second));
-            if let Some(earlier) = earlier {
+            let mut settled = before.pairs.iter().filter(|pair| pair.is_settled());
+            if let Some(earlier) = settled.find(|pair| pair.is_between(first, second)) {
                 *pair = earlier.clone();
             }
         }
@@ -358,9 +352,8 @@ impl RunLooks {
     /// Whether this case of a system, or of a pair by its name, was asked.
     pub fn has_asked(&self, system: &str, case: &str) -> bool {
         let has = |cases: &[String]| {
-            cases
-                .binary_search_by(|shown_case| (**shown_case).cmp(case))
-                .is_ok()
+            let place = cases.binary_search_by(|other| (**other).cmp(case));
+            place.is_ok()
         };
         let is_asked = !self.is_early() || has(&self.cases);
         let left_out = self.not_shown.get(system);
@@ -393,9 +386,7 @@ impl RunLooks {
         for system in &mut metric.systems {
             system.letters.clear();
         }
-        let looked_metric = self.metric.as_ref();
-        let is_own = looked_metric
-            .is_some_and(|looked_metric| *looked_metric == LookedMetric::of(&metric.metric));
+        let is_own = self.metric == Some(LookedMetric::of(&metric.metric));
         for pair in &mut metric.pairs {
             pair.p = None;
             pair.pointwise_p = None;
@@ -468,26 +459,6 @@ pub struct RulePairs {
     pub pairs: Vec<PairAtLook>,
 }
 
-/// What a run is to decide.
-pub trait LookRule: Send + Sync {
-    /// As the user wrote it.
-    fn until(&self) -> &str;
-
-    /// How many pairs are decided of so many systems: the level is divided by it.
-    fn pair_count(&self, systems: usize) -> usize;
-
-    /// The pairs over these answers, at the look of this index; `None` if nothing has a value yet.
-    ///
-    /// # Errors
-    /// For a metric or a system that the answers do not have.
-    fn pairs(
-        &self,
-        answers: &RunAnswers<'_>,
-        row: Option<&str>,
-        schedule: &LookSchedule,
-    ) -> Result<Option<RulePairs>>;
-}
-
 /// Decides an order of two systems, all against a baseline, or all pairs, by a metric of their scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreRule {
@@ -515,9 +486,8 @@ impl ScoreRule {
         let wanted = match until.trim() {
             "all" => Wanted::All,
             "baseline" => {
-                let name = baseline.ok_or_else(|| {
-                    Error::Usage("--until baseline needs --baseline SYSTEM".to_owned())
-                })?;
+                let missing = "--until baseline needs --baseline SYSTEM";
+                let name = baseline.ok_or_else(|| Error::Usage(missing.to_owned()))?;
                 Wanted::Baseline(systems.system_named(name)?.to_owned())
             }
             condition => {
@@ -526,9 +496,8 @@ impl ScoreRule {
             }
         };
         if systems.systems.len() < 2 {
-            return Err(Error::Usage(
-                "--until compares systems; score two or more".to_owned(),
-            ));
+            let message = "--until compares systems; score two or more";
+            return Err(Error::Usage(message.to_owned()));
         }
         Ok(Self {
             until: until.trim().to_owned(),
@@ -580,14 +549,14 @@ impl ScoreRule {
         }
         pairs
     }
-}
 
-impl LookRule for ScoreRule {
-    fn until(&self) -> &str {
+    /// What is decided, as the user wrote it.
+    pub fn until(&self) -> &str {
         &self.until
     }
 
-    fn pair_count(&self, systems: usize) -> usize {
+    /// How many pairs are decided of so many systems: the level is divided by it.
+    pub fn pair_count(&self, systems: usize) -> usize {
         match self.wanted {
             Wanted::Condition => 1,
             Wanted::Baseline(_) => pair_count(systems, true),
@@ -595,7 +564,11 @@ impl LookRule for ScoreRule {
         }
     }
 
-    fn pairs(
+    /// The pairs over these answers, at the look of this index; `None` if nothing has a value yet.
+    ///
+    /// # Errors
+    /// For a metric or a system that the answers do not have.
+    pub fn pairs(
         &self,
         answers: &RunAnswers<'_>,
         row: Option<&str>,
@@ -682,12 +655,8 @@ fn estimates(
     let family = sample.family(BootstrapOptions::seeded(shared.options.seed));
     let mut estimates = Vec::new();
     for test in family.map_or(Vec::new(), |family| family.pairs) {
-        let error = test.standard_error;
-        estimates.push(Some(LookEstimate::only(
-            test.difference,
-            error,
-            test.interval,
-        )));
+        let estimate = LookEstimate::only(test.difference, test.standard_error, test.interval);
+        estimates.push(Some(estimate));
     }
     estimates
 }

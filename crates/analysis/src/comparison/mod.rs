@@ -3,7 +3,7 @@
 //! [`observe`] turns the answers of runs into [`Observations`], a table of systems and cases per metric; [`compare`]
 //! makes a [`MetricComparison`] of each: means with intervals, tests of every pair, groups without a significant
 //! difference, ranks over resamples, sensitivity to missing data, and to length. [`Gate`]s check
-//! means and orders; a [`LookRule`] decides pairs before all questions are asked. Formulas: `docs/metrics.md`, "Comparing systems".
+//! means and orders; a [`ScoreRule`] decides pairs before all questions are asked. Formulas: `docs/metrics.md`, "Comparing systems".
 
 mod compare;
 mod games;
@@ -29,8 +29,8 @@ pub use games::Game;
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
 pub use looks::{
-    Decision, Look, LookRule, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs,
-    RunLooks, ScoreRule,
+    Decision, Look, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs, RunLooks,
+    ScoreRule,
 };
 pub use named_metrics::{compare_named, headline_number};
 pub use observations::{

@@ -63,10 +63,10 @@ fn compare_set(
     measure_set(&shared, set, &mut compared.systems);
     let participants = &shared.order[..shared.participants];
     let cases = shared.by_id.iter();
-    let counted: Vec<usize> = cases
+    let counted = cases
         .copied()
-        .filter(|case| set.has_shared_part(participants, *case))
-        .collect();
+        .filter(|case| set.has_shared_part(participants, *case));
+    let counted: Vec<usize> = counted.collect();
     let questions: BTreeSet<usize> = counted.iter().map(|at| shared.question_of[*at]).collect();
     compared.questions = questions.len();
     compared.cases_in_all = compared.cases_in_all.max(counted.len());

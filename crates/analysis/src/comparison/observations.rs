@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::games::Game;
 use super::set_table::SetTable;
 use crate::headline::headline;
-use crate::quantity::{Observation, unit_range};
+use crate::quantity::{Observation, distinct, unit_range};
 use scholareval_core::domain::{CaseId, ScorerId, SubjectKind, SystemName, Unit};
 use scholareval_core::error::{Error, Result};
 use scholareval_core::text::names::nearest;
@@ -72,9 +72,8 @@ impl MetricId {
 
     /// Whether it is called `name` or `scorer.name`.
     pub fn is_called(&self, name: &str) -> bool {
-        let name_in_scorer = name
-            .strip_prefix(self.scorer.as_str())
-            .and_then(|rest| rest.strip_prefix('.'));
+        let qualified = name.strip_prefix(self.scorer.as_str());
+        let name_in_scorer = qualified.and_then(|rest| rest.strip_prefix('.'));
         self.name == name || name_in_scorer == Some(&self.name)
     }
 }
@@ -161,29 +160,20 @@ impl Observations {
     /// [`Error::Settings`] if there is none, with the known names.
     pub fn metrics_named(&self, name: &str) -> Result<Vec<usize>> {
         if name == "all" {
-            let mut all = self.headline();
-            all.extend(
-                (0..self.metrics.len())
-                    .filter(|at| !all.contains(at))
-                    .collect::<Vec<_>>(),
-            );
-            return Ok(all);
+            let headline = self.headline().into_iter();
+            return Ok(distinct(headline.chain(0..self.metrics.len())));
         }
-        let metrics = self.find_metrics(name);
-        if metrics.is_empty() {
-            Err(self.no_metric(name))
-        } else {
-            Ok(metrics)
+        match self.find_metrics(name) {
+            none if none.is_empty() => Err(self.no_metric(name)),
+            metrics => Ok(metrics),
         }
     }
 
     /// Indices of the headline metrics, most important first.
     pub fn headline(&self) -> Vec<usize> {
         let ids = self.metrics.iter().map(|table| &table.metric);
-        let ids: Vec<_> = ids
-            .map(|id| (&id.scorer, id.name.as_str(), id.unit))
-            .collect();
-        headline(self.row.as_deref(), &ids)
+        let ids = ids.map(|id| (&id.scorer, id.name.as_str(), id.unit));
+        headline(self.row.as_deref(), &ids.collect::<Vec<_>>())
     }
 
     /// The index of the metric that is tested for the number of a whole set with this name; `None` if no number has it.
@@ -227,22 +217,16 @@ impl Observations {
         if let Some(label) = labels().find(|label| *label == name) {
             return Ok(label);
         }
-        let same_name = self
-            .systems
-            .iter()
-            .filter(|system| system.system.as_str() == name);
-        match same_name
-            .map(|system| system.label.as_str())
-            .collect::<Vec<_>>()[..]
-        {
+        let systems = self.systems.iter();
+        let same_name = systems.filter(|system| system.system.as_str() == name);
+        let same_name: Vec<&str> = same_name.map(|system| &*system.label).collect();
+        match &same_name[..] {
             [label] => Ok(label),
-            [] => Err(unknown_name(
-                "system",
-                name,
-                &labels().collect::<Vec<_>>(),
-                None,
-            )),
-            ref several => Err(Error::Settings(format!(
+            [] => {
+                let known: Vec<&str> = labels().collect();
+                Err(unknown_name("system", name, &known, None))
+            }
+            several => Err(Error::Settings(format!(
                 "{name} is in several runs; write one of {}",
                 several.join(", ")
             ))),
@@ -256,16 +240,11 @@ impl Observations {
                 "{name} has no test: it is one number of all answers of a system; name {tested}, the mean over answers"
             ));
         }
-        let known: Vec<&str> = self
-            .metrics
-            .iter()
-            .map(|table| table.metric.name.as_str())
-            .collect();
+        let metrics = self.metrics.iter();
+        let known: Vec<&str> = metrics.map(|table| table.metric.name.as_str()).collect();
         // The lexical baseline's score is not `score`: the user must choose it explicitly.
         let lexical = format!("lexical_{name}");
-        let lexical = known
-            .contains(&lexical.as_str())
-            .then_some(lexical.as_str());
+        let lexical = Some(&*lexical).filter(|name| known.contains(name));
         unknown_name("metric", name, &known, lexical)
     }
 }

@@ -33,6 +33,20 @@ pub struct RunAnswers<'a> {
     pub on_unscored: OnUnscored,
 }
 
+impl<'a> RunAnswers<'a> {
+    /// System and case of each scored answer.
+    fn answered(&self) -> impl Iterator<Item = (&'a SystemName, &'a CaseId)> {
+        let scored = self.scored.iter();
+        scored.map(|answer| (&answer.system, &answer.case.case_id))
+    }
+
+    /// System and case of what was asked without an answer, as far as it is recorded.
+    fn unanswered(&self) -> impl Iterator<Item = (&SystemName, &CaseId)> {
+        let pairs = self.unanswered.iter().flatten();
+        pairs.map(|(system, case)| (system, case))
+    }
+}
+
 /// Tabulates the runs' answers by every metric: scorers in the order of their first answer, over the cases of all runs,
 /// joined by `case_id`. A system without answers has a row if its run asked it.
 ///
@@ -91,13 +105,10 @@ pub(crate) fn tabulate(
     let mut metrics: Vec<MetricTable> = Vec::new();
     let mut sets: Vec<SetTable> = Vec::new();
     for scorer in scorers {
-        let placed_of_scorer: Vec<Placed<'_>> = placed
-            .iter()
-            .copied()
-            .filter(|(_, answer)| answer.score.scorer == **scorer)
-            .collect();
-        let answers: Vec<&ScoredAnswer> =
-            placed_of_scorer.iter().map(|(_, answer)| *answer).collect();
+        let mut placed_of_scorer = placed.clone();
+        placed_of_scorer.retain(|(_, answer)| answer.score.scorer == **scorer);
+        let answers = placed_of_scorer.iter().map(|(_, answer)| *answer);
+        let answers: Vec<&ScoredAnswer> = answers.collect();
         for (id, quantity) in metrics_of(scorer, &answers) {
             metrics.push(frame.table(id, &quantity, &placed_of_scorer));
         }
@@ -148,35 +159,18 @@ pub(crate) fn metrics_of(
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     let mut names_by_run: Vec<(usize, &SystemName)> = Vec::new();
     for (run, answers) in runs.iter().enumerate() {
-        let unanswered: BTreeSet<&SystemName> = answers
-            .unanswered
-            .iter()
-            .flatten()
-            .map(|pair| &pair.0)
-            .collect();
-        let names = answers
-            .scored
-            .iter()
-            .map(|answer| &answer.system)
-            .chain(unanswered);
-        let mut seen = HashSet::new();
-        names_by_run.extend(
-            names
-                .filter(|name| seen.insert(*name))
-                .map(|name| (run, name)),
-        );
+        // Sorted, since they come from a hash set.
+        let unanswered: BTreeSet<_> = answers.unanswered().map(|(system, _)| system).collect();
+        let answered = answers.answered().map(|(system, _)| system);
+        let names = distinct(answered.chain(unanswered));
+        names_by_run.extend(names.into_iter().map(|name| (run, name)));
     }
     let mut systems = Vec::new();
     for (run, name) in &names_by_run {
-        let is_unique = names_by_run
-            .iter()
-            .filter(|(_, other)| other == name)
-            .count()
-            == 1;
-        let label = if is_unique {
-            name.to_string()
-        } else {
-            format!("{}/{name}", runs[*run].name)
+        let same = names_by_run.iter().filter(|(_, other)| other == name);
+        let label = match same.count() {
+            1 => name.to_string(),
+            _ => format!("{}/{name}", runs[*run].name),
         };
         systems.push(ObservedSystem {
             label,
@@ -205,16 +199,11 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
         }
     }
     let answered = cases.len();
-    let unanswered = runs
-        .iter()
-        .filter_map(|run| run.unanswered.as_ref())
-        .flatten()
-        .map(|(_, case)| case);
     // Sorted, since the list comes from a hash set and the order of cases decides that of the
     // output.
-    let unanswered: BTreeSet<&CaseId> = unanswered
-        .filter(|case| !places.contains_key(case))
-        .collect();
+    let unanswered = runs.iter().flat_map(RunAnswers::unanswered);
+    let mut unanswered: BTreeSet<&CaseId> = unanswered.map(|(_, case)| case).collect();
+    unanswered.retain(|case| !places.contains_key(case));
     cases.extend(unanswered.into_iter().map(|case| ComparedCase {
         case_id: case.clone(),
         question: "".into(),
@@ -245,48 +234,27 @@ impl<'a> Frame<'a> {
         cases: &'a [ComparedCase],
         answered: usize,
     ) -> Self {
-        let system_places: HashMap<(usize, &SystemName), usize> = systems
-            .iter()
-            .enumerate()
-            .map(|(at, system)| ((system.run, &system.system), at))
-            .collect();
-        let case_places: HashMap<&CaseId, usize> = cases
-            .iter()
-            .enumerate()
-            .map(|(at, case)| (&case.case_id, at))
-            .collect();
         let mut is_asked: Vec<Vec<bool>> = Vec::new();
         for system in systems {
             let has_list = runs[system.run].unanswered.is_some();
-            is_asked.push(
-                (0..cases.len())
-                    .map(|case| !has_list && case < answered)
-                    .collect(),
-            );
+            let by_case = (0..cases.len()).map(|case| !has_list && case < answered);
+            is_asked.push(by_case.collect());
         }
-        let policies = systems
-            .iter()
-            .map(|system| runs[system.run].on_unscored)
-            .collect();
+        let of_systems = systems.iter().zip(0..);
+        let of_cases = cases.iter().zip(0..);
+        let policies = systems.iter().map(|system| runs[system.run].on_unscored);
         let mut frame = Self {
             systems,
-            system_places,
-            case_places,
+            system_places: of_systems
+                .map(|(one, at)| ((one.run, &one.system), at))
+                .collect(),
+            case_places: of_cases.map(|(case, at)| (&case.case_id, at)).collect(),
             answered,
             is_asked,
-            policies,
+            policies: policies.collect(),
         };
         for (run, answers) in runs.iter().enumerate() {
-            let answered = answers
-                .scored
-                .iter()
-                .map(|answer| (&answer.system, &answer.case.case_id));
-            let unanswered = answers
-                .unanswered
-                .iter()
-                .flatten()
-                .map(|(system, case)| (system, case));
-            for (system, case) in answered.chain(unanswered) {
+            for (system, case) in answers.answered().chain(answers.unanswered()) {
                 if let Some((system, case)) = frame.place(run, system, case) {
                     frame.is_asked[system][case] = true;
                 }
@@ -297,17 +265,20 @@ impl<'a> Frame<'a> {
 
     /// The indices of a system and a case.
     fn place(&self, run: usize, system: &SystemName, case: &CaseId) -> Option<(usize, usize)> {
-        self.system_places
-            .get(&(run, system))
-            .copied()
-            .zip(self.case_places.get(case).copied())
+        let system = self.system_places.get(&(run, system))?;
+        Some((*system, *self.case_places.get(case)?))
+    }
+
+    /// A table of these cells by system, then by case.
+    fn cells<T: Clone>(&self, cell: T) -> Vec<Vec<T>> {
+        vec![vec![cell; self.case_places.len()]; self.systems.len()]
     }
 
     fn words(&self, runs: &[RunAnswers<'_>]) -> Option<Vec<Vec<Option<f64>>>> {
         if runs.iter().all(|run| run.words.is_empty()) {
             return None;
         }
-        let mut words = vec![vec![None; self.case_places.len()]; self.systems.len()];
+        let mut words = self.cells(None);
         for (run, answers) in runs.iter().enumerate() {
             for ((system, case), count) in &answers.words {
                 if let Some((system, case)) = self.place(run, system, case) {
@@ -320,13 +291,12 @@ impl<'a> Frame<'a> {
 
     /// The table of a metric.
     fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> MetricTable {
-        let mut values =
-            vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
-        let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
+        let mut values = self.cells(Observation::NotApplicable);
+        let mut samples = self.cells(Vec::new());
         let mut judges = Vec::new();
         let mut net_ranges = Vec::new();
         if metric.unit == Unit::Net {
-            net_ranges = vec![vec![None; self.case_places.len()]; self.systems.len()];
+            net_ranges = self.cells(None);
         }
         let mut votes = false;
         for ((system, case), answer) in placed {
@@ -357,7 +327,7 @@ impl<'a> Frame<'a> {
 
     /// What each answer gives to a number of its system.
     fn set_table(&self, scorer: &ScorerId, number: SetNumber, placed: &[Placed<'_>]) -> SetTable {
-        let mut answers = vec![vec![None; self.case_places.len()]; self.systems.len()];
+        let mut answers = self.cells(None);
         for ((system, case), answer) in placed {
             answers[*system][*case] = Some(number.observe(answer, self.policies[*system]));
         }
@@ -376,9 +346,8 @@ impl<'a> Frame<'a> {
         inapplicable: &HashSet<(usize, usize)>,
     ) {
         for case in 0..self.case_places.len() {
-            let has_any = values
-                .iter()
-                .any(|row| row[case] != Observation::NotApplicable);
+            let mut rows = values.iter();
+            let has_any = rows.any(|row| row[case] != Observation::NotApplicable);
             // No system has a value there, so the metric does not apply to the case (no gold
             // answer): nothing is missing.
             if case < self.answered && !has_any {

@@ -10,8 +10,8 @@ use super::shared::{SAME, SharedCases};
 use super::{ComparisonDepth, LengthEffect, Observation, PairComparison};
 use scholareval_core::domain::SubjectKind;
 use scholareval_stats::{
-    Interval, MetricValues, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares, mean,
-    paired_family,
+    Interval, Line, MetricValues, PairedFamily, PairedTest, cliffs_delta, cohens_dz, least_squares,
+    mean, paired_family,
 };
 
 /// Minimum number of questions for a length-adjusted difference.
@@ -116,16 +116,11 @@ fn tested_pair(
         wins,
         ties: differences.len() - wins - losses,
         losses,
-        cohens_dz: None,
-        cliffs_delta: None,
-        bounds: None,
-        sensitive: false,
-        length: None,
-        is_at_look: false,
         // What the verdict finds with 80% power.
         detectable: critical
             .zip(error)
             .map(|(critical, error)| (critical + POWER) * error),
+        ..PairComparison::default()
     })
 }
 
@@ -243,18 +238,17 @@ pub(super) fn between_extremes(
         (Some(adjusted), Some(alone)) => adjusted.half_width() / alone.half_width(),
         _ => 1.0,
     };
-    let mut between = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
-    if let Some(test) = extremes.test(shared, &extremes.lows)
-        && let Some(interval) = test.interval
-    {
-        between.low = test.difference - widening * (test.difference - interval.low);
-    }
-    if let Some(test) = extremes.test(shared, &extremes.highs)
-        && let Some(interval) = test.interval
-    {
-        between.high = test.difference + widening * (interval.high - test.difference);
-    }
-    Some(between)
+    // The end of a test's interval, as far from the difference as all pairs together need it.
+    let end = |differences: &[f64], of: fn(Interval) -> f64| {
+        let test = extremes.test(shared, differences)?;
+        Some(test.difference + widening * (of(test.interval?) - test.difference))
+    };
+    let low = end(&extremes.lows, |interval| interval.low);
+    let high = end(&extremes.highs, |interval| interval.high);
+    Some(Interval::new(
+        low.unwrap_or(f64::NEG_INFINITY),
+        high.unwrap_or(f64::INFINITY),
+    ))
 }
 
 /// The better of two, 1 or -1; 0 if they do not differ significantly.
@@ -283,30 +277,16 @@ fn length_effect(
         .as_ref()
         .filter(|_| metric.higher_is_better && metric.name != "length")?;
     let [own_words, other_words] = [first, second].map(|rank| &all_words[shared.order[rank]]);
-    let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut points = LengthPoints::default();
     for (at, case) in shared.cases.iter().enumerate() {
         if let Some((own_count, other_count)) = own_words[*case].zip(other_words[*case]) {
-            let [words, values] = by_question.entry(shared.questions[at]).or_default();
-            words.push(own_count - other_count);
-            values.push(shared.values[first][at] - shared.values[second][at]);
+            let value = shared.values[first][at] - shared.values[second][at];
+            points.push(shared.questions[at], own_count - other_count, value);
         }
     }
-    let means = by_question
-        .values()
-        .filter_map(|[words, values]| mean(words).zip(mean(values)));
-    // By question and not by case: least squares take their points as independent.
-    let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
+    let [words, values] = points.means();
+    let line = at_equal_length(&words, &values, shared.options.level)?;
     let mean_words = mean(&words)?;
-    let shorter_is_longer = words
-        .iter()
-        .filter(|difference| **difference * mean_words < 0.0)
-        .count();
-    // Where one system is always the longer one, the line would be extended to a length that no
-    // pair of answers has.
-    if words.len() < MIN_QUESTIONS || shorter_is_longer * 10 < words.len() {
-        return None;
-    }
-    let line = least_squares(&words, &values, shared.options.level)?;
     let adjusted = line.intercept_interval;
     let changes = interval.filter(|interval| sign(*interval) != sign(adjusted));
     let only_grew = |interval: Interval| {
@@ -323,6 +303,39 @@ fn length_effect(
         changes_conclusion: changes.is_some() && !less_precise,
         less_precise,
     })
+}
+
+/// How much longer the answers of a first system are, and a value next to it, by question.
+#[derive(Default)]
+pub(super) struct LengthPoints(BTreeMap<usize, [Vec<f64>; 2]>);
+
+impl LengthPoints {
+    pub(super) fn push(&mut self, question: usize, lead: f64, value: f64) {
+        let [leads, values] = self.0.entry(question).or_default();
+        leads.push(lead);
+        values.push(value);
+    }
+
+    /// The means of each question: least squares take their points as independent, which cases of one question are not.
+    pub(super) fn means(&self) -> [Vec<f64>; 2] {
+        [0, 1].map(|at| {
+            self.0
+                .values()
+                .filter_map(|lists| mean(&lists[at]))
+                .collect()
+        })
+    }
+}
+
+/// The line through these points, read at equal length; `None` below 20 questions, and where in fewer than a tenth of them the system
+/// with the shorter answers has the longer one: equal length would be a length that no two of the answers have.
+pub(super) fn at_equal_length(leads: &[f64], values: &[f64], level: f64) -> Option<Line> {
+    let mean_lead = mean(leads)?;
+    let others = leads.iter().filter(|lead| **lead * mean_lead < 0.0).count();
+    if leads.len() < MIN_QUESTIONS || others * 10 < leads.len() {
+        return None;
+    }
+    least_squares(leads, values, level)
 }
 
 /// The side of 0 on which an interval lies: -1 or 1, and 0 if it includes 0.

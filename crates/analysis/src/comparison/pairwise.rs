@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::games::{Game, lead_of_strengths, strengths_by_rank};
-use super::pairs::MIN_QUESTIONS;
+use super::pairs::{LengthPoints, at_equal_length};
 use super::shared::SharedCases;
 use super::{ComparisonOptions, MetricComparison, Observations};
 use scholareval_stats::{
     BothOrders, Interval, NoStrengths, PairVerdict, Strengths, WinRate, cyclic_triads, first_shown,
-    least_squares, mean, t_quantile,
+    mean, t_quantile,
 };
 
 /// Verdicts of opposite orders add to 1 where both say the same; sums of weighted verdicts differ in their last digits.
@@ -203,7 +203,7 @@ fn pair_record(
 /// answers of l and m words. Not centered, so that it is read at equal length.
 fn length_line(shared: &SharedCases<'_>, pair: (usize, usize)) -> Option<(f64, Interval)> {
     let [first, second] = [shared.order[pair.0], shared.order[pair.1]];
-    let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut points = LengthPoints::default();
     for case in &shared.cases {
         let mut games = shared.games_of(*case).iter();
         let game = games.find(|game| game.is_between(first, second));
@@ -211,39 +211,18 @@ fn length_line(shared: &SharedCases<'_>, pair: (usize, usize)) -> Option<(f64, I
             continue;
         };
         let is_exchanged = game.is_some_and(|game| game.first == second);
-        let own_count = if is_exchanged {
-            second_words
-        } else {
-            first_words
-        };
-        let other_count = first_words + second_words - own_count;
+        let sign = if is_exchanged { -1.0 } else { 1.0 };
+        let both = first_words + second_words;
         if let Some(lead) = shared.lead(pair, *case)
-            && own_count + other_count > 0.0
+            && both > 0.0
         {
-            let [x, y] = by_question.entry(shared.question_of[*case]).or_default();
-            x.push((own_count - other_count) / (own_count + other_count));
-            y.push(f64::midpoint(1.0, lead));
+            let longer = sign * (first_words - second_words) / both;
+            points.push(shared.question_of[*case], longer, f64::midpoint(1.0, lead));
         }
     }
-    let mut x = Vec::new();
-    let mut y = Vec::new();
-    for [own_x, own_y] in by_question.values() {
-        x.extend(mean(own_x));
-        y.extend(mean(own_y));
-    }
-    if !reaches_equal_length(&x) {
-        return None;
-    }
-    let line = least_squares(&x, &y, shared.options.level)?;
+    let [leads, values] = points.means();
+    let line = at_equal_length(&leads, &values, shared.options.level)?;
     Some((line.intercept, line.intercept_interval))
-}
-
-/// Whether there are enough questions, and in a tenth of them the system with the shorter answers has the longer one: equal length
-/// would otherwise be a length that no two of the answers have.
-fn reaches_equal_length(leads: &[f64]) -> bool {
-    let mean_lead = mean(leads).unwrap_or(0.0);
-    let others = leads.iter().filter(|lead| **lead * mean_lead < 0.0).count();
-    leads.len() >= MIN_QUESTIONS && others * 10 >= leads.len()
 }
 
 fn is_tie(value: f64) -> bool {
@@ -271,10 +250,8 @@ fn longer_wins(games: &[&Game]) -> (usize, usize) {
 fn triads_of(verdicts: &[PairVerdict], systems: usize) -> (usize, usize) {
     let mut by_question: BTreeMap<usize, Vec<PairVerdict>> = BTreeMap::new();
     for verdict in verdicts {
-        by_question
-            .entry(verdict.question)
-            .or_default()
-            .push(*verdict);
+        let of_question = by_question.entry(verdict.question).or_default();
+        of_question.push(*verdict);
     }
     let mut triads = 0;
     let mut cyclic = 0;

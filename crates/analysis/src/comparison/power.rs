@@ -92,10 +92,10 @@ pub fn plan_power(
         Unit::Grade => 10.0,
         Unit::Count => 100.0,
     };
-    let wanted = difference.map_or(
-        DIFFERENCES.map(|share| unit * share).to_vec(),
-        |difference| vec![difference],
-    );
+    let wanted = match difference {
+        Some(difference) => vec![difference],
+        None => DIFFERENCES.map(|share| unit * share).to_vec(),
+    };
     let designs = sample_factors(&shared).unwrap_or_else(|| vec![(None, 1.0)]);
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
         let questions = |variance: f64| pilot.questions_for(difference, factor * variance);
@@ -108,6 +108,13 @@ pub fn plan_power(
             interval: Interval { low, high },
         }
     };
+    let studies_of = |differences: &[f64]| {
+        let mut studies = Vec::new();
+        for wanted in differences {
+            studies.extend(designs.iter().map(|design| study(*wanted, *design)));
+        }
+        studies
+    };
     Some(PowerPlan {
         schema_version: SCHEMA_VERSION,
         metric: table.metric.clone(),
@@ -119,14 +126,8 @@ pub fn plan_power(
         sd: largest.sqrt(),
         upper_sd: (pilot.upper * largest).sqrt(),
         range: pilot.range,
-        studies: wanted
-            .iter()
-            .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
-            .collect(),
-        curve: differences_between(&wanted)
-            .iter()
-            .flat_map(|wanted| designs.iter().map(|design| study(*wanted, *design)))
-            .collect(),
+        studies: studies_of(&wanted),
+        curve: studies_of(&differences_between(&wanted)),
     })
 }
 

@@ -71,6 +71,12 @@ impl ComparisonOptions {
     }
 }
 
+impl Default for ComparisonOptions {
+    fn default() -> Self {
+        Self::seeded(SEED)
+    }
+}
+
 /// Comparison of systems by some metrics.
 ///
 /// ```
@@ -95,7 +101,7 @@ impl ComparisonOptions {
 /// assert_eq!((metric.metric.name.as_str(), metric.systems[0].label.as_str()), ("cited", "good"));
 /// assert!(metric.pairs[0].differs && metric.pairs[0].wins == 12);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// Version of this format.
     pub schema_version: u32,
@@ -225,7 +231,7 @@ pub struct SystemMean {
 }
 
 /// Two systems compared over the shared cases.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PairComparison {
     /// The better one: an index into `MetricComparison::systems`.
     pub first: usize,
@@ -291,12 +297,9 @@ impl PairComparison {
 
     /// `*` for a significant difference, `!` for a verdict that could change.
     pub fn flags(&self) -> String {
-        let flags = [(self.differs, "*"), (self.sensitive, "!")];
-        flags
-            .into_iter()
-            .filter(|(applies, _)| *applies)
-            .map(|(_, flag)| flag)
-            .collect()
+        let significant = if self.differs { "*" } else { "" };
+        let sensitive = if self.sensitive { "!" } else { "" };
+        format!("{significant}{sensitive}")
     }
 }
 

@@ -31,10 +31,9 @@ pub fn run_changes(
     runs: [(usize, &str); 2],
     options: &ComparisonOptions,
 ) -> Vec<RunChange> {
-    all.metrics
-        .iter()
-        .filter_map(|table| run_change(all, table, runs, options))
-        .collect()
+    let tables = all.metrics.iter();
+    let changes = tables.filter_map(|table| run_change(all, table, runs, options));
+    changes.collect()
 }
 
 fn run_change(

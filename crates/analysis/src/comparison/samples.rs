@@ -27,11 +27,9 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
     if samples_now < 2 {
         return None;
     }
-    let components: Vec<VarianceComponents> = shared
-        .pairs()
-        .into_iter()
-        .filter_map(|pair| samples.variance_of_difference(pair))
-        .collect();
+    let pairs = shared.pairs().into_iter();
+    let components = pairs.filter_map(|pair| samples.variance_of_difference(pair));
+    let components: Vec<VarianceComponents> = components.collect();
     let today = mean_variance(&components, judges, samples_now);
     let mut factors = Vec::new();
     for count in BTreeSet::from([1, 2, 5, samples_now]) {
@@ -46,11 +44,9 @@ pub(super) fn sample_factors(shared: &SharedCases<'_>) -> Option<Vec<(Option<usi
 
 /// The variance of a question's difference with so many samples of each judge, as the mean over the pairs of systems.
 fn mean_variance(components: &[VarianceComponents], judges: usize, samples: usize) -> Option<f64> {
-    let of_pairs: Vec<f64> = components
-        .iter()
-        .map(|component| component.of_question(judges, samples))
-        .collect();
-    mean(&of_pairs)
+    let pairs = components.iter();
+    let variances = pairs.map(|component| component.of_question(judges, samples));
+    mean(&variances.collect::<Vec<_>>())
 }
 
 /// The samples of a metric by system, case and judge.
@@ -90,11 +86,8 @@ impl Samples<'_> {
     ) -> Option<VarianceComponents> {
         let mut by_sample: BTreeMap<(usize, usize, usize), Vec<f64>> = BTreeMap::new();
         for (case, question) in self.shared.cases.iter().zip(&self.shared.questions) {
-            let judges = self
-                .of_answer(first, *case)
-                .iter()
-                .zip(self.of_answer(second, *case));
-            for (judge, (own_samples, other_samples)) in judges.enumerate() {
+            let [own, other] = [first, second].map(|rank| self.of_answer(rank, *case));
+            for (judge, (own_samples, other_samples)) in own.iter().zip(other).enumerate() {
                 for (sample, (a, b)) in own_samples.iter().zip(other_samples).enumerate() {
                     let differences = by_sample.entry((*question, judge, sample)).or_default();
                     differences.push(a - b);
@@ -125,11 +118,9 @@ pub(crate) fn sample_values(
     let components: Vec<&Component> = quantity.components(answer).collect();
     // The number of samples by judge: of the component with the most.
     let mut samples: Vec<usize> = vec![0; judges.len()];
-    let members = components
-        .iter()
-        .filter_map(|part| answer.members.get(&*part.name))
-        .flatten();
-    for member in members {
+    let parts = components.iter();
+    let members = parts.filter_map(|part| answer.members.get(&*part.name));
+    for member in members.flatten() {
         let known = judges.iter().position(|judge| *judge == member.judge);
         let at = known.unwrap_or_else(|| {
             judges.push(Arc::clone(&member.judge));
@@ -140,10 +131,8 @@ pub(crate) fn sample_values(
     }
     let mut by_judge = Vec::new();
     for (judge, count) in judges.iter().zip(samples) {
-        let values = (0..count)
-            .filter_map(|sample| sample_value(quantity, &components, answer, judge, sample))
-            .collect();
-        by_judge.push(values);
+        let value = |sample| sample_value(quantity, &components, answer, judge, sample);
+        by_judge.push((0..count).filter_map(value).collect());
     }
     by_judge
 }
@@ -170,11 +159,8 @@ fn fold(
     values: &[f64],
     ann_divisor: f64,
 ) -> Option<f64> {
-    let weighted: f64 = components
-        .iter()
-        .zip(values)
-        .map(|(part, value)| part.weight * value)
-        .sum();
+    let parts = components.iter().zip(values);
+    let weighted: f64 = parts.map(|(part, value)| part.weight * value).sum();
     finite(match quantity {
         Quantity::Score => Some(weighted),
         Quantity::AnnScore => (ann_divisor > 0.0).then_some(weighted / ann_divisor),
@@ -182,6 +168,8 @@ fn fold(
             let positive: f64 = components.iter().map(|part| part.weight.max(0.0)).sum();
             (positive > 0.0).then_some(weighted / positive)
         }
+        // A sample is a level; what its probabilities say is not kept.
+        Quantity::Expected | Quantity::ExpectedComponent(_) => None,
         Quantity::Component(_) => values.first().copied(),
         Quantity::Mean(names) => mean(values).filter(|_| values.len() == names.len()),
     })
@@ -198,11 +186,8 @@ fn component_value(
     let Some(members) = answer.members.get(&*component.name) else {
         return finite(component.value);
     };
-    let number = (*members
-        .iter()
-        .find(|member| member.judge == *judge)?
-        .fair_samples()
-        .get(sample)?)?;
+    let member = members.iter().find(|member| member.judge == *judge)?;
+    let number = (*member.fair_samples().get(sample)?)?;
     match component.kind {
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),
         ComponentKind::Evidence => {
@@ -220,11 +205,8 @@ fn component_value(
 /// Number of a criterion's snippets: from the rubric, or from the component's text if the run has no inputs.
 fn snippets(component: &Component, answer: &ScoredAnswer) -> Option<f64> {
     let of_criterion = component.name.strip_suffix("_evidence");
-    let criteria = &answer.case.rubric.criteria;
-    let by_rubric = criteria
-        .iter()
-        .rev()
-        .find(|criterion| Some(criterion.name.as_str()) == of_criterion);
+    let mut criteria = answer.case.rubric.criteria.iter().rev();
+    let by_rubric = criteria.find(|criterion| Some(criterion.name.as_str()) == of_criterion);
     let count = match by_rubric {
         Some(criterion) => criterion.snippets.len(),
         None => component.text.split_whitespace().next()?.parse().ok()?,

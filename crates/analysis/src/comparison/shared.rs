@@ -102,10 +102,8 @@ impl MetricTable {
 
     /// The values of a system over these cases, without those that have none.
     pub(crate) fn values_over(&self, system: usize, cases: &[usize]) -> Vec<f64> {
-        cases
-            .iter()
-            .filter_map(|case| self.values[system][*case].value())
-            .collect()
+        let values = cases.iter().map(|case| self.values[system][*case].value());
+        values.flatten().collect()
     }
 }
 
@@ -143,9 +141,8 @@ impl<'a> SharedCases<'a> {
         let (all, table) = (self.all, self.table);
         // A system without any value would leave no shared case for the others.
         let has_value = |system: usize| {
-            table.values[system]
-                .iter()
-                .any(|observation| observation.value().is_some())
+            let mut row = table.values[system].iter();
+            row.any(|observation| observation.value().is_some())
         };
         let (participants, mut without): (Vec<usize>, Vec<usize>) =
             (0..all.systems.len()).partition(|system| has_value(*system));
@@ -161,15 +158,10 @@ impl<'a> SharedCases<'a> {
             }
         });
         // Without a shared case, order by the means over all cases of each system.
-        let counted = if self.cases.is_empty() {
-            &self.by_id
+        let (counted, sharing) = if self.cases.is_empty() {
+            (&self.by_id, &[][..])
         } else {
-            &self.cases
-        };
-        let sharing: &[usize] = if self.cases.is_empty() {
-            &[]
-        } else {
-            &participants
+            (&self.cases, &participants[..])
         };
         let values_over = |system: usize, cases: &[usize]| match set {
             Some(set) => set.values_over(system, sharing, cases),
@@ -230,6 +222,12 @@ impl<'a> SharedCases<'a> {
 
     /// The interval of a system's mean over those of these cases that it has a value of.
     pub(crate) fn interval(&self, rank: usize, cases: &[usize]) -> Option<Interval> {
+        let values = self.known_values(rank, cases);
+        values.interval(self.table.metric.unit, self.bootstrap())
+    }
+
+    /// The values of a system in those of these cases that it has one of.
+    pub(super) fn known_values(&self, rank: usize, cases: &[usize]) -> MeanValues {
         let mut values = MeanValues::default();
         for case in cases {
             if let Some(value) = self.observation(rank, *case).value() {
@@ -237,7 +235,7 @@ impl<'a> SharedCases<'a> {
                 values.push(value, self.question_of[*case], net_range);
             }
         }
-        values.interval(self.table.metric.unit, self.bootstrap())
+        values
     }
 
     /// The system at this rank.
@@ -351,17 +349,13 @@ impl<'a> SharedCases<'a> {
 
     /// The number of cases that the metric applies to.
     pub(super) fn cases_in_all(&self) -> usize {
-        let mut cases = 0;
-        for case in &self.by_id {
-            let applies = self
-                .table
-                .values
-                .iter()
-                .any(|row| row[*case] != Observation::NotApplicable);
-            cases += usize::from(applies);
-        }
+        let mut cases = self.by_id.clone();
+        cases.retain(|case| {
+            let mut rows = self.table.values.iter();
+            rows.any(|row| row[*case] != Observation::NotApplicable)
+        });
         // An aspect that was graded counts a case of which another one was not asked.
-        cases.max(self.cases.len())
+        cases.len().max(self.cases.len())
     }
 
     pub(super) fn distinct_questions(&self) -> usize {

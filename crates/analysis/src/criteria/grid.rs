@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{group_of, is_criterion, property_of};
 use crate::comparison::ObservedSystem;
+use crate::distinct;
 use scholareval_core::domain::{CaseId, Component, ComponentKind, ScoredAnswer, ScorerId};
 use scholareval_stats::mean;
 
@@ -148,7 +149,7 @@ struct RowKey<'a> {
 }
 
 /// Where a group stands among those of its scorer.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GroupRank {
     OfCases,
     OfEveryCase,
@@ -159,7 +160,6 @@ enum GroupRank {
 struct GridBuilder<'a> {
     /// The group and the row of each criterion.
     places: HashMap<RowKey<'a>, (usize, usize)>,
-    scorers: Vec<&'a ScorerId>,
     groups: Vec<(GroupRank, CriteriaGroup<'a>)>,
 }
 
@@ -220,18 +220,13 @@ impl<'a> GridBuilder<'a> {
 
     /// The group of a criterion; a new one is added.
     fn group_of(&mut self, key: &RowKey<'a>) -> usize {
-        let mut groups = self.groups.iter();
+        let of_key = (key.scorer, key.is_fault, &key.heading);
+        let mut groups = self.groups.iter().map(|(_, group)| group);
         // A tag may be called as a group of ours is.
-        let known = groups.position(|(_, group)| {
-            group.scorer == key.scorer
-                && group.is_fault == key.is_fault
-                && group.heading == key.heading
-        });
+        let known =
+            groups.position(|group| (group.scorer, group.is_fault, &group.heading) == of_key);
         if let Some(place) = known {
             return place;
-        }
-        if !self.scorers.contains(&key.scorer) {
-            self.scorers.push(key.scorer);
         }
         let rank = if key.is_fault {
             GroupRank::Faults
@@ -252,19 +247,15 @@ impl<'a> GridBuilder<'a> {
     }
 
     fn finish(mut self) -> CriteriaGrid<'a> {
-        let scorers = self.scorers;
-        self.groups.sort_by(|(rank, group), (other_rank, other)| {
-            let by_scorer = order(&scorers, group.scorer).cmp(&order(&scorers, other.scorer));
-            by_scorer.then(rank.cmp(other_rank))
+        let scorers = distinct(self.groups.iter().map(|(_, group)| group.scorer));
+        self.groups.sort_by_key(|(rank, group)| {
+            let scorer = scorers.iter().position(|scorer| *scorer == group.scorer);
+            (scorer, *rank)
         });
         CriteriaGrid {
             groups: self.groups.into_iter().map(|(_, group)| group).collect(),
         }
     }
-}
-
-fn order(scorers: &[&ScorerId], scorer: &ScorerId) -> Option<usize> {
-    scorers.iter().position(|other| *other == scorer)
 }
 
 /// What a criterion asks for. Criteria of every case are known by their names; the text of the length has a case's bounds.
@@ -343,9 +334,8 @@ impl<'a> TagFamilies<'a> {
 
 /// The first family of which these criteria have different tags.
 fn differing_family(components: &[Component]) -> Option<&str> {
-    let mut criteria = components
-        .iter()
-        .filter(|component| component.kind == ComponentKind::Criterion);
+    let all = components.iter();
+    let mut criteria = all.filter(|component| component.kind == ComponentKind::Criterion);
     let first = criteria.next()?;
     let others: Vec<&Component> = criteria.collect();
     let mut families = first.tags.iter().map(|tag| family_of(tag));

@@ -14,7 +14,7 @@ use super::result::{
 use super::scales::{reversed_note, unknown_scale_note};
 use super::units::{Context, RaterView};
 use crate::ratings::{Estimate, FEWEST_FOR_INTERVAL};
-use scholareval_core::domain::{CaseId, Note, Rater, RaterKind, SystemName};
+use scholareval_core::domain::{CaseId, Note, Rater, SystemName};
 use scholareval_core::text::names::{counted, list};
 use scholareval_stats::mean;
 
@@ -43,15 +43,9 @@ pub struct Labeled {
 impl Labeled {
     /// The raters, and the mean of the people if there are several.
     pub(super) fn views(&self, options: &AgreementOptions) -> (Vec<RaterView>, Option<RaterView>) {
-        let views: Vec<RaterView> = self
-            .raters
-            .iter()
-            .map(|rater| RaterView::new(rater, options))
-            .collect();
-        let people: Vec<&RaterView> = views
-            .iter()
-            .filter(|view| view.rater.kind == RaterKind::Human)
-            .collect();
+        let raters = self.raters.iter();
+        let views: Vec<RaterView> = raters.map(|rater| RaterView::new(rater, options)).collect();
+        let people: Vec<&RaterView> = views.iter().filter(|view| view.is_human()).collect();
         let mut name = HUMANS.to_owned();
         while self.raters.iter().any(|rater| *rater.name == *name) {
             name.insert_str(0, "all ");
@@ -71,26 +65,16 @@ impl Labeled {
             ..options.clone()
         };
         let (views, humans) = self.views(&of_items);
-        let mut people = views
-            .iter()
-            .filter(|view| view.rater.kind == RaterKind::Human);
+        let mut people = views.iter().filter(|view| view.is_human());
         let Some(human) = humans.as_ref().or(people.next()) else {
             return Vec::new();
         };
         let context = self.context(&views, &of_items);
-        let mut all = Vec::new();
-        for judge in &views {
-            if judge.rater.kind == RaterKind::Judge {
-                all.extend(confusions(
-                    judge,
-                    human,
-                    &self.scales,
-                    &self.probabilities,
-                    &context,
-                ));
-            }
-        }
-        all
+        let (scales, probabilities) = (&self.scales, &self.probabilities);
+        let judges = views.iter().filter(|view| !view.is_human());
+        judges
+            .flat_map(|judge| confusions(judge, human, scales, probabilities, &context))
+            .collect()
     }
 
     pub(super) fn context<'a>(
@@ -107,9 +91,8 @@ impl Labeled {
 pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAgreement {
     let (views, humans) = labeled.views(options);
     let context = labeled.context(&views, options);
-    let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) = views
-        .iter()
-        .partition(|view| view.rater.kind == RaterKind::Human);
+    let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
+        views.iter().partition(|view| view.is_human());
     let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
     for judge in &judges {
         for human in humans.iter().chain(people.iter().copied()) {
@@ -121,38 +104,33 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
     if views.len() <= ALL_PAIRS {
         chosen.extend(in_pairs(&judges));
     }
+    let chosen = chosen.into_iter();
     let pairs: Vec<RaterPair> = chosen
-        .into_iter()
         .map(|(first, second)| rater_pair(first, second, &context))
         .collect();
     // The mean of several people is the better label; its noise is smaller than that of any of
     // them.
     let labels = humans.as_ref().or(people.first().copied());
-    let labeled_runs: Vec<LabeledRun> = judges
-        .iter()
-        .filter_map(|judge| LabeledRun::new(judge, labels?, &labeled.probabilities, &context))
-        .collect();
+    let probabilities = &labeled.probabilities;
+    let runs = judges.iter();
+    let runs = runs.filter_map(|judge| LabeledRun::new(judge, labels?, probabilities, &context));
+    let labeled_runs: Vec<LabeledRun> = runs.collect();
     let confusions = labeled.confusions(options);
     let powered: Vec<PoweredMean> = labeled_runs.iter().flat_map(LabeledRun::means).collect();
+    let all_views = views.iter().chain(&humans);
+    let raters = labeled.raters.iter();
+    let reversed = raters.filter_map(|rater| reversed_note(rater, options));
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
         summary: summary(&people, &judges, &pairs),
-        raters: views
-            .iter()
-            .chain(&humans)
-            .map(|view| view.rater.clone())
-            .collect(),
+        raters: all_views.map(|view| view.rater.clone()).collect(),
         pairs,
         groups: groups(&views, &context),
         confusions,
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,
-        notes: labeled
-            .raters
-            .iter()
-            .filter_map(|rater| reversed_note(rater, options))
-            .collect(),
+        notes: reversed.collect(),
     };
     agreement.notes.extend(unknown_scale_note(&views, &context));
     let notes = notes(&agreement);
@@ -174,26 +152,20 @@ fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> 
 /// People with people, then each judge with single people, so that both are agreement of two raters; without people the
 /// pairs of judges.
 fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) -> Vec<SummaryRow> {
-    let mut of_people = Vec::new();
-    for pair in pairs {
-        if is_one_of(&pair.first, people) {
-            of_people.push(pair);
-        }
-    }
-    let mut rows = vec![summary_row("people with people".to_owned(), &of_people)];
+    let row = |who: String, is_of_row: &dyn Fn(&&RaterPair) -> bool| {
+        summary_row(who, pairs.iter().filter(is_of_row).collect())
+    };
+    let mut rows = vec![row("people with people".to_owned(), &|pair| {
+        is_one_of(&pair.first, people)
+    })];
     for judge in judges {
         let name = &judge.rater.name;
-        let mut with_people = Vec::new();
-        for pair in pairs {
-            if pair.first == *name && is_one_of(&pair.second, people) {
-                with_people.push(pair);
-            }
-        }
-        rows.push(summary_row(format!("{name} with people"), &with_people));
+        rows.push(row(format!("{name} with people"), &|pair| {
+            pair.first == *name && is_one_of(&pair.second, people)
+        }));
     }
     if people.is_empty() {
-        let all: Vec<&RaterPair> = pairs.iter().collect();
-        rows.push(summary_row("judges with judges".to_owned(), &all));
+        rows.push(row("judges with judges".to_owned(), &|_| true));
     }
     rows.retain(|row| row.pairs > 0);
     if people.len() >= 2 {
@@ -211,10 +183,9 @@ fn is_one_of(name: &str, views: &[&RaterView]) -> bool {
 }
 
 /// The means over these pairs of raters, without those that share fewer than half as many units as others.
-fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
+fn summary_row(who: String, mut pairs: Vec<&RaterPair>) -> SummaryRow {
     let all = pairs.len();
     let most = pairs.iter().map(|pair| units_of(pair)).max();
-    let mut pairs = pairs.to_vec();
     pairs.retain(|pair| Some(2 * units_of(pair)) >= most);
     let mut tau = Vec::new();
     let mut better = Vec::new();
@@ -230,9 +201,8 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
         let order = pair.ranking.as_ref().or(pair.wins.as_ref());
         orders.extend(order.map(|order| &order.kendall_tau_b));
         let chance = compared.map_or(0.0, PairAgreement::chance);
-        let main = compared.map_or(&pair.overall.kendall_tau_b, |compared| {
-            &compared.half_credit
-        });
+        let shares = compared.map(|compared| &compared.half_credit);
+        let main = shares.unwrap_or(&pair.overall.kendall_tau_b);
         is_above_chance &= main.low.is_some_and(|low| low > chance);
         chances.push(chance);
     }
@@ -253,9 +223,8 @@ fn summary_row(who: String, pairs: &[&RaterPair]) -> SummaryRow {
 /// The ratings or comparisons that two raters share.
 fn units_of(pair: &RaterPair) -> usize {
     let compared = pair.overall.comparisons.as_ref();
-    pair.overall
-        .n
-        .max(compared.map_or(0, |compared| compared.n))
+    let pairs = compared.map_or(0, |compared| compared.n);
+    pair.overall.n.max(pairs)
 }
 
 /// The mean of the defined estimates, without an interval; a single estimate is unchanged. Without any, the first one's reason,
@@ -264,29 +233,26 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
     if let [only] = estimates {
         return (*only).clone();
     }
-    let defined: Vec<f64> = estimates
+    let defined = || {
+        estimates
+            .iter()
+            .filter(|estimate| estimate.estimate.is_some())
+    };
+    let values: Vec<f64> = defined().filter_map(|estimate| estimate.estimate).collect();
+    let mut reasons = estimates
         .iter()
-        .filter_map(|estimate| estimate.estimate)
-        .collect();
-    let first = estimates
-        .iter()
-        .find_map(|estimate| estimate.undefined.as_deref());
-    let units = estimates
-        .iter()
-        .filter(|estimate| estimate.estimate.is_some());
+        .filter_map(|estimate| estimate.undefined.as_deref());
     Estimate {
-        n: units.filter_map(|estimate| estimate.n).min(),
-        ..Estimate::new(mean(&defined), || None, first.unwrap_or(reason))
+        n: defined().filter_map(|estimate| estimate.n).min(),
+        ..Estimate::new(mean(&values), || None, reasons.next().unwrap_or(reason))
     }
 }
 
 /// Notes on the prediction-powered means; `weighted` if the labels have unequal probabilities of being drawn.
 fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut notes = Vec::new();
-    if powered
-        .iter()
-        .any(|mean| mean.powered.low.is_some() && !mean.reliable)
-    {
+    let mut means = powered.iter();
+    if means.any(|mean| mean.powered.low.is_some() && !mean.reliable) {
         notes.push(Note::warning(
             "Some prediction-powered means and differences rest on fewer than 50 labels, or on labels of which more than 80% are \
              equal: their intervals may hold the true value less often than stated.",
@@ -295,10 +261,8 @@ fn powered_notes(powered: &[PoweredMean], weighted: bool) -> Vec<Note> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for mean in powered.iter().filter(|mean| mean.minus.is_none()) {
         if let Some(reason) = &mean.powered.undefined {
-            missing
-                .entry(reason)
-                .or_default()
-                .insert(mean.system.as_str());
+            let systems = missing.entry(reason).or_default();
+            systems.insert(mean.system.as_str());
         }
     }
     notes.extend(missing.into_iter().map(|(reason, systems)| {
@@ -329,15 +293,10 @@ fn has_number_without_interval(pair: &RaterPair) -> bool {
 /// Warnings first.
 fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let mut notes = Vec::new();
-    for rater in agreement
-        .raters
-        .iter()
-        .filter(|rater| rater.ratings == 0 && rater.preferences == 0)
-    {
-        let of = match &agreement.options.metric {
-            Some(metric) => format!(" of {metric}"),
-            None => String::new(),
-        };
+    let metric = agreement.options.metric.as_ref();
+    let of = metric.map_or_else(String::new, |metric| format!(" of {metric}"));
+    let raters = agreement.raters.iter();
+    for rater in raters.filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
         notes.push(Note::warning(format!(
             "{} has no ratings{of} at this level and is left out.",
             rater.name

@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{PairAgreement, ThresholdAgreement, TieThreshold};
-use super::scales::top_of_scale;
+use super::result::{PairAgreement, TieThreshold};
 use super::units::{Context, RatedByBoth, RaterView};
 use crate::ratings::{Estimate, Ratings, distinct};
 use scholareval_core::domain::{CaseId, ComparedPair, Preference, RaterKind, SystemName};
@@ -166,32 +165,6 @@ impl<'a> RatedByBoth<'a> {
             chosen,
         };
         (thresholds, Some(threshold))
-    }
-
-    /// A judge and a person: agreement at tie thresholds of 0, 1% of the judge's scale, and this one.
-    pub(super) fn by_threshold(
-        &self,
-        compared: &[&Compared<'_>],
-        chosen: &TieThreshold,
-    ) -> Vec<ThresholdAgreement> {
-        if self.second.rater.kind == RaterKind::Judge {
-            return Vec::new();
-        }
-        let scale = top_of_scale(&self.first.ends.values().collect::<Vec<_>>());
-        let mut thresholds = vec![0.0, chosen.value];
-        thresholds.extend(scale.map(|top| top / 100.0));
-        thresholds.sort_unstable_by(f64::total_cmp);
-        thresholds.dedup();
-        let mut agreements = Vec::new();
-        for tie_threshold in thresholds {
-            if let Some(comparisons) = self.comparisons(compared, [tie_threshold, 0.0]) {
-                agreements.push(ThresholdAgreement {
-                    tie_threshold,
-                    comparisons,
-                });
-            }
-        }
-        agreements
     }
 
     /// Kendall's tau-b over these pairs of answers to one question: concordant minus discordant pairs over the geometric mean

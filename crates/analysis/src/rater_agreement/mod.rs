@@ -42,7 +42,7 @@ pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans}
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
     PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,
-    RaterSummary, SummaryRow, ThresholdAgreement, TieThreshold,
+    RaterSummary, SummaryRow, TieThreshold,
 };
 pub use run::run_rater;
 

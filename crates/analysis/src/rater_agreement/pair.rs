@@ -28,9 +28,6 @@ pub(super) fn rater_pair(
         overall: shared.measures(&all, thresholds),
         items: shared.items(),
         systems: shared.systems(&compared, thresholds),
-        by_tie_threshold: tie_threshold
-            .as_ref()
-            .map_or_else(Vec::new, |chosen| shared.by_threshold(&all, chosen)),
         tie_threshold,
         ranking: if shared.mixed_items().is_some() {
             None
@@ -80,11 +77,8 @@ impl<'a> RatedByBoth<'a> {
 
     /// Measures of each item, if there are items; each with a tie threshold for that item.
     fn items(&self) -> Vec<PartMeasures> {
-        let names: BTreeSet<&Arc<str>> = self
-            .units
-            .iter()
-            .filter_map(|unit| unit.item.as_ref())
-            .collect();
+        let items = self.units.iter().filter_map(|unit| unit.item.as_ref());
+        let names: BTreeSet<&Arc<str>> = items.collect();
         let mut parts = Vec::new();
         for item in names {
             let of_item = self.only(|unit| unit.item.as_ref() == Some(item));
@@ -102,17 +96,15 @@ impl<'a> RatedByBoth<'a> {
     /// Measures of each system, if there are several.
     fn systems(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
         let rated = self.units.iter().map(|unit| &unit.system);
-        let names: BTreeSet<&SystemName> = rated
-            .chain(compared.iter().flat_map(|pair| pair.systems))
-            .collect();
+        let both = rated.chain(compared.iter().flat_map(|pair| pair.systems));
+        let names: BTreeSet<&SystemName> = both.collect();
         let mut parts = Vec::new();
         if names.len() < 2 {
             return parts;
         }
         for system in names {
-            let of_system = compared
-                .iter()
-                .filter(|pair| pair.systems.contains(&system));
+            let pairs = compared.iter();
+            let of_system = pairs.filter(|pair| pair.systems.contains(&system));
             let compared: Vec<&Compared<'_>> = of_system.collect();
             let of_this_system = self.only(|unit| unit.system == *system);
             parts.push(PartMeasures {

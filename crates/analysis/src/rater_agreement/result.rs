@@ -154,9 +154,6 @@ pub struct RaterPair {
     pub systems: Vec<PartMeasures>,
     /// The rater whose small differences count as ties, if any.
     pub tie_threshold: Option<TieThreshold>,
-    /// A judge and a person: agreement on which of two is better at tie thresholds of 0, 1% of the judge's scale, and the
-    /// chosen or given one.
-    pub by_tie_threshold: Vec<ThresholdAgreement>,
     /// The systems by both raters' means.
     pub ranking: Option<Ranking>,
     /// The systems by both raters' shares of wins, if a rater made comparisons.
@@ -237,15 +234,6 @@ pub struct TieThreshold {
     pub value: f64,
     /// Whether it was chosen to give the rater as many ties as the other one; otherwise it was given.
     pub chosen: bool,
-}
-
-/// Agreement on which of two is better at one tie threshold of a judge.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ThresholdAgreement {
-    /// The largest difference that is a tie.
-    pub tie_threshold: f64,
-    /// The agreement.
-    pub comparisons: PairAgreement,
 }
 
 /// Systems by two raters' means over the same units: of ratings, or of wins (1), ties (1/2) and losses (0).
@@ -330,10 +318,8 @@ impl Measures {
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
         let counts = [self.n, self.questions];
-        let compared = self
-            .comparisons
-            .as_ref()
-            .map_or([0, 0], |of| [of.n, of.questions]);
+        let compared = self.comparisons.as_ref();
+        let compared = compared.map_or([0, 0], |of| [of.n, of.questions]);
         let mut all = vec![
             ("pearson", counts, &self.pearson),
             ("spearman", counts, &self.spearman),

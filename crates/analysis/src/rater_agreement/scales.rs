@@ -66,13 +66,12 @@ pub(super) fn unknown_scale_note(views: &[RaterView], context: &Context<'_>) -> 
     let mut shared = tops.values().filter(|tops| tops.len() > 1).peekable();
     shared.peek()?;
     let text = "The scale of these ratings is not known: kappa, alpha and ICC take all raters to be on the same one.";
-    Some(
-        if shared.any(|tops| tops.iter().any(|top| *top != tops[0])) {
-            Note::warning(text)
-        } else {
-            Note::info(text)
-        },
-    )
+    let differ = shared.any(|tops| tops.iter().any(|top| *top != tops[0]));
+    Some(if differ {
+        Note::warning(text)
+    } else {
+        Note::info(text)
+    })
 }
 
 /// The end of the smallest usual scale that holds all ratings; `None` for negative ones and those above 100.
@@ -86,19 +85,15 @@ pub(super) fn top_of_scale(ends: &[&Interval]) -> Option<f64> {
 /// Detects a rater with items within 0..=1 and items beyond, among those of these units.
 pub(super) fn mixed_items(raters: &[&RaterView], units: &[&RatedUnit]) -> Option<String> {
     let items = items(units);
-    if raters.iter().any(|view| is_mixed(view, &items)) {
-        Some("items on several scales: see each item, or choose one with --metric".to_owned())
-    } else {
-        None
-    }
+    let reason = "items on several scales: see each item, or choose one with --metric";
+    let is_mixed = raters.iter().any(|view| is_mixed(view, &items));
+    is_mixed.then(|| reason.to_owned())
 }
 
 /// Whether some of these items are shares by the rater's ratings, and others are not.
 fn is_mixed(view: &RaterView, items: &BTreeSet<&Option<Arc<str>>>) -> bool {
-    let mut shares = items
-        .iter()
-        .filter_map(|item| view.ends.get(*item))
-        .map(|ends| ends.high <= 1.0);
+    let ends = items.iter().filter_map(|item| view.ends.get(*item));
+    let mut shares = ends.map(|ends| ends.high <= 1.0);
     let first = shares.next();
     shares.any(|is_share| Some(is_share) != first)
 }

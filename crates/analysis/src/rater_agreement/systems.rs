@@ -43,16 +43,12 @@ pub(super) fn by_wins(
 
 /// The systems by both means. The interval of tau-b resamples questions, which are its units.
 fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
-    let names: Vec<&SystemName> = rows
+    let systems: BTreeSet<&SystemName> = rows.iter().map(|row| row.0).collect();
+    let names = Vec::from_iter(systems);
+    let places = rows
         .iter()
-        .map(|row| row.0)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
-    let places: Vec<usize> = rows
-        .iter()
-        .map(|row| names.partition_point(|name| *name < row.0))
-        .collect();
+        .map(|row| names.partition_point(|name| *name < row.0));
+    let places: Vec<usize> = places.collect();
     let all = vec![1; rows.len()];
     let (x, y) = weighted_means(rows, &places, names.len(), &all).filter(|(x, _)| x.len() >= 2)?;
     let mut systems = Vec::new();
@@ -72,16 +68,11 @@ fn ranking(rows: &[RatedRow<'_>], context: &Context<'_>) -> Option<Ranking> {
         Estimate::undefined(NO_ORDER)
     } else {
         let tau = Correlation::KendallTauB.of(&x, &y);
-        let interval = || {
-            bca_clustered_interval(
-                &questions,
-                |weights| {
-                    let (x, y) = weighted_means(rows, &places, names.len(), weights)?;
-                    Correlation::KendallTauB.of(&x, &y)
-                },
-                context.bootstrap(),
-            )
+        let tau_of = |weights: &[u32]| {
+            let (x, y) = weighted_means(rows, &places, names.len(), weights)?;
+            Correlation::KendallTauB.of(&x, &y)
         };
+        let interval = || bca_clustered_interval(&questions, tau_of, context.bootstrap());
         let tau = Estimate::new(tau, interval, "the systems do not differ");
         Estimate {
             n: Some(names.len()),

@@ -1,5 +1,6 @@
 //! Ratings at the chosen level, and the units that two raters share.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -35,12 +36,8 @@ impl RaterView {
         let at_items = options.level == AgreementLevel::Item;
         let mut metric = options.metric.as_deref();
         // Ratings of whole answers stand for a metric that the rater has no ratings of.
-        if !at_items
-            && !rater
-                .ratings
-                .iter()
-                .any(|rating| rating.item.as_deref() == metric)
-        {
+        let mut ratings = rater.ratings.iter();
+        if !at_items && !ratings.any(|rating| rating.item.as_deref() == metric) {
             metric = None;
         }
         let mut values = BTreeMap::new();
@@ -61,10 +58,8 @@ impl RaterView {
         // Comparisons are of whole answers.
         let compares = !at_items && options.metric.is_none();
         let preferences = rater.preferences.iter().filter(|_| compares);
-        let preferences = preferences
-            .map(|(pair, preference)| (pair.clone(), preference.sign().into()))
-            .collect();
-        let mut view = Self::of(&rater.name, rater.kind, values, preferences);
+        let signs = preferences.map(|(pair, stated)| (pair.clone(), stated.sign().into()));
+        let mut view = Self::of(&rater.name, rater.kind, values, signs.collect());
         view.units.clone_from(&rater.units);
         view
     }
@@ -75,23 +70,19 @@ impl RaterView {
         let mut values: BTreeMap<RatedUnit, Vec<f64>> = BTreeMap::new();
         let mut preferences: BTreeMap<ComparedPair, f64> = BTreeMap::new();
         for person in people {
-            person
-                .values
-                .iter()
-                .for_each(|(unit, value)| values.entry(unit.clone()).or_default().push(*value));
-            person
-                .preferences
-                .iter()
-                .for_each(|(pair, sign)| *preferences.entry(pair.clone()).or_default() += sign);
+            for (unit, value) in &person.values {
+                values.entry(unit.clone()).or_default().push(*value);
+            }
+            for (pair, sign) in &person.preferences {
+                *preferences.entry(pair.clone()).or_default() += sign;
+            }
         }
-        preferences
-            .values_mut()
-            .filter(|sum| **sum != 0.0)
-            // A majority and not a mean: two of three who prefer an answer prefer it, and a split
-            // is a tie.
-            .for_each(|sum| *sum = sum.signum());
+        // A majority and not a mean: two of three who prefer an answer prefer it, and a split is a tie.
+        for sum in preferences.values_mut().filter(|sum| **sum != 0.0) {
+            *sum = sum.signum();
+        }
+        let values = values.into_iter();
         let means = values
-            .into_iter()
             .filter_map(|(unit, all)| Some((unit, mean(&all)?)))
             .collect();
         Self::of(name, RaterKind::Human, means, preferences).with_people(people)
@@ -112,11 +103,7 @@ impl RaterView {
     /// These values as those of several people: their ends are what labels can be, which means seldom reach.
     fn with_people(mut self, people: &[&Self]) -> Self {
         for (item, ends_of_person) in people.iter().flat_map(|person| &person.ends) {
-            let ends = self.ends.entry(item.clone()).or_insert(*ends_of_person);
-            *ends = Interval::new(
-                ends.low.min(ends_of_person.low),
-                ends.high.max(ends_of_person.high),
-            );
+            widen(self.ends.entry(item.clone()), *ends_of_person);
         }
         for person in people {
             self.rater.mean_of.push(Arc::clone(&person.rater.name));
@@ -130,21 +117,16 @@ impl RaterView {
         values: BTreeMap<RatedUnit, f64>,
         preferences: BTreeMap<ComparedPair, f64>,
     ) -> Self {
-        let (ratings, compared) = (values.len(), preferences.len());
         let rater = RaterSummary {
             name: name.into(),
             kind,
-            ratings,
-            preferences: compared,
+            ratings: values.len(),
+            preferences: preferences.len(),
             mean_of: Vec::new(),
         };
         let mut ends: BTreeMap<Option<Arc<str>>, Interval> = BTreeMap::new();
         for (unit, value) in &values {
-            let ends_of_item = ends
-                .entry(unit.item.clone())
-                .or_insert(Interval::new(*value, *value));
-            *ends_of_item =
-                Interval::new(ends_of_item.low.min(*value), ends_of_item.high.max(*value));
+            widen(ends.entry(unit.item.clone()), Interval::new(*value, *value));
         }
         Self {
             rater,
@@ -153,6 +135,10 @@ impl RaterView {
             units: BTreeMap::new(),
             preferences,
         }
+    }
+
+    pub(super) fn is_human(&self) -> bool {
+        self.rater.kind == RaterKind::Human
     }
 
     /// The ratings of both answers of a pair.
@@ -173,6 +159,12 @@ impl RaterView {
     }
 }
 
+/// Widens the ends of an item to those of another interval.
+fn widen(ends: Entry<'_, Option<Arc<str>>, Interval>, other: Interval) {
+    let ends = ends.or_insert(other);
+    *ends = Interval::new(ends.low.min(other.low), ends.high.max(other.high));
+}
+
 /// Data shared by all measures: the options, the question of each case, and the scale of each item.
 pub(super) struct Context<'a> {
     pub(super) options: &'a AgreementOptions,
@@ -187,15 +179,12 @@ impl<'a> Context<'a> {
         texts: &'a HashMap<CaseId, Arc<str>>,
         options: &'a AgreementOptions,
     ) -> Self {
-        let rated = views
-            .iter()
-            .flat_map(|view| view.values.keys().map(|unit| &unit.case_id));
-        let compared = views
-            .iter()
-            .flat_map(|view| view.preferences.keys().map(|pair| &pair.case_id));
+        let rated = views.iter().flat_map(|view| view.values.keys());
+        let compared = views.iter().flat_map(|view| view.preferences.keys());
         let cases = rated
-            .chain(compared)
-            .map(|case| (case, texts.get(case).map_or("", |text| text)));
+            .map(|unit| &unit.case_id)
+            .chain(compared.map(|pair| &pair.case_id));
+        let cases = cases.map(|case| (case, texts.get(case).map_or("", |text| text)));
         let mut scales = BTreeMap::new();
         for view in views {
             for (item, unit) in &view.units {
@@ -277,7 +266,7 @@ impl<'a> RatedByBoth<'a> {
         self.units.push(unit);
         self.x.push(x);
         self.y.push(y);
-        self.questions
-            .push(self.context.questions.number(&unit.case_id));
+        let question = self.context.questions.number(&unit.case_id);
+        self.questions.push(question);
     }
 }

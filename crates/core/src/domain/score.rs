@@ -534,6 +534,13 @@ impl Score {
         self
     }
 
+    /// Whether a decision model judged it: the probabilities of a component are known.
+    pub fn is_decided(&self) -> bool {
+        self.components
+            .iter()
+            .any(|component| component.belief.is_some())
+    }
+
     /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components

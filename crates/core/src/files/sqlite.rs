@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ffi::SQLITE_IOERR_DELETE_NOENT;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
 
 use crate::error::{Error, InputFault, Result};
 
@@ -343,6 +343,28 @@ pub fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
     Ok(connection)
+}
+
+/// Inserts a row of these columns; false if the table has it.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn insert(
+    connection: &Connection,
+    table: &str,
+    row: &[(&str, &dyn ToSql)],
+) -> rusqlite::Result<bool> {
+    let columns: Vec<&str> = row.iter().map(|(column, _)| *column).collect();
+    let sql = format!(
+        "INSERT OR IGNORE INTO {table} ({}) VALUES ({})",
+        columns.join(", "),
+        vec!["?"; row.len()].join(", ")
+    );
+    let values = row.iter().map(|(_, value)| value);
+    let rows = connection
+        .prepare_cached(&sql)?
+        .execute(params_from_iter(values))?;
+    Ok(rows > 0)
 }
 
 /// The number in a header pragma.

@@ -14,8 +14,8 @@ use super::template::Template;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::error::{Error, Result};
 use scholareval_core::question::{
-    CITATION_GROUP, CriterionTemplate, Decision, DecisionWording, KindInfo, PAIR, PairForm,
-    Question, ReplyKind, one_line,
+    CITATION_GROUP, CriterionTemplate, Decision, DecisionChunk, DecisionWording, KindInfo, PAIR,
+    PairForm, Question, ReplyKind, one_line,
 };
 
 /// Templates for every judge task, with their parameters.
@@ -80,8 +80,15 @@ impl PromptSet {
         })
     }
 
-    /// The messages for one question. A kind that is defined outside this crate brings its template.
+    /// The messages for one question. A kind that is defined outside this crate brings its template. A decision model is sent a text
+    /// and the questions about it.
     pub fn render(&self, question: &dyn Question) -> Messages {
+        if let Some(chunk) = question.downcast_ref::<DecisionChunk>() {
+            return Messages {
+                questions: Some(chunk.shape.written(&chunk.decisions()).to_string()),
+                ..Messages::new(None, self.state(question))
+            };
+        }
         let info = question.info();
         let Some(family) = self.family(info) else {
             let templates = TaskTemplates::of_kind(info);

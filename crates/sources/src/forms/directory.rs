@@ -2,12 +2,13 @@
 //! other forms.
 
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use super::saved_file::{is_html, is_page_name, is_text_of_pdf, read_file};
 use super::{SourceForm, form_of, is_arc};
 use crate::sink::Sink;
-use scholareval_core::error::{Error, Result};
+use scholareval_core::error::Result;
+use scholareval_core::files::files_below;
 use scholareval_core::files::streams::Head;
 
 pub(super) static DIRECTORY: SourceForm = SourceForm {
@@ -17,7 +18,8 @@ pub(super) static DIRECTORY: SourceForm = SourceForm {
 };
 
 fn read(directory: &Path, sink: &mut Sink<'_>) -> Result<()> {
-    for path in files_in(directory)? {
+    // Links may lead out of the directory.
+    for path in files_below(directory, false)? {
         let address = mirrored_address(directory, &path);
         let is_page = is_page_name(&path);
         if is_text_of_pdf(&path) {
@@ -44,28 +46,6 @@ fn form_in_directory(path: &Path) -> Result<Option<&'static SourceForm>> {
         Err(error) if Head::of(path).is_ok_and(|head| is_arc(path, &head)) => Err(error),
         Err(_) => Ok(None),
     }
-}
-
-/// The files below a directory, in the order of their names. Links are not followed: they may lead out of it, or in a
-/// circle.
-fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut open = vec![directory.to_path_buf()];
-    while let Some(directory) = open.pop() {
-        let entries = std::fs::read_dir(&directory).map_err(Error::io(&directory, "read"))?;
-        for entry in entries {
-            let entry = entry.map_err(Error::io(&directory, "read"))?;
-            let kind = entry.file_type().map_err(Error::io(&directory, "read"))?;
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if kind.is_dir() && !is_hidden {
-                open.push(entry.path());
-            } else if kind.is_file() && !is_hidden {
-                files.push(entry.path());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 /// The address of a file of a mirror: its directories begin with a host. The given directory may be that of the host.

@@ -16,14 +16,8 @@ pub(super) static ARXIV: DumpForm = DumpForm {
 };
 
 /// How authors say in a comment that they withdrew a paper.
-const WITHDRAWALS: [&str; 6] = [
-    "has been withdrawn",
-    "is withdrawn",
-    "was withdrawn",
-    "paper withdrawn",
-    "submission withdrawn",
-    "article withdrawn",
-];
+const WITHDRAWALS: &str = "has been withdrawn, is withdrawn, was withdrawn, paper withdrawn, submission withdrawn, \
+    article withdrawn";
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -85,7 +79,8 @@ fn is_withdrawn(comments: &str) -> bool {
         return false;
     }
     let comments = comments.trim().to_lowercase();
-    comments.starts_with("withdrawn") || WITHDRAWALS.iter().any(|words| comments.contains(words))
+    let mut withdrawals = WITHDRAWALS.split(", ");
+    comments.starts_with("withdrawn") || withdrawals.any(|words| comments.contains(words))
 }
 
 #[cfg(test)]

@@ -1,21 +1,20 @@
 //! Makes an index of works, or adds to one.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::{FREQUENT, MORE_AUTHORS, TABLES, with_large_cache};
+use crate::content::hash_of;
 use crate::dumps::{WorksFile, files_of};
 use crate::keys::{RecordTitle, identifiers_of_record};
 use crate::normalize::words;
 use crate::scan::{WorksDump, scan};
 use scholareval_core::domain::{PersonName, WorkRecord, WorkSource};
 use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX};
+use scholareval_core::files::sqlite::{SqliteForm, WORKS_INDEX, insert};
 use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Bytes at the beginning and at the end of a file by which it is known again.
@@ -132,12 +131,6 @@ impl NewWork {
     }
 }
 
-/// The keys of ids of other systems; `None` without any.
-fn other_ids_text(ids: &[WorkIdentifier]) -> Option<String> {
-    let texts: Vec<String> = ids.iter().map(WorkIdentifier::key).collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
-}
-
 fn name_pair(name: &PersonName) -> [&str; 2] {
     [&name.family, &name.given]
 }
@@ -179,14 +172,12 @@ impl IndexWriter {
     fn new_files(&self, files: Vec<WorksFile>) -> Result<Vec<WorksFile>> {
         let mut new = Vec::new();
         for file in files {
-            let hash = hash_of(&file).map_err(Error::io(&file.path, "read"))?;
+            // Dumps of 100 GB are not read twice for it.
+            let hash = hash_of(&file, 2, KNOWN_BYTES).map_err(Error::io(&file.path, "read"))?;
             let path = file.path.display().to_string();
-            let added = self
-                .connection
-                .prepare_cached("INSERT OR IGNORE INTO inputs (hash, path) VALUES (?1, ?2)")
-                .and_then(|mut insert| insert.execute(params![hash.as_slice(), path]))
-                .map_err(|error| self.unwritten(&error))?;
-            if added > 0 {
+            let input: [(&str, &dyn ToSql); 2] = [("hash", hash.as_bytes()), ("path", &path)];
+            let added = insert(&self.connection, "inputs", &input);
+            if added.map_err(|error| self.unwritten(&error))? {
                 new.push(file);
             }
         }
@@ -203,27 +194,30 @@ impl IndexWriter {
         let record = &work.record;
         let id = self.last;
         let not_id = |value: &Option<String>| value.clone().filter(|value| *value != record.id);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO works (id, source, work, title, subtitle, authors, year, venue, doi, arxiv, pmid, is_preprint, \
-                 retraction, other_ids) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-            )?
-            .execute(params![
-                id,
-                source_code(record.source),
-                record.id,
-                record.title,
-                record.subtitle,
-                work.authors,
-                record.year,
-                record.venue,
-                not_id(&record.doi),
-                not_id(&record.arxiv),
-                record.pmid,
-                record.is_preprint,
-                work.retraction,
-                other_ids_text(&record.other_ids),
-            ])?;
+        let other_ids: Vec<String> = record.other_ids.iter().map(WorkIdentifier::key).collect();
+        insert(
+            &self.connection,
+            "works",
+            &[
+                ("id", &id),
+                ("source", &source_code(record.source)),
+                ("work", &record.id),
+                ("title", &record.title),
+                ("subtitle", &record.subtitle),
+                ("authors", &work.authors),
+                ("year", &record.year),
+                ("venue", &record.venue),
+                ("doi", &not_id(&record.doi)),
+                ("arxiv", &not_id(&record.arxiv)),
+                ("pmid", &record.pmid),
+                ("is_preprint", &record.is_preprint),
+                ("retraction", &work.retraction),
+                (
+                    "other_ids",
+                    &(!other_ids.is_empty()).then(|| other_ids.join(" ")),
+                ),
+            ],
+        )?;
         for (table, keys) in [
             ("new_identifiers", &work.identifiers),
             ("new_titles", &work.titles),
@@ -287,19 +281,4 @@ impl IndexWriter {
 fn source_code(source: WorkSource) -> i64 {
     let place = WorkSource::ALL.iter().position(|other| *other == source);
     place.map_or(-1, |place| place as i64)
-}
-
-/// The hash by which a file is known again: dumps of 100 GB are not read twice for it.
-fn hash_of(file: &WorksFile) -> std::io::Result<[u8; 32]> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&file.bytes.to_le_bytes());
-    let mut opened = File::open(&file.path)?;
-    let mut part = Vec::new();
-    for start in [0, file.bytes.saturating_sub(KNOWN_BYTES)] {
-        opened.seek(SeekFrom::Start(start))?;
-        part.clear();
-        (&mut opened).take(KNOWN_BYTES).read_to_end(&mut part)?;
-        hasher.update(&part);
-    }
-    Ok(*hasher.finalize().as_bytes())
 }

@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::{FREQUENT, MORE_AUTHORS, with_large_cache};
 use crate::keys::Key;
 use crate::wanted::WantedWorks;
 use scholareval_core::domain::{PersonName, Retraction, WorkRecord, WorkSource};
-use scholareval_core::error::{Error, Result};
+use scholareval_core::error::Result;
 use scholareval_core::files::sqlite::WORKS_INDEX;
 use scholareval_core::text::identifiers::WorkIdentifier;
 
 /// Records with one key, or with the same rare words, that are compared: "Introduction" is the title of a million works.
 const COMPARED: usize = 1000;
+
+/// Look-ups for which a connection is opened.
+const CHUNK: usize = 256;
 
 /// Offers the records that may be meant to the references; gives the records that the index holds, by source.
 ///
@@ -68,31 +71,17 @@ pub(crate) fn files_of_index(path: &Path) -> Result<Vec<Vec<u8>>> {
     index.rows("SELECT hash FROM inputs ORDER BY hash", |row| row.get(0))
 }
 
-/// Looks each of these up, with a connection for each core.
+/// Looks each of these up, on all cores.
 fn on_all_cores<T: Sync>(
     path: &Path,
     sought: &[T],
     look_up: impl Fn(&WorksIndex<'_>, &T) -> rusqlite::Result<()> + Sync,
 ) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let work = || {
+    sought.par_chunks(CHUNK).try_for_each(|chunk| {
         let index = WorksIndex::open(path)?;
-        while let Some(sought) = sought.get(next.fetch_add(1, Ordering::Relaxed)) {
-            look_up(&index, sought).map_err(|error| WORKS_INDEX.unusable(path, "read", &error))?;
-        }
-        Ok(())
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(sought.len()))
-            .map(|_| scope.spawn(work))
-            .collect();
-        let mut worked = work();
-        for other in others {
-            let lost = || Error::Internal("a thread of the look-up panicked".to_owned());
-            worked = worked.and(other.join().unwrap_or_else(|_| Err(lost())));
-        }
-        worked
+        let mut looked_up = chunk.iter().map(|sought| look_up(&index, sought));
+        let done = looked_up.try_for_each(|done| done);
+        done.map_err(|error| WORKS_INDEX.unusable(path, "read", &error))
     })
 }
 

@@ -189,40 +189,20 @@ fn text_reference(entry: ListEntry, place: &str) -> Reference {
 }
 
 /// How references to books end: with their publisher.
-const PUBLISHERS: [&str; 14] = [
-    "press",
-    "wiley",
-    "wiley & sons",
-    "mcgraw-hill",
-    "mcgraw hill",
-    "addison-wesley",
-    "pearson",
-    "prentice hall",
-    "prentice-hall",
-    "o'reilly media",
-    "packt publishing ltd",
-    "springer",
-    "elsevier",
-    "routledge",
-];
+const PUBLISHERS: &str = "press, wiley, wiley & sons, mcgraw-hill, mcgraw hill, addison-wesley, pearson, prentice hall, \
+    prentice-hall, o'reilly media, packt publishing ltd, springer, elsevier, routledge";
 
 /// Words of references to papers, which may end with a publisher, too.
-const OF_PAPERS: [&str; 6] = [
-    "proceedings",
-    "conference",
-    "symposium",
-    "workshop",
-    "journal",
-    "lecture notes",
-];
+const OF_PAPERS: &str = "proceedings, conference, symposium, workshop, journal, lecture notes";
 
 /// Whether a reference is that of a book. One that is taken for a paper would count as not found, since indexes of papers have
 /// few books.
 fn is_book(text: &str) -> bool {
     let text = text.to_lowercase();
     let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let ends_so = PUBLISHERS.iter().any(|publisher| end.ends_with(publisher));
-    ends_so && !OF_PAPERS.iter().any(|word| text.contains(word))
+    let mut publishers = PUBLISHERS.split(", ");
+    let ends_so = publishers.any(|publisher| end.ends_with(publisher));
+    ends_so && !OF_PAPERS.split(", ").any(|word| text.contains(word))
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl<'a> BibtexReader<'a> {
         match kind.as_str() {
             "comment" | "preamble" => {
                 // A comment that is not closed ends with its first line.
-                if self.braced().is_err() {
+                if self.enclosed('}').is_err() {
                     self.skip_line();
                 }
                 Ok(None)
@@ -223,66 +223,49 @@ impl<'a> BibtexReader<'a> {
     /// Reads a value in braces or quotes, a number, or an abbreviation. One that is not defined is an error in a field that
     /// is read, and stands for itself in any other.
     fn value(&mut self, name: &str, is_read: bool) -> Result<String, String> {
-        match self.peek() {
-            Some('{') => {
-                self.at += 1;
-                let value = self.braced();
-                value
-                    .map(str::to_owned)
-                    .map_err(|()| format!("the value of {name} is not closed: }} is missing"))
-            }
-            Some('"') => {
-                self.at += 1;
-                let value = self.quoted();
-                value
-                    .map(str::to_owned)
-                    .map_err(|()| format!("the value of {name} is not closed: \" is missing"))
-            }
-            _ => {
-                let word = self.word();
-                if word.is_empty() {
-                    return Err(format!("{name} has no value"));
-                }
-                let known = self.abbreviations.get(&word.to_ascii_lowercase());
-                let Some(known) = known else {
-                    let is_number = word.starts_with(|c: char| c.is_ascii_digit());
-                    let is_month = MONTHS.contains(&word.to_ascii_lowercase().as_str());
-                    if is_read && !is_number && !is_month {
-                        return Err(format!(
-                            "{name} is the abbreviation {word:?}, which no @string defines"
-                        ));
-                    }
-                    return Ok(word.to_owned());
-                };
-                self.expanded += known.len();
-                if self.expanded > EXPANDED_BYTES {
-                    return Err(format!(
-                        "abbreviations expand to over {EXPANDED_BYTES} bytes"
-                    ));
-                }
-                Ok(known.clone())
-            }
+        let close = match self.peek() {
+            Some('{') => '}',
+            Some('"') => '"',
+            _ => return self.number_or_abbreviation(name, is_read),
+        };
+        self.at += 1;
+        let value = self.enclosed(close).map(str::to_owned);
+        value.map_err(|()| format!("the value of {name} is not closed: {close} is missing"))
+    }
+
+    fn number_or_abbreviation(&mut self, name: &str, is_read: bool) -> Result<String, String> {
+        let word = self.word();
+        if word.is_empty() {
+            return Err(format!("{name} has no value"));
         }
+        let lower = word.to_ascii_lowercase();
+        let Some(known) = self.abbreviations.get(&lower) else {
+            let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+            if is_read && !is_number && !MONTHS.contains(&lower.as_str()) {
+                return Err(format!(
+                    "{name} is the abbreviation {word:?}, which no @string defines"
+                ));
+            }
+            return Ok(word.to_owned());
+        };
+        self.expanded += known.len();
+        if self.expanded > EXPANDED_BYTES {
+            return Err(format!(
+                "abbreviations expand to over {EXPANDED_BYTES} bytes"
+            ));
+        }
+        Ok(known.clone())
     }
 
-    /// The text up to the brace that closes the one before the position. BibTeX counts braces behind a backslash, too.
-    fn braced(&mut self) -> Result<&'a str, ()> {
-        self.enclosed(|c, depth| c == '}' && depth == 0)
-    }
-
-    /// The text up to the next quote outside of braces.
-    fn quoted(&mut self) -> Result<&'a str, ()> {
-        self.enclosed(|c, depth| c == '"' && depth == 0)
-    }
-
-    /// The text up to where it ends. A line that begins an entry ends it as well: a brace is missing, and without this rule
-    /// the value would swallow the rest of the library.
-    fn enclosed(&mut self, is_end: impl Fn(char, usize) -> bool) -> Result<&'a str, ()> {
+    /// The text up to the mark that closes it, a quote or the brace of the one before the position. BibTeX counts braces
+    /// behind a backslash, too. A line that begins an entry ends the text as well: a brace is missing, and without this
+    /// rule the value would swallow the rest of the library.
+    fn enclosed(&mut self, close: char) -> Result<&'a str, ()> {
         let start = self.at;
         let rest = &self.text[start..];
         let mut depth: usize = 0;
         for (at, c) in rest.char_indices() {
-            if is_end(c, depth) {
+            if c == close && depth == 0 {
                 self.at = start + at + 1;
                 return Ok(&rest[..at]);
             }
@@ -337,22 +320,12 @@ fn entry_head(text: &str) -> Option<(&str, usize)> {
 /// What entries inherit by `crossref`, by the key of the parent: its title and year.
 type Parents<'a> = HashMap<String, &'a BibtexEntry>;
 
-/// The entries that others refer to.
+/// The entries by their keys, of which others may inherit.
 fn parents_of(entries: &[std::result::Result<BibtexEntry, InputFault>]) -> Parents<'_> {
-    let mut wanted: HashMap<String, ()> = HashMap::new();
-    for entry in entries.iter().flatten() {
-        if let Some(key) = entry.field(&["crossref"]) {
-            wanted.insert(key.to_lowercase(), ());
-        }
-    }
-    let mut parents = Parents::new();
-    for entry in entries.iter().flatten() {
-        let key = entry.key.to_lowercase();
-        if wanted.contains_key(&key) {
-            parents.insert(key, entry);
-        }
-    }
-    parents
+    let entries = entries.iter().flatten();
+    entries
+        .map(|entry| (entry.key.to_lowercase(), entry))
+        .collect()
 }
 
 /// The reference of an entry.
@@ -361,12 +334,15 @@ fn reference(entry: &BibtexEntry, parents: &Parents<'_>, path: &Path) -> Referen
         .field(&["crossref"])
         .and_then(|key| parents.get(&key.to_lowercase()));
     let mut reference = Reference::new(&*entry.key, place_of(path, entry.line));
-    reference.title = title_of(entry);
-    if let Some(authors) = entry
-        .field(&["author"])
-        .or_else(|| entry.field(&["editor"]))
-    {
-        take_authors(&mut reference, authors);
+    reference.title = entry.field(&["title"]).map(plain_text).unwrap_or_default();
+    if let Some(subtitle) = entry.field(&["subtitle"]) {
+        reference
+            .title
+            .push_str(&format!(": {}", plain_text(subtitle)));
+    }
+    let authors = entry.field(&["author"]).or(entry.field(&["editor"]));
+    for name in authors.into_iter().flat_map(names_of) {
+        add_author(&mut reference, name);
     }
     let dated = entry.field(&["year", "date"]);
     let dated = dated.or_else(|| parent?.field(&["year", "date"]));
@@ -384,22 +360,6 @@ fn reference(entry: &BibtexEntry, parents: &Parents<'_>, path: &Path) -> Referen
         reference.kind = ReferenceKind::Web;
     }
     reference
-}
-
-/// Title and subtitle.
-fn title_of(entry: &BibtexEntry) -> String {
-    let title = entry.field(&["title"]).map(plain_text).unwrap_or_default();
-    match entry.field(&["subtitle"]) {
-        Some(subtitle) => format!("{title}: {}", plain_text(subtitle)),
-        None => title,
-    }
-}
-
-/// Takes the names of `A and B and others`.
-fn take_authors(reference: &mut Reference, authors: &str) {
-    for name in names_of(authors) {
-        add_author(reference, name);
-    }
 }
 
 /// The names of a list, which are separated by the word "and" outside of braces.

@@ -22,7 +22,8 @@ use crate::markup::plain;
 use crate::names::parse_name;
 use scholareval_core::domain::{Fingerprint, PersonName, Reference, ReferenceKind};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::files::broken_tally::too_many_broken;
+use scholareval_core::files::read_bytes;
 use scholareval_core::text::tokens::composed;
 
 pub use answers::references_of;
@@ -58,9 +59,29 @@ pub fn load_library(path: &Path) -> Result<ReferenceList> {
             .hint("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]), RIS (TY  - JOUR) or PubMed (PMID- 1)")
             .into());
     };
-    let entries = form.parse(&text, path)?;
-    let list = collected(entries, blake3);
-    check(&list, path)?;
+    let mut list = ReferenceList {
+        references: Vec::new(),
+        faults: Vec::new(),
+        blake3,
+    };
+    for entry in form.parse(&text, path)? {
+        match entry {
+            Ok(reference) => list.references.push(reference),
+            Err(fault) => list.faults.push(fault),
+        }
+    }
+    let broken = list.faults.len();
+    let all = list.references.len() + broken;
+    if all == 0 {
+        return Err(InputFault::new(path, "a library without entries").into());
+    }
+    let is_refused = broken > ALLOWED_BROKEN && too_many_broken(broken as u64, all as u64);
+    if is_refused || list.references.is_empty() {
+        let what = format!("{broken} of {all} entries cannot be read");
+        let fault = InputFault::new(path, what).hint("mend or remove them");
+        list.faults.push(fault);
+        return Err(scholareval_core::Error::Input(list.faults));
+    }
     Ok(list)
 }
 
@@ -129,39 +150,6 @@ type ParsedEntry = std::result::Result<Reference, InputFault>;
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| WINDOWS_1252.decode(error.as_bytes()).0.into_owned())
-}
-
-fn collected(entries: Vec<ParsedEntry>, blake3: Fingerprint) -> ReferenceList {
-    let mut list = ReferenceList {
-        references: Vec::new(),
-        faults: Vec::new(),
-        blake3,
-    };
-    for entry in entries {
-        match entry {
-            Ok(reference) => list.references.push(reference),
-            Err(fault) => list.faults.push(fault),
-        }
-    }
-    list
-}
-
-/// # Errors
-/// When the library has no entries, or too many broken ones: then those that are named.
-fn check(list: &ReferenceList, path: &Path) -> Result<()> {
-    let all = list.references.len() + list.faults.len();
-    if all == 0 {
-        return Err(InputFault::new(path, "a library without entries").into());
-    }
-    let broken = list.faults.len();
-    let is_refused = broken > ALLOWED_BROKEN && too_many_broken(broken as u64, all as u64);
-    if is_refused || list.references.is_empty() {
-        let mut faults = list.faults.clone();
-        let what = format!("{broken} of {all} entries cannot be read");
-        faults.push(InputFault::new(path, what).hint("mend or remove them"));
-        return Err(scholareval_core::Error::Input(faults));
-    }
-    Ok(())
 }
 
 /// A title or venue without LaTeX and HTML, its accents on their letters.

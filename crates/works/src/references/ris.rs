@@ -118,7 +118,9 @@ impl TaggedEntry {
         reference.title = title.map(plain_text).unwrap_or_default();
         for tags in [["AU", "A1"], ["A2", "ED"]] {
             if reference.authors.is_empty() {
-                self.take_authors(&mut reference, tags);
+                for name in self.values(&tags) {
+                    add_author(&mut reference, name);
+                }
             }
         }
         reference.year = self.field(&["PY", "Y1", "DA"]).and_then(year_in);
@@ -144,12 +146,6 @@ impl TaggedEntry {
         }
         settle_preprint(&mut reference);
         reference
-    }
-
-    fn take_authors(&self, reference: &mut Reference, tags: [&str; 2]) {
-        for name in self.values(&tags) {
-            add_author(reference, name);
-        }
     }
 }
 

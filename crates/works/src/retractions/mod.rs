@@ -4,6 +4,7 @@
 //! checked reference. The identifiers of the record that was found come first: they are of the work that is meant, also where
 //! the citation has none.
 
+mod cells;
 mod retraction_watch;
 
 use std::collections::HashMap;
@@ -16,8 +17,9 @@ use scholareval_core::domain::{
     CheckedReference, Fingerprint, Reference, Retraction, RetractionKind, RetractionStatus,
     WorkField, WorkRecord, WorkState,
 };
-use scholareval_core::error::{Error, InputFault, Result};
-use scholareval_core::files::{read_bytes, too_many_broken};
+use scholareval_core::error::{InputFault, Result};
+use scholareval_core::files::broken_tally::BrokenTally;
+use scholareval_core::files::read_bytes;
 use scholareval_core::text::identifiers::WorkIdentifier;
 use scholareval_core::text::names::nearest;
 
@@ -31,8 +33,16 @@ struct RetractionList {
     read: fn(&[String]) -> Result<RetractionRow, String>,
 }
 
+impl RetractionList {
+    /// What is expected of a file, for errors.
+    fn form(&self) -> String {
+        let columns = self.columns.join(", ");
+        format!("the CSV of {}, with the columns {columns}", self.name)
+    }
+}
+
 /// Every list that is read.
-static LISTS: [&RetractionList; 1] = [&retraction_watch::RETRACTION_WATCH];
+static LISTS: &[&RetractionList] = &[&retraction_watch::RETRACTION_WATCH];
 
 /// The names of the lists of retractions, as docs/formats/works.md has them.
 pub fn retraction_list_names() -> impl Iterator<Item = &'static str> {
@@ -40,6 +50,7 @@ pub fn retraction_list_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a row of a list says.
+#[derive(Debug)]
 struct RetractionRow {
     title: String,
     /// `doi:..`, `arxiv:..` and `pmid:..` of the works that the notice is about.
@@ -54,9 +65,6 @@ struct Columns {
     cells: usize,
 }
 
-/// Faults that are kept; the others are counted.
-const KEPT_FAULTS: usize = 10;
-
 /// A title needs this many words: "Editorial" and "Retracted article" are the titles of many works.
 const TITLE_WORDS: usize = 5;
 
@@ -68,10 +76,7 @@ pub struct Retractions {
     by_work: HashMap<String, Vec<usize>>,
     /// Indices of notices by the key of the title of the work.
     by_title: HashMap<String, Vec<usize>>,
-    /// Rows that could not be read.
-    broken: u64,
-    /// The first of them.
-    faults: Vec<InputFault>,
+    rows: BrokenTally,
 }
 
 impl Retractions {
@@ -96,7 +101,6 @@ impl Retractions {
         let mut record = ByteRecord::new();
         let mut retractions = Self::default();
         let mut columns = None;
-        let mut rows: u64 = 0;
         while reader
             .read_byte_record(&mut record)
             .map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?
@@ -109,22 +113,19 @@ impl Retractions {
             // A quote that is not closed swallows the rows behind it: they are broken, too.
             let lines = (reader.position().line() - line).max(1);
             match columns.row(&record) {
-                Ok(row) => {
-                    rows += 1;
-                    retractions.add(row);
-                }
+                Ok(row) => retractions.add(row),
                 Err(what) => {
-                    rows += lines;
-                    retractions.note_fault(path, line, lines, what);
+                    let fault = InputFault::new(path, what).at_line(line as usize);
+                    retractions.rows.add(fault, path)?;
+                    retractions.rows.parts += lines - 1;
+                    retractions.rows.broken += lines - 1;
                 }
             }
         }
         if columns.is_none() {
             return Err(InputFault::new(path, "an empty file").into());
         }
-        if too_many_broken(retractions.broken, rows) {
-            return Err(retractions.too_many_broken(path, rows).into());
-        }
+        retractions.rows.check(path)?;
         Ok(retractions)
     }
 
@@ -140,33 +141,12 @@ impl Retractions {
 
     /// The number of rows that could not be read, and the first of them.
     pub fn broken(&self) -> (u64, &[InputFault]) {
-        (self.broken, &self.faults)
-    }
-
-    fn note_fault(&mut self, path: &Path, line: u64, lines: u64, what: String) {
-        self.broken += lines;
-        if self.faults.len() < KEPT_FAULTS {
-            self.faults
-                .push(InputFault::new(path, what).at_line(line as usize));
-        }
-    }
-
-    /// The error about a file with too many broken rows, which names the first.
-    fn too_many_broken(&self, path: &Path, rows: u64) -> InputFault {
-        let what = format!(
-            "{} of {rows} rows cannot be read, more than 1%",
-            self.broken
-        );
-        let Some(first) = self.faults.first() else {
-            return InputFault::new(path, what);
-        };
-        InputFault::new(path, format!("{what}; the first: {}", first.what))
-            .at_line(first.line.unwrap_or_default())
-            .hint("download the file again")
+        (self.rows.broken, &self.rows.faults)
     }
 
     /// Adds a notice under everything that names its works.
     fn add(&mut self, row: RetractionRow) {
+        self.rows.parts += 1;
         let index = self.notices.len();
         for key in row.works {
             self.by_work.entry(key).or_default().push(index);
@@ -281,23 +261,15 @@ fn deciding(mut notices: Vec<Retraction>) -> Option<Retraction> {
 }
 
 impl Columns {
-    /// Finds the columns of a list in the header: of the list that misses the fewest.
+    /// Finds the columns of the list that the header is of.
     fn of(header: &ByteRecord, path: &Path) -> Result<Self> {
         let names: Vec<String> = header.iter().map(text_of).collect();
-        let place = |column: &&str| {
-            let mut names = names.iter();
-            names.position(|name| name.eq_ignore_ascii_case(column))
-        };
-        let missing = |list: &&&RetractionList| {
-            let columns = list.columns.iter();
-            columns.filter(|column| place(column).is_none()).count()
-        };
-        let Some(list) = LISTS.iter().min_by_key(missing) else {
-            return Err(Error::Internal("no form of retraction lists".to_owned()));
+        let Some(list) = list_of(&names) else {
+            return Err(no_list(path).into());
         };
         let mut places = Vec::new();
         for column in list.columns {
-            match place(column) {
+            match place_of(column, &names) {
                 Some(place) => places.push(place),
                 None => return Err(missing_column(list, column, &names, path).into()),
             }
@@ -327,6 +299,40 @@ impl Columns {
     }
 }
 
+/// The list of which a header has the most columns; `None` if it has no column of any.
+///
+/// The fewest missing columns would not do: a list of few columns would be chosen for a damaged file of a list of many.
+fn list_of(names: &[String]) -> Option<&'static RetractionList> {
+    let mut chosen = None;
+    let mut most = 0;
+    for list in LISTS {
+        let columns = list.columns.iter();
+        let count = columns
+            .filter(|column| place_of(column, names).is_some())
+            .count();
+        if count > most {
+            most = count;
+            chosen = Some(*list);
+        }
+    }
+    chosen
+}
+
+/// Where a column is in a header.
+fn place_of(column: &str, names: &[String]) -> Option<usize> {
+    names
+        .iter()
+        .position(|name| name.eq_ignore_ascii_case(column))
+}
+
+/// The error about a file without any column of a list.
+fn no_list(path: &Path) -> InputFault {
+    let forms: Vec<String> = LISTS.iter().map(|list| list.form()).collect();
+    InputFault::new(path, "not a list of retractions")
+        .at_line(1)
+        .hint(format!("expected {}", forms.join(", or ")))
+}
+
 /// The error about a column that is missing or has another name.
 fn missing_column(
     list: &RetractionList,
@@ -337,11 +343,7 @@ fn missing_column(
     let fault = InputFault::new(path, format!("no column {column}")).at_line(1);
     match nearest(column, names.iter().map(String::as_str)) {
         Some(near) => fault.hint(format!("is it {near:?}? rename it to {column}")),
-        None => fault.hint(format!(
-            "expected the CSV of {}, with the columns {}",
-            list.name,
-            list.columns.join(", ")
-        )),
+        None => fault.hint(format!("expected {}", list.form())),
     }
 }
 
@@ -533,7 +535,12 @@ mod tests {
             error(&HEADER.replace("OriginalPaperDOI", "OriginalPaperDOIs")),
             "rw.csv:1: no column OriginalPaperDOI; is it \"OriginalPaperDOIs\"? rename it to OriginalPaperDOI"
         );
-        assert!(error("a,b\n").starts_with("rw.csv:1: no column Title; expected the CSV"));
+        let error_without_columns = error("a,b\n");
+        assert!(
+            error_without_columns
+                .starts_with("rw.csv:1: not a list of retractions; expected the CSV"),
+            "{error_without_columns}"
+        );
         assert_eq!(error(""), "rw.csv: an empty file");
     }
 
@@ -551,9 +558,9 @@ mod tests {
         let text = format!("{HEADER}{broken}{}", good.repeat(98));
         let error = Retractions::parse(text.as_bytes(), "rw.csv".as_ref()).unwrap_err();
         assert!(
-            error.to_string().starts_with(
-                "rw.csv:2: 1 of 99 rows cannot be read, more than 1%; the first: RetractionNature"
-            ),
+            error
+                .to_string()
+                .contains("rw.csv: 1 of 99 parts cannot be read, above the limit of 1%"),
             "{error}"
         );
         // A quote that nobody closes swallows the rest, which must not pass for one broken row.

@@ -125,6 +125,14 @@ impl Gate {
     }
 }
 
+/// A condition with its names as they are written.
+enum WrittenGate<'a> {
+    /// Two systems and how they must stand to each other.
+    Order(&'a str, &'a str, Order),
+    /// The mean, the least value, and whether it may be just that.
+    Mean(&'a str, f64, bool),
+}
+
 /// Reads one condition.
 struct ConditionReader<'a> {
     condition: &'a str,
@@ -164,35 +172,8 @@ impl<'a> ConditionReader<'a> {
         }
     }
 
-    /// Checks the form and the systems of an order.
-    fn check_order(&self) -> Result<()> {
-        let (left, right, or_equal) = self.sides()?;
-        let mut second = right;
-        if !self.is_system(right) {
-            if let Some((system, _)) = self.with_margin(right) {
-                if !or_equal {
-                    return Err(self.refusal(MARGIN_NEEDS_EQUAL));
-                }
-                second = system;
-            } else if right.parse::<f64>().is_ok() {
-                return Err(self.refusal(&format!("it orders two systems: write {}", self.forms())));
-            }
-        }
-        let mut first = left;
-        if !self.is_system(left)
-            && let Some((_, system)) = split_at_name(left, |name| self.is_system(name))
-        {
-            first = system;
-        }
-        let first = self.observations.system_named(first)?;
-        let second = self.second_system(second)?;
-        if first == second {
-            return Err(self.refusal(&format!("both sides are {first}")));
-        }
-        Ok(())
-    }
-
-    fn gates(&self, baseline: Option<&str>) -> Result<Vec<Gate>> {
+    /// The condition, read but for the names in it.
+    fn written(&self) -> Result<WrittenGate<'a>> {
         let (left, right, or_equal) = self.sides()?;
         // A system may be called `0.5` or `old-0.02`: a whole name comes first.
         if !self.is_system(right) {
@@ -200,18 +181,10 @@ impl<'a> ConditionReader<'a> {
                 if !or_equal {
                     return Err(self.refusal(MARGIN_NEEDS_EQUAL));
                 }
-                return Ok(vec![self.order(
-                    left,
-                    system,
-                    Order::Within(margin),
-                    baseline,
-                )?]);
+                return Ok(WrittenGate::Order(left, system, Order::Within(margin)));
             }
             if let Ok(least) = right.parse::<f64>() {
-                if !or_equal || !least.is_finite() {
-                    return Err(self.refusal("write a mean as \"score>=0.5\""));
-                }
-                return self.floor(left, least);
+                return Ok(WrittenGate::Mean(left, least, or_equal));
             }
         }
         let order = if or_equal {
@@ -219,18 +192,38 @@ impl<'a> ConditionReader<'a> {
         } else {
             Order::Better
         };
-        Ok(vec![self.order(left, right, order, baseline)?])
+        Ok(WrittenGate::Order(left, right, order))
+    }
+
+    /// Checks the form and the systems of an order.
+    fn check_order(&self) -> Result<()> {
+        match self.written()? {
+            WrittenGate::Order(left, right, _) => self.named_pair(left, right).map(|_| ()),
+            WrittenGate::Mean(..) => {
+                Err(self.refusal(&format!("it orders two systems: write {}", self.forms())))
+            }
+        }
+    }
+
+    fn gates(&self, baseline: Option<&str>) -> Result<Vec<Gate>> {
+        match self.written()? {
+            WrittenGate::Order(left, right, order) => {
+                Ok(vec![self.order(left, right, order, baseline)?])
+            }
+            WrittenGate::Mean(left, least, true) if least.is_finite() => self.floor(left, least),
+            WrittenGate::Mean(..) => Err(self.refusal("write a mean as \"score>=0.5\"")),
+        }
     }
 
     /// `METRIC>=VALUE` of every system, or `SYSTEM:METRIC>=VALUE`.
     fn floor(&self, subject: &str, least: f64) -> Result<Vec<Gate>> {
         let mut name = subject;
-        let mut systems = Vec::new();
+        let mut named = None;
         // The name of a metric may have a colon itself.
         if !self.is_metric(subject)
             && let Some((system, metric)) = split_at_name(subject, |name| self.is_metric(name))
         {
-            systems.push(self.observations.system_named(system)?.to_owned());
+            named = Some(self.observations.system_named(system)?.to_owned());
             name = metric.trim();
         }
         let metric = self.directed(self.one_metric(name)?)?;
@@ -245,41 +238,34 @@ impl<'a> ConditionReader<'a> {
             };
             return Err(self.refusal(&format!("values of {name} are {values}")));
         }
-        if !systems.is_empty() {
-            let system = systems.remove(0);
+        if let Some(system) = named {
             return Ok(vec![Gate {
                 text: self.condition.to_owned(),
                 metric,
                 demand: Demand::AtLeast { system, least },
             }]);
         }
-        let mut gates = Vec::new();
-        for system in &self.observations.systems {
-            let system = system.label.clone();
-            gates.push(Gate {
-                text: format!("{system}:{}", self.condition),
-                metric: metric.clone(),
-                demand: Demand::AtLeast { system, least },
-            });
-        }
-        Ok(gates)
+        let systems = self.observations.systems.iter();
+        let gates = systems.map(|system| Gate {
+            text: format!("{}:{}", system.label, self.condition),
+            metric: metric.clone(),
+            demand: Demand::AtLeast {
+                system: system.label.clone(),
+                least,
+            },
+        });
+        Ok(gates.collect())
     }
 
-    /// A demand on two systems; the first may have the metric's name before it.
-    fn order(&self, left: &str, right: &str, order: Order, baseline: Option<&str>) -> Result<Gate> {
-        let main = self
-            .observations
-            .headline()
-            .first()
-            .copied()
-            .unwrap_or_default();
-        let mut metric = &self.observations.metrics[main].metric;
+    /// The two systems of an order; the first may have the name of a metric before it.
+    fn named_pair(&self, left: &'a str, right: &str) -> Result<(Option<&'a str>, [String; 2])> {
+        let mut metric = None;
         let mut first = left;
         // The name of a system may have a colon itself.
         if !self.is_system(left)
             && let Some((name, system)) = split_at_name(left, |name| self.is_system(name))
         {
-            metric = self.one_metric(name.trim())?;
+            metric = Some(name.trim());
             first = system;
         }
         let pair = [
@@ -289,6 +275,26 @@ impl<'a> ConditionReader<'a> {
         if pair[0] == pair[1] {
             return Err(self.refusal(&format!("both sides are {}", pair[0])));
         }
+        Ok((metric, pair))
+    }
+
+    /// A demand on two systems.
+    fn order(
+        &self,
+        left: &'a str,
+        right: &str,
+        order: Order,
+        baseline: Option<&str>,
+    ) -> Result<Gate> {
+        let (name, pair) = self.named_pair(left, right)?;
+        let metric = match name {
+            Some(name) => self.one_metric(name)?,
+            None => {
+                let headline = self.observations.headline();
+                let main = headline.first().copied().unwrap_or_default();
+                &self.observations.metrics[main].metric
+            }
+        };
         if let Some(baseline) = baseline
             && !pair.iter().any(|system| system == baseline)
         {

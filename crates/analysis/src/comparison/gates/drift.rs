@@ -71,21 +71,16 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         counted(change.questions, "question")
     );
     if let Some(needed) = questions_needed {
-        message.push_str(&format!(
-            "; about {} would decide",
-            counted(needed, "question")
-        ));
+        let questions = counted(needed, "question");
+        message += &format!("; about {questions} would decide");
     }
+    let systems = change.systems.iter();
     GateResult {
         condition: format!("{} shifts by at most {margin}", change.metric.name),
         outcome,
         message,
         metric: change.metric.name.clone(),
-        systems: change
-            .systems
-            .iter()
-            .map(|system_shift| system_shift.system.to_string())
-            .collect(),
+        systems: systems.map(|shift| shift.system.to_string()).collect(),
         estimate: Some(shift),
         interval,
         threshold: margin,

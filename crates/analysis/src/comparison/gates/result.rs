@@ -85,17 +85,13 @@ pub fn gate_results(
     observations: &Observations,
     tolerate_missing: bool,
 ) -> Vec<GateResult> {
-    let mut results = Vec::new();
-    for gate in gates {
-        let check = GateCheck {
-            gate,
-            comparison,
-            observations,
-            tolerate_missing,
-        };
-        results.push(check.result());
-    }
-    results
+    let checks = gates.iter().map(|gate| GateCheck {
+        gate,
+        comparison,
+        observations,
+        tolerate_missing,
+    });
+    checks.map(|check| check.result()).collect()
 }
 
 /// An outcome with its reason.
@@ -206,10 +202,8 @@ impl GateCheck<'_> {
         result.questions = own_mean.questions;
         let least = result.threshold;
         let Some(interval) = own_mean.interval else {
-            let reason = format!(
-                "{} give no interval",
-                counted(own_mean.questions, "question")
-            );
+            let questions = counted(own_mean.questions, "question");
+            let reason = format!("{questions} give no interval");
             return GateDecision::new(GateOutcome::Undecided, reason);
         };
         if interval.high < least - SAME {
@@ -424,29 +418,23 @@ impl OwnMean {
         let rank = (0..shared.order.len()).find(|rank| shared.label(*rank) == label)?;
         let unit = shared.table.metric.unit;
         let lowest = unit.range().0;
-        let mut known = MeanValues::default();
+        let known = shared.known_values(rank, &shared.by_id);
         let mut all = MeanValues::default();
         for case in &shared.by_id {
-            let observation = shared.observation(rank, *case);
-            let question = shared.question_of[*case];
             let net_range = shared.net_range(rank, *case);
-            if let Some(value) = observation.value() {
-                known.push(value, question, net_range);
-            }
-            let least = match observation {
+            let least = match shared.observation(rank, *case) {
                 // An answer that is not there counts as the lowest, or a system could pass by not
                 // answering hard questions.
                 Observation::Missing => Some(net_range.map_or(lowest, |range| range.low)),
                 other => other.range().map(|range| range.low),
             };
             if let Some(least) = least {
-                all.push(least, question, net_range);
+                all.push(least, shared.question_of[*case], net_range);
             }
         }
-        let is_missing = all.values != known.values;
-        let lowest_with_missing = is_missing.then(|| {
-            all.interval(unit, shared.bootstrap())
-                .map_or(lowest, |interval| interval.low)
+        let lowest_with_missing = (all.values != known.values).then(|| {
+            let interval = all.interval(unit, shared.bootstrap());
+            interval.map_or(lowest, |interval| interval.low)
         });
         if let Some(win_rate) = shared.win_rate(rank) {
             return Some(Self {
@@ -492,27 +480,24 @@ struct Difference<'a> {
 impl<'a> Difference<'a> {
     fn of(metric: &'a MetricComparison, labels: &[String; 2]) -> Option<Self> {
         let label = |rank: usize| &metric.systems[rank].label;
-        for pair in &metric.pairs {
-            let is_same = [label(pair.first), label(pair.second)] == [&labels[0], &labels[1]];
-            let is_reversed = [label(pair.second), label(pair.first)] == [&labels[0], &labels[1]];
-            if !is_same && !is_reversed {
-                continue;
-            }
-            let (mut estimate, mut interval) = (pair.difference, pair.interval);
-            if is_reversed {
-                estimate = -estimate;
-                interval = interval.map(Interval::negated);
-            }
-            return Some(Self {
-                of: pair,
-                is_reversed,
-                estimate,
-                interval,
-                // A single question has no test; a run that was looked at has a repeated interval and no p.
-                p: if pair.is_at_look { None } else { Some(pair.p?) },
-            });
+        let mut pairs = metric.pairs.iter();
+        let pair = pairs.find(|pair| {
+            let systems = [pair.first, pair.second].map(label);
+            systems == [&labels[0], &labels[1]] || systems == [&labels[1], &labels[0]]
+        })?;
+        let mut difference = Self {
+            of: pair,
+            is_reversed: *label(pair.first) != labels[0],
+            estimate: pair.difference,
+            interval: pair.interval,
+            // A single question has no test; a run that was looked at has a repeated interval and no p.
+            p: if pair.is_at_look { None } else { Some(pair.p?) },
+        };
+        if difference.is_reversed {
+            difference.estimate = -difference.estimate;
+            difference.interval = difference.interval.map(Interval::negated);
         }
-        None
+        Some(difference)
     }
 
     /// An interval of the pair in the order of the gate.
