@@ -222,6 +222,7 @@ impl AnswerRun<'_> {
         state: &mut State,
         gates: usize,
     ) -> Result<(), Abort> {
+        let calls = self.selected(calls, state);
         let mut by_call: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = VecDeque::from(units(self.job, &calls, gates));
         for unit in &units {
@@ -279,6 +280,41 @@ impl AnswerRun<'_> {
             state.merge_samples(call, call_samples, self.job);
         }
         Ok(())
+    }
+
+    /// The calls for selected items; the others get the verdict that they were not asked for. A call about several items of which
+    /// only some are selected is dropped, so that the scorer asks for those alone in its next step.
+    fn selected(&self, calls: Vec<JudgeCall>, state: &mut State) -> Vec<JudgeCall> {
+        let key = (self.item.system(), self.item.case.case_id.clone());
+        let selected_items = &self.job.options.selected_items;
+        let Some(selected) = selected_items
+            .get(&key)
+            .filter(|_| !selected_items.is_empty())
+        else {
+            return calls;
+        };
+        let mut kept = Vec::new();
+        for call in calls {
+            let mut others = call.items();
+            let count = others.len();
+            others.retain(|item| !selected.contains(&**item));
+            if others.is_empty() {
+                kept.push(call);
+                continue;
+            }
+            // A scorer that asks for the same items again cannot be asked for a part of them.
+            let is_repeated = others
+                .iter()
+                .all(|item| state.verdicts.contains_key(&**item));
+            if others.len() == count || is_repeated {
+                others.push(Arc::clone(&call.item));
+            }
+            for item in others {
+                let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked");
+                state.verdicts.entry(item).or_insert(Err(reason));
+            }
+        }
+        kept
     }
 
     /// Whether calls that start together would all miss the provider's prefix cache, and all pay the full price for the

@@ -1,12 +1,14 @@
-//! Reads which answers are to be scored: what a draw of answers writes, or a list by hand.
+//! Reads which answers, or which single verdicts on them, are to be asked for: what a draw writes, or a list of answers by hand.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::reader::{Id, Number, all, elements, is_csv, rows_as_jsonl};
-use scholareval_core::domain::{AnswerSelection, CaseId, RandomDraw, SystemName};
+use scholareval_core::domain::{
+    AnswerSelection, CaseId, Digest, RandomDraw, SystemName, VerdictDraw,
+};
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::read_text;
 use scholareval_core::text::spreadsheets::unguarded;
@@ -15,6 +17,9 @@ use scholareval_core::text::spreadsheets::unguarded;
 const ROW: &str =
     "a row has system and case_id, with seed and drawn_from if it was drawn at random";
 
+/// Names of the items of answers, by system and case.
+pub type SelectedItems = HashMap<(SystemName, CaseId), HashSet<String>>;
+
 /// The answers that a file names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectedAnswers {
@@ -22,17 +27,28 @@ pub struct SelectedAnswers {
     pub path: PathBuf,
     /// The answers, by system and case.
     pub answers: HashSet<(SystemName, CaseId)>,
+    /// The items of each answer that are asked for; empty where whole answers are.
+    pub items: SelectedItems,
     /// What a run of these records.
     pub recorded: AnswerSelection,
 }
 
-/// A row: an answer, and how all of the file were drawn.
+/// A row: an answer, or with `frame` a verdict on one of its items, and how all of the file were drawn.
 #[derive(Deserialize)]
 struct SelectedRow {
     system: Id,
     case_id: Id,
+    item: Option<Id>,
+    frame: Option<Digest<8>>,
     seed: Option<Number>,
     drawn_from: Option<Number>,
+}
+
+/// How the rows of a file were drawn.
+#[derive(PartialEq)]
+struct RowDraw {
+    answers: Option<RandomDraw>,
+    frame: Option<Digest<8>>,
 }
 
 impl SelectedRow {
@@ -61,6 +77,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     let is_csv = is_csv(path);
     let json = rows_as_jsonl(&text, path)?;
     let mut answers = HashSet::new();
+    let mut items = SelectedItems::new();
     let mut draws = Vec::new();
     let mut repeated = Vec::new();
     all(elements(&json, path)?.iter().map(|line| {
@@ -69,9 +86,28 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
             let text = if is_csv { unguarded(cell) } else { cell };
             text.to_owned()
         });
-        draws.push(row.draw());
-        if !answers.insert((system.as_str().into(), case_id.as_str().into())) {
-            let fault = line.fault(format!("the answer of {system} is named twice"));
+        draws.push(RowDraw {
+            answers: row.draw(),
+            frame: row.frame,
+        });
+        let answer: (SystemName, CaseId) = (system.as_str().into(), case_id.as_str().into());
+        let is_new = answers.insert(answer.clone());
+        let (noun, is_new) = match row.item.filter(|_| row.frame.is_some()) {
+            None => ("answer", is_new),
+            Some(Id(item)) => {
+                let item = if is_csv {
+                    unguarded(&item).to_owned()
+                } else {
+                    item
+                };
+                (
+                    "verdict on one item of the answer",
+                    items.entry(answer).or_default().insert(item),
+                )
+            }
+        };
+        if !is_new {
+            let fault = line.fault(format!("the {noun} of {system} is named twice"));
             repeated.push(fault.of_case(&case_id));
         }
         Ok(())
@@ -91,17 +127,28 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
             .into());
     };
     if draws.iter().any(|draw| draw != first) {
-        let fault = InputFault::new(path, "its rows are of several draws (seed, drawn_from)");
+        let fault = InputFault::new(
+            path,
+            "its rows are of several draws (seed, drawn_from, frame)",
+        );
         return Err(fault.hint("give the answers of one draw").into());
     }
+    let verdicts = first.answers.zip(first.frame);
     let recorded = AnswerSelection {
         blake3,
         answers: answers.len(),
-        drawn: *first,
+        drawn: first.answers.filter(|_| first.frame.is_none()),
+        verdicts: verdicts.map(|(draw, frame)| VerdictDraw {
+            verdicts: draws.len(),
+            of: draw.of,
+            seed: draw.seed,
+            frame,
+        }),
     };
     Ok(SelectedAnswers {
         path: path.to_path_buf(),
         answers,
+        items,
         recorded,
     })
 }
@@ -126,6 +173,26 @@ mod tests {
         assert_eq!(
             selected.recorded.sentence(),
             "2 selected answers, drawn at random from 4"
+        );
+    }
+
+    #[test]
+    fn a_draw_of_verdicts_names_items_of_answers() {
+        let text = "system,case_id,item,rater,value,probability,seed,drawn_from,frame\n\
+                    a,c1,cites,person,,0.5,7,4,00000000000000ab\na,c1,\"'=states\",person,,0.25,7,4,00000000000000ab\n";
+        let selected = load("drawn.csv", text).unwrap();
+        let items = &selected.items[&("a".into(), "c1".into())];
+        assert!(items.contains("cites") && items.contains("=states"));
+        let sentence = selected.recorded.sentence();
+        assert!(
+            sentence.starts_with("2 verdicts on 1 answers, drawn from 4"),
+            "{sentence}"
+        );
+        let twice = text.replace("'=states", "cites");
+        let message = load("twice.csv", &twice).unwrap_err().to_string();
+        assert!(
+            message.contains("verdict on one item") && message.contains("named twice"),
+            "{message}"
         );
     }
 

@@ -1,0 +1,287 @@
+//! The verdicts of a run from which a few are drawn for a dear judge or for people.
+//!
+//! A verdict is a component of an answer that has a weight and was judged. It is drawn with a known probability, half in proportion to
+//! its weight and half to its weight times the standard deviation of its credit as the cheap judge's probabilities have it. Answers
+//! that miss a verdict of the cheap judge are not in the frame: their value could not be corrected.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::domain::{CaseId, Component, ComponentKind, Digest, Mode, SystemName, VerdictDraw};
+use crate::error::{Error, InputFault, Result};
+use crate::record::RecordedRun;
+use crate::runs::RunSet;
+use crate::stats::{systematic_sample, weighted_inclusion_probabilities};
+
+/// A score differs from the weighted mean of its components by no more than this.
+const SAME_SCORE: f64 = 1e-6;
+
+/// A verdict by its system, its case and the name of its component.
+pub(super) type VerdictKey = (SystemName, CaseId, String);
+
+/// A verdict of the cheap judge that can be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameVerdict {
+    /// The answer, by its index in the frame.
+    pub answer: usize,
+    /// The component.
+    pub item: String,
+    /// Its weight as a share of the positive weights of its answer; negative for a fault.
+    pub weight: f64,
+    /// The cheap judge's credit.
+    pub credit: f64,
+    /// The variance of the credit under the judge's probabilities; without these the largest on its scale.
+    pub doubt: f64,
+}
+
+/// The verdicts of a run that can be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictFrame {
+    /// The answers, by system and case, each with the part of its score that no verdict of the frame gives.
+    pub answers: Vec<(SystemName, CaseId, f64)>,
+    /// The verdicts, answer by answer.
+    pub verdicts: Vec<FrameVerdict>,
+    /// Answers that are not in it, since the cheap judge gave no verdict on one of their components.
+    pub left_out: usize,
+    /// Verdicts without probabilities.
+    pub without_doubt: usize,
+}
+
+impl VerdictFrame {
+    /// The frame of this run.
+    ///
+    /// # Errors
+    /// When its scores are no weighted means of judged components, and when no answer has all verdicts.
+    pub fn of(run: &RecordedRun) -> Result<Self> {
+        check_rule(run)?;
+        let mut frame = Self {
+            answers: Vec::new(),
+            verdicts: Vec::new(),
+            left_out: 0,
+            without_doubt: 0,
+        };
+        let mut scored: Vec<_> = run.scored.iter().collect();
+        scored.retain(|answer| answer.score.components.iter().any(is_judged));
+        scored.sort_by(|a, b| (&a.system, &a.case.case_id).cmp(&(&b.system, &b.case.case_id)));
+        for answer in scored {
+            let components = &answer.score.components;
+            let Some(value) = answer.score.value else {
+                frame.left_out += 1;
+                continue;
+            };
+            // An abstention has no weight left, so that the score may be whole without it.
+            if components.iter().any(|component| component.value.is_none()) {
+                frame.left_out += 1;
+                continue;
+            }
+            let sum = components
+                .iter()
+                .filter(|component| component.kind.is_weighted());
+            let sum: f64 = sum
+                .map(|component| component.weight * component.value.unwrap_or_default())
+                .sum();
+            if (sum - value).abs() > SAME_SCORE {
+                return Err(not_a_mean(
+                    run,
+                    "a score differs from the weighted mean of its criteria",
+                ));
+            }
+            frame.add(
+                answer.system.clone(),
+                answer.case.case_id.clone(),
+                components,
+            );
+        }
+        if frame.verdicts.is_empty() {
+            let fault =
+                InputFault::new(&run.path, "no answer has a verdict on each of its criteria");
+            return Err(fault.hint("score its answers by criteria first").into());
+        }
+        Ok(frame)
+    }
+
+    /// The frame of the only run of a set.
+    ///
+    /// # Errors
+    /// As [`VerdictFrame::of`]; for several runs.
+    pub fn of_one(set: &RunSet) -> Result<Self> {
+        let [run] = &set.runs[..] else {
+            return Err(Error::Usage(
+                "verdicts are drawn from one run: name only one".to_owned(),
+            ));
+        };
+        Self::of(run)
+    }
+
+    fn add(&mut self, system: SystemName, case: CaseId, components: &[Component]) {
+        let answer = self.answers.len();
+        let mut rest = 0.0;
+        for component in components
+            .iter()
+            .filter(|component| component.kind.is_weighted())
+        {
+            let credit = component.value.unwrap_or_default();
+            if !is_judged(component) {
+                rest += component.weight * credit;
+                continue;
+            }
+            let doubt = component.belief.as_ref().and_then(|belief| belief.doubt);
+            self.without_doubt += usize::from(doubt.is_none());
+            let (low, high) = component.kind.unit().range();
+            self.verdicts.push(FrameVerdict {
+                answer,
+                item: component.name.clone(),
+                weight: component.weight,
+                credit,
+                doubt: doubt.unwrap_or((high - low).powi(2) / 4.0),
+            });
+        }
+        self.answers.push((system, case, rest));
+    }
+
+    /// The probability with which each verdict is among `n` drawn ones.
+    pub fn probabilities(&self, n: usize) -> Vec<f64> {
+        let weights: Vec<f64> = self
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.weight.abs())
+            .collect();
+        let sizes = self.verdicts.iter();
+        let sizes: Vec<f64> = sizes
+            .map(|verdict| verdict.weight.abs() * verdict.doubt.max(0.0).sqrt())
+            .collect();
+        weighted_inclusion_probabilities(&weights, &sizes, n)
+    }
+
+    /// Draws `n` verdicts: their indices, and how to draw them again.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for fewer verdicts than `n`, and for `n` = 0.
+    pub fn draw(&self, n: usize, seed: u64) -> Result<(Vec<usize>, VerdictDraw)> {
+        let of = self.verdicts.len();
+        if n == 0 || n > of {
+            return Err(Error::Settings(format!(
+                "--verdicts {n}: there are {of} verdicts; draw 1 or more of them"
+            )));
+        }
+        let probabilities = self.probabilities(n);
+        let draw = VerdictDraw {
+            verdicts: n,
+            of,
+            seed,
+            frame: self.hash(&probabilities),
+        };
+        Ok((systematic_sample(&probabilities, seed), draw))
+    }
+
+    /// The indices of the verdicts of this draw with the probability of every verdict; `None` if it is of another frame.
+    pub(super) fn draw_again(&self, draw: &VerdictDraw) -> Option<(HashSet<usize>, Vec<f64>)> {
+        let (drawn, again) = self.draw(draw.verdicts, draw.seed).ok()?;
+        (again == *draw).then(|| {
+            (
+                drawn.into_iter().collect(),
+                self.probabilities(draw.verdicts),
+            )
+        })
+    }
+
+    /// The system, case and component of a verdict.
+    pub(super) fn key(&self, verdict: usize) -> VerdictKey {
+        let FrameVerdict { answer, item, .. } = &self.verdicts[verdict];
+        let (system, case, _) = &self.answers[*answer];
+        (system.clone(), case.clone(), item.clone())
+    }
+
+    /// Everything on which the draw and the corrected values depend.
+    fn hash(&self, probabilities: &[f64]) -> Digest<8> {
+        let mut hasher = blake3::Hasher::new();
+        for (at, probability) in probabilities.iter().enumerate() {
+            let (system, case, item) = self.key(at);
+            for name in [system.as_str(), case.as_str(), &item] {
+                hasher.update(&(name.len() as u64).to_le_bytes());
+                hasher.update(name.as_bytes());
+            }
+            for number in [
+                *probability,
+                self.verdicts[at].weight,
+                self.verdicts[at].credit,
+            ] {
+                hasher.update(&number.to_le_bytes());
+            }
+        }
+        hasher.finalize().into()
+    }
+
+    /// A sentence on what is not in the frame, or has no probabilities; `None` if everything is in it.
+    pub fn warning(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.left_out > 0 {
+            parts.push(format!(
+                "{} of {} answers have no verdict on one of their criteria and cannot be corrected",
+                self.left_out,
+                self.left_out + self.answers.len()
+            ));
+        }
+        if self.without_doubt > 0 {
+            parts.push(format!(
+                "{} of {} verdicts have no probabilities and count as the most doubtful",
+                self.without_doubt,
+                self.verdicts.len()
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// The largest square of a credit's error that is expected, by answer and system, for plans: see `plan`.
+    pub(super) fn by_system(&self) -> HashMap<&SystemName, Vec<usize>> {
+        let mut systems: HashMap<&SystemName, Vec<usize>> = HashMap::new();
+        for (at, (system, _, _)) in self.answers.iter().enumerate() {
+            systems.entry(system).or_default().push(at);
+        }
+        systems
+    }
+}
+
+/// Whether a judge gave the component its value by itself. One reply has both shares of citations, which no other judge is asked for
+/// one by one.
+fn is_judged(component: &Component) -> bool {
+    let is_single = matches!(
+        component.kind,
+        ComponentKind::Criterion
+            | ComponentKind::Property
+            | ComponentKind::Evidence
+            | ComponentKind::Expertise
+    );
+    is_single && component.weight != 0.0
+}
+
+/// # Errors
+/// For a run whose rule makes the weights depend on the judge, clips, or adds other metrics.
+fn check_rule(run: &RecordedRun) -> Result<()> {
+    let Some(profile) = run.manifest.criteria_profile() else {
+        return Ok(());
+    };
+    let is_compat = run.manifest.mode == Mode::Compat;
+    if profile.report {
+        return Err(not_a_mean(
+            run,
+            "its scores are means of several metrics of a report",
+        ));
+    }
+    if !profile.reply.second.is_empty() {
+        return Err(not_a_mean(
+            run,
+            "its weights depend on what the judge says of the reference article",
+        ));
+    }
+    if is_compat && profile.clip_in_compat {
+        return Err(not_a_mean(run, "its means are clipped in compat mode"));
+    }
+    Ok(())
+}
+
+fn not_a_mean(run: &RecordedRun, why: &str) -> Error {
+    let what = format!("dear verdicts cannot correct this run: {why}");
+    let hint = "take a run whose scores are weighted means of criteria, or let the dear judge score whole answers (label --answers N \
+                --random)";
+    InputFault::new(&run.path, what).hint(hint).into()
+}
