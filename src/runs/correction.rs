@@ -7,7 +7,7 @@ use super::RunSet;
 use super::people::PeopleLabels;
 use super::run_set::judge_names;
 use super::verdict_frame::{VerdictFrame, VerdictKey};
-use crate::analysis::comparison::{Comparison, ComparisonOptions, Correction, Observations};
+use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, VerdictCorrection};
 use crate::dataset::{SHEET_FILE, load_selected};
 use crate::domain::{Rater, VerdictDraw};
 use crate::error::{InputFault, Result};
@@ -159,7 +159,7 @@ impl RunSet {
         }
         let observations: Observations = self.observe()?.with_corrected(&corrected);
         Ok(Comparison {
-            correction: Some(Correction {
+            correction: Some(VerdictCorrection {
                 cheap: judge_names(&run.manifest),
                 dear: dear.judge.clone(),
                 drawn: drawn.len(),

@@ -22,6 +22,7 @@ mod rescore;
 mod run_list;
 mod run_set;
 mod verdict_frame;
+mod verdict_plan;
 
 pub use agree::{agree, plan_labels};
 pub use correction::DearVerdicts;
@@ -39,3 +40,4 @@ pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run_list::{ListedRun, list_runs};
 pub use run_set::{RunSet, judged_by};
 pub use verdict_frame::{FrameVerdict, VerdictFrame};
+pub use verdict_plan::{PlannedDraw, VerdictPlan};

@@ -4,7 +4,7 @@
 //! its weight and half to its weight times the standard deviation of its credit as the cheap judge's probabilities have it. Answers
 //! that miss a verdict of the cheap judge are not in the frame: their value could not be corrected.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::domain::{CaseId, Component, ComponentKind, Digest, Mode, SystemName, VerdictDraw};
 use crate::error::{Error, InputFault, Result};
@@ -27,7 +27,7 @@ pub struct FrameVerdict {
     pub item: String,
     /// Its weight as a share of the positive weights of its answer; negative for a fault.
     pub weight: f64,
-    /// The cheap judge's credit.
+    /// The cheap judge's credit: the expected one where its probabilities are known, which leaves least to correct.
     pub credit: f64,
     /// The variance of the credit under the judge's probabilities; without these the largest on its scale.
     pub doubt: f64,
@@ -124,14 +124,15 @@ impl VerdictFrame {
                 rest += component.weight * credit;
                 continue;
             }
-            let doubt = component.belief.as_ref().and_then(|belief| belief.doubt);
+            let belief = component.belief.as_deref();
+            let doubt = belief.and_then(|belief| belief.doubt);
             self.without_doubt += usize::from(doubt.is_none());
             let (low, high) = component.kind.unit().range();
             self.verdicts.push(FrameVerdict {
                 answer,
                 item: component.name.clone(),
                 weight: component.weight,
-                credit,
+                credit: belief.map_or(credit, |belief| belief.expected),
                 doubt: doubt.unwrap_or((high - low).powi(2) / 4.0),
             });
         }
@@ -229,15 +230,6 @@ impl VerdictFrame {
             ));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
-    /// The largest square of a credit's error that is expected, by answer and system, for plans: see `plan`.
-    pub(super) fn by_system(&self) -> HashMap<&SystemName, Vec<usize>> {
-        let mut systems: HashMap<&SystemName, Vec<usize>> = HashMap::new();
-        for (at, (system, _, _)) in self.answers.iter().enumerate() {
-            systems.entry(system).or_default().push(at);
-        }
-        systems
     }
 }
 

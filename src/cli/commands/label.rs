@@ -220,7 +220,7 @@ fn write_verdicts(
         "item",
         "rater",
         "value",
-        "probability",
+        "verdict_probability",
         "seed",
         "drawn_from",
         "frame",

@@ -6,8 +6,8 @@ use super::old_scale::old_scale_notes;
 use super::pairwise::comparison_notes;
 use super::tables::metric_name;
 use crate::analysis::comparison::{
-    Comparison, Correction, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison,
-    PairComparison,
+    Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
+    VerdictCorrection,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
@@ -57,8 +57,8 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
 }
 
 /// By which judges `score` and `corrected` are.
-fn correction_warning(correction: &Correction) -> String {
-    let Correction {
+fn correction_warning(correction: &VerdictCorrection) -> String {
+    let VerdictCorrection {
         cheap,
         dear,
         drawn,

@@ -131,7 +131,7 @@ pub struct Comparison {
     pub old_scales: Vec<OldScale>,
     /// With `--corrected-by` and drawn verdicts: by which judges the metric `corrected` is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correction: Option<Correction>,
+    pub correction: Option<VerdictCorrection>,
     /// Where answers were compared with each other: strengths, and what the place and the length of an answer do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairwise: Option<Pairwise>,
@@ -145,7 +145,7 @@ pub struct Comparison {
 
 /// What the metric `corrected` was computed from: all verdicts of a cheap judge, and those of a dear judge on some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Correction {
+pub struct VerdictCorrection {
     /// The cheap judge.
     pub cheap: String,
     /// The dear judge, or the people.
