@@ -277,3 +277,114 @@ fn not_a_mean(run: &RecordedRun, why: &str) -> Error {
                 --random)";
     InputFault::new(&run.path, what).hint(hint).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::stats::{DrawnVerdict, corrected_values, mean, sd};
+
+    fn frame(verdicts: Vec<FrameVerdict>, answers: usize) -> VerdictFrame {
+        VerdictFrame {
+            answers: (0..answers)
+                .map(|at| ("s".into(), at.to_string().into(), 0.0))
+                .collect(),
+            verdicts,
+            left_out: 0,
+            without_doubt: 0,
+        }
+    }
+
+    fn verdict(answer: usize, item: usize, weight: f64, credit: f64) -> FrameVerdict {
+        FrameVerdict {
+            answer,
+            item: item.to_string(),
+            weight,
+            credit,
+            doubt: credit * (1.0 - credit),
+        }
+    }
+
+    #[test]
+    fn half_of_the_draw_goes_by_weight_and_half_by_doubt_and_a_changed_run_is_another_frame() {
+        // |w|: .5, .5, 1; |w| sqrt(d): .25, .15, .3
+        let all = vec![
+            verdict(0, 0, 0.5, 0.5),
+            verdict(0, 1, 0.5, 0.9),
+            verdict(1, 0, -1.0, 0.1),
+        ];
+        let found = frame(all.clone(), 2);
+        let expected = [0.125 + 0.25 / 1.4, 0.125 + 0.15 / 1.4, 0.25 + 0.3 / 1.4];
+        for (found, expected) in found.probabilities(1).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+        let (drawn, draw) = found.draw(2, 7).unwrap();
+        assert_eq!((drawn.len(), draw.verdicts, draw.of), (2, 2, 3));
+        assert!(found.draw_again(&draw).is_some());
+        let mut changed = found;
+        changed.verdicts[1].credit = 0.8;
+        assert_eq!(changed.draw_again(&draw), None);
+        assert!(changed.draw(0, 1).is_err() && changed.draw(4, 1).is_err());
+    }
+
+    #[test]
+    fn intervals_hold_for_a_judge_that_is_too_sure_where_its_mean_and_routing_do_not() {
+        // 60 answers of 10 criteria; the cheap judge says .97 where .8 are met and .1 where .3 are: the truth is .55, its mean .535,
+        // and routing below .9 never sees the sure mistakes of the first half.
+        let (mut held, mut estimates, mut routed) = (0, Vec::new(), Vec::new());
+        for seed in 0..300_u64 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut verdicts = Vec::new();
+            let mut dear = Vec::new();
+            for at in 0..600 {
+                let is_easy = at % 2 == 0;
+                let (said, met) = if is_easy { (0.97, 0.8) } else { (0.1, 0.3) };
+                verdicts.push(verdict(at / 10, at % 10, 0.1, said));
+                dear.push(f64::from(u8::from(rng.random::<f64>() < met)));
+            }
+            let frame = frame(verdicts, 60);
+            let (drawn, draw) = frame.draw(60, seed).unwrap();
+            let (again, probabilities) = frame.draw_again(&draw).unwrap();
+            assert_eq!(again.len(), drawn.len());
+            let verdicts: Vec<DrawnVerdict> = frame
+                .verdicts
+                .iter()
+                .enumerate()
+                .map(|(at, verdict)| DrawnVerdict {
+                    answer: verdict.answer,
+                    weight: verdict.weight,
+                    cheap: verdict.credit,
+                    dear: again.contains(&at).then_some(dear[at]),
+                    probability: probabilities[at],
+                })
+                .collect();
+            let values = corrected_values(&verdicts, 60);
+            let estimate = mean(&values).unwrap();
+            // t(59) = 2.001
+            let half = 2.001 * sd(&values).unwrap() / 60_f64.sqrt();
+            held += usize::from((estimate - 0.55).abs() <= half);
+            estimates.push(estimate);
+            routed.push(
+                mean(
+                    &frame
+                        .verdicts
+                        .iter()
+                        .map(|verdict| verdict.credit.round())
+                        .collect::<Vec<_>>(),
+                )
+                .unwrap(),
+            );
+        }
+        // 95% of 300, +- 3 standard errors of 1.26%.
+        assert!((274..=296).contains(&held), "{held}");
+        let bias = mean(&estimates).unwrap() - 0.55;
+        assert!(
+            bias.abs() < 3.0 * sd(&estimates).unwrap() / 300_f64.sqrt(),
+            "{bias}"
+        );
+        // Everything is sure, so that routing asks nothing: 1 and 0 in halves.
+        assert!((mean(&routed).unwrap() - 0.55).abs() > 0.04);
+    }
+}

@@ -141,7 +141,7 @@ mod tests {
             0.25 + 0.5 * 0.4 / 0.889_898,
             0.25 + 0.5 * 0.489_898 / 0.889_898,
         ];
-        let variance = (0.08 + (0.16 / p[0] + 0.24 / p[1]) / 2.0) / 2.0;
+        let variance: f64 = (0.08 + (0.16 / p[0] + 0.24 / p[1]) / 2.0) / 2.0;
         assert!((plan.rows[0].half_width - 12.7062 * variance.sqrt()).abs() < 1e-3);
         assert_eq!(frame.plan(Some(5.0)).unwrap().fewest.unwrap().drawn, 2);
         assert_eq!(frame.plan(Some(0.1)).unwrap().fewest, None);
