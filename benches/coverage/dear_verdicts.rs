@@ -57,17 +57,19 @@ fn board(
         without_doubt: 0,
     };
     let mut dear = Vec::new();
-    // Case by case the same weights would hide what they do.
     for answer in 0..ANSWERS {
         let mut weights = vec![1.0; criteria];
         if weighted {
+            // Rubrics with weights of their own have lengths of their own.
+            weights.truncate(rng.random_range(5..=criteria));
             for weight in &mut weights {
                 *weight = f64::from(rng.random_range(-5..=10_i32));
             }
             weights[0] = 10.0;
         }
         let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
-        let quality = 0.5 * normal(rng);
+        // Two thirds are met.
+        let quality = 0.8 + 0.5 * normal(rng);
         for (at, weight) in weights.into_iter().enumerate() {
             let p = 1.0 / (1.0 + (-(quality + spread * normal(rng))).exp());
             dear.push(f64::from(u8::from(rng.random::<f64>() < p)));
