@@ -23,7 +23,7 @@ class NamedOptions(TypedDict, total=False):
     scorers: rubric, criteria, prometheus, entailment, pages, citation_audit, overlap, works [default: all that the input supports]
     model: Model that judges, such as gpt-oss-120b [default: the built-in lexical baseline, no LLM]
     base_url: OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
-    judge: Kind of judge: lexical (the built-in baseline: no LLM, offline), chat (OpenAI, and servers with its API), completions (the conversation is written out here), label (a model that answers with one label), anthropic (its Messages API), gemini (Google's own API) [default: chat with model or base_url, else lexical]
+    judge: Kind of judge: lexical (the built-in baseline: no LLM, offline), chat (OpenAI, and servers with its API), completions (the conversation is written out here), label (a model that answers with one label), anthropic (its Messages API), gemini (Google's own API), systemone (a decision model: TypeSafe, llama.cpp, vLLM, SGLang), decisions (a decision model: OpenAI, vLLM, Fireworks) [default: chat with model or base_url, else lexical]
     concurrency: Calls in flight at once
     cache: The reply cache
     out: Directory of the run record [default: runs/HASH, a hash of inputs and settings]
@@ -36,7 +36,7 @@ class NamedOptions(TypedDict, total=False):
     scorers: str | Sequence[str]
     model: str
     base_url: str | Sequence[str]
-    judge: Literal["lexical", "chat", "completions", "label", "anthropic", "gemini"]
+    judge: Literal["lexical", "chat", "completions", "label", "anthropic", "gemini", "systemone", "decisions"]
     concurrency: int
     cache: Text
     out: Text
@@ -88,7 +88,7 @@ class ScoreOptions(TypedDict, total=False):
     max_words: Compare only the first N words of an output with its gold answers [default: all]
     page_tokens: Tokens of a page that a judge reads at a time; a longer page is read in up to 8 parts [default: 30000]
     dedup: Which statements about a page count as one: those with the same words, or those of which a judge says so (a further call for each page with several) [default: words]
-    api_key_env: Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY; sent to that service, to this machine and to servers that base_url or the environment names]
+    api_key_env: Environment variable that holds the API key [default: OPENAI_API_KEY, of kind anthropic ANTHROPIC_API_KEY, of kind gemini GEMINI_API_KEY, of kind systemone TYPESAFE_API_KEY; sent to that service, to this machine and to servers that base_url or the environment names]
     wait_server: Wait this long for a server that is still loading, such as 20m
     temperature: Sampling temperature, 0 to 2; published for aspects: 0.01
     no_temperature: Send no temperature: the server samples as it does by default

@@ -14,6 +14,7 @@ use scholareval::domain::{
 use scholareval::judge::Rendered;
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::conversation::Conversation;
+use scholareval::judge::decider::Decider;
 use scholareval::judge::forms::{Effort, ServiceTier, Structured};
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::render::Renderer;
@@ -362,7 +363,15 @@ fn keys_and_bodies_of_every_question_over_every_wire_form_stay() {
         let _ = writeln!(lines, "{judge}");
         for (name, task) in questions() {
             for (sample, attempt) in [(0, 0), (2, 1)] {
-                let call = call(task.clone(), sample, 0);
+                let mut call = call(task.clone(), sample, 0);
+                let prompts = Arc::new(PromptSet::builtin());
+                if let Some(decider) = Decider::new(options.endpoint, prompts, 64) {
+                    let items = decider.items(&call);
+                    if items.is_empty() {
+                        continue;
+                    }
+                    call.question = Arc::new(decider.chunk(&items));
+                }
                 let shown = line(&renderer.render(&call, attempt));
                 let _ = writeln!(
                     lines,

@@ -330,9 +330,14 @@ fn require_text(elements: &[JsonLine<'_>], field: &str, path: &Path) -> Result<(
     }
     let field = field.escape_debug();
     let what = format!("{field} is an object without sections, not the text of an answer");
-    let names = list(object.keys().map(String::as_str), SHOWN);
-    let hint =
-        format!("name the text in it with --fields answer_text={field}.FIELD; it has {names}");
+    // Most likely the longest text in it.
+    let texts = object
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.as_str()?.len())));
+    let longest = texts.max_by_key(|(_, bytes)| *bytes);
+    let within = longest.map_or("FIELD", |(name, _)| name.as_str());
+    let within = within.escape_debug();
+    let hint = format!("name the text in it with --fields answer_text={field}.{within}");
     Err(InputFault::new(path, what).hint(hint))
 }
 
@@ -814,7 +819,7 @@ mod tests {
                 "a.jsonl",
                 r#"{"id": 1, "response": {"text": "So.", "model": "m"}}"#,
                 "a.jsonl: response is an object without sections, not the text of an answer; name the text in it with \
-                 --fields answer_text=response.FIELD; it has text, model"
+                 --fields answer_text=response.text"
                     .to_owned(),
             ),
             (

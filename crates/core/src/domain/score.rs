@@ -714,7 +714,7 @@ mod tests {
 
     #[test]
     fn a_measure_is_in_memory_once_and_only_while_a_component_has_it() {
-        assert_eq!(size_of::<Component>(), 40);
+        assert_eq!(size_of::<Component>(), 48);
         let of = |name: &str, weight| {
             score(
                 vec![component(ComponentKind::Property, weight, None).named(name)],
