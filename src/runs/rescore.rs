@@ -279,9 +279,9 @@ pub(super) fn recorded_jobs(
 /// The items that the judge of a run of drawn verdicts was asked for, by its scores; empty for other runs.
 fn asked_items(manifest: &Manifest, run: &Path) -> Result<SelectedItems> {
     let mut items = SelectedItems::new();
-    if !manifest
+    if manifest
         .selection()
-        .is_some_and(|selection| selection.verdicts.is_some())
+        .is_none_or(|selection| selection.verdicts.is_none())
     {
         return Ok(items);
     }
