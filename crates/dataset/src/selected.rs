@@ -51,6 +51,19 @@ struct RowDraw {
     frame: Option<Digest<8>>,
 }
 
+impl RowDraw {
+    /// The draw of this number of verdicts; `None` for rows of answers.
+    fn verdicts(&self, count: usize) -> Option<VerdictDraw> {
+        let drawn = self.answers?;
+        Some(VerdictDraw {
+            verdicts: count,
+            of: drawn.of,
+            seed: drawn.seed,
+            frame: self.frame?,
+        })
+    }
+}
+
 impl SelectedRow {
     fn draw(&self) -> Option<RandomDraw> {
         Some(RandomDraw {
@@ -112,15 +125,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
         }
         Ok(())
     }))?;
-    // A file of labels has many rows of each answer: one error says it.
-    let more = repeated.len().saturating_sub(1);
-    if let Some(fault) = repeated.into_iter().next() {
-        let hint = match more {
-            0 => "remove one of the rows".to_owned(),
-            more => format!("so are {more} more; name each answer in one row"),
-        };
-        return Err(fault.hint(hint).into());
-    }
+    only_once(repeated)?;
     let Some(first) = draws.first() else {
         return Err(InputFault::new(path, "the file names no answer")
             .hint(ROW)
@@ -133,17 +138,11 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
         );
         return Err(fault.hint("give the answers of one draw").into());
     }
-    let verdicts = first.answers.zip(first.frame);
     let recorded = AnswerSelection {
         blake3,
         answers: answers.len(),
         drawn: first.answers.filter(|_| first.frame.is_none()),
-        verdicts: verdicts.map(|(draw, frame)| VerdictDraw {
-            verdicts: draws.len(),
-            of: draw.of,
-            seed: draw.seed,
-            frame,
-        }),
+        verdicts: first.verdicts(draws.len()),
     };
     Ok(SelectedAnswers {
         path: path.to_path_buf(),
@@ -151,6 +150,21 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
         items,
         recorded,
     })
+}
+
+/// # Errors
+/// For the first of these faults, one for each row that repeats another one.
+fn only_once(repeated: Vec<InputFault>) -> Result<()> {
+    // A file of labels has many rows of each answer: one error says it.
+    let more = repeated.len().saturating_sub(1);
+    if let Some(fault) = repeated.into_iter().next() {
+        let hint = match more {
+            0 => "remove one of the rows".to_owned(),
+            more => format!("so are {more} more; name each answer in one row"),
+        };
+        return Err(fault.hint(hint).into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
