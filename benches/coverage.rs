@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels]
+//! pair-looks old-scale labels dear-verdicts]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -12,6 +12,8 @@ mod cells;
 mod citations;
 #[path = "coverage/counts.rs"]
 mod counts;
+#[path = "coverage/dear_verdicts.rs"]
+mod dear_verdicts;
 #[path = "coverage/judged_pairs.rs"]
 mod judged_pairs;
 #[path = "coverage/labels.rs"]
@@ -34,6 +36,7 @@ mod tables;
 use cells::cells;
 use citations::citations;
 use counts::counts;
+use dear_verdicts::dear_verdicts;
 use judged_pairs::judged_pairs;
 use labels::labels;
 use looks::looks;
@@ -500,6 +503,7 @@ fn main() {
         "pair-looks",
         "old-scale",
         "labels",
+        "dear-verdicts",
     ]
     .into_iter()
     .any(is_named);
@@ -517,6 +521,9 @@ fn main() {
     }
     if all || is_named("labels") {
         labels(repetitions);
+    }
+    if all || is_named("dear-verdicts") {
+        dear_verdicts(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

@@ -205,12 +205,16 @@ class PlanOptions(ScoreOptions, total=False):
     power: Plan a study from this pilot run: the questions that find a difference between two systems with 80% power
     difference: The difference to find, in the unit of files (0.02 is two points) [default: several]
     anchors: Plan anchors: how exact means on an old judge's scale are, from a run by the new judge and one by the old judge
+    verdicts: Plan drawn verdicts: how exact means are that a dear judge's verdicts correct, from the run by a cheap judge
+    half_width: The half-width to reach, in the unit of files (0.02 is two points)
     metric: Metric of the study [default: the headline metric]
     """
 
     power: Text
     difference: float | str
     anchors: Text | Sequence[Text]
+    verdicts: Text
+    half_width: float | str
     metric: str
 
 
@@ -220,7 +224,7 @@ class CompareOptions(TypedDict, total=False):
     metric: Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     anyway: Compare runs whose judge, prompts, tests or settings differ, and flag it
     across: From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system changes
-    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, or other systems
+    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems; or of people by their labels of drawn verdicts
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
     require: Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can be repeated; exit 6 if one is missed, 8 if one is undecided

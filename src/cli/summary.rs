@@ -31,7 +31,10 @@ pub(super) fn conclude(
     // An imported run has no policy, and no limit on unscored answers.
     let tolerated = manifest.policy.max_unscored;
     let unscored = report.summary.unscored_share;
-    if unscored <= tolerated {
+    let selection = manifest.selection();
+    // With single verdicts no answer has a score.
+    let is_of_verdicts = selection.is_some_and(|selection| selection.verdicts.is_some());
+    if unscored <= tolerated || is_of_verdicts {
         return Ok(ExitCode::Ok);
     }
     let kinds: BTreeSet<UnscoredKind> = report.summary.unscored_kinds().collect();

@@ -19,7 +19,7 @@ use super::merge::{member_values, merge_members, no_judge};
 use super::sender::EventSender;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::units::{SampleCall, units};
+use super::units::{SampleCall, SampleResult, units};
 use super::votes::{further_samples, sure_samples};
 use crate::domain::{Item, Judgment, MemberValues, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
@@ -65,28 +65,6 @@ pub(super) enum Pass<'a> {
     Plan(&'a AnswerTally<'a>),
     /// A run: from the judge; records are sent at once.
     Run(&'a EventSender),
-}
-
-/// The result of a request: its verdict, its first reply, and flags.
-pub(super) struct SampleResult {
-    pub(super) sample: Judgment,
-    /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
-    /// scored. `None` without any reply.
-    pub(super) raw: Option<String>,
-    pub(super) flags: Vec<String>,
-    /// The attempt that ended it, 0-based.
-    pub(super) attempt: u32,
-}
-
-impl SampleResult {
-    pub(super) fn unscored(reason: UnscoredReason) -> Self {
-        Self {
-            sample: Err(reason),
-            raw: None,
-            flags: Vec::new(),
-            attempt: 0,
-        }
-    }
 }
 
 /// The samples of one call.
@@ -222,6 +200,7 @@ impl AnswerRun<'_> {
         state: &mut State,
         gates: usize,
     ) -> Result<(), Abort> {
+        let calls = self.selected(calls, state);
         let mut by_call: Vec<CallSamples> = calls.iter().map(|_| CallSamples::default()).collect();
         let mut units = VecDeque::from(units(self.job, &calls, gates));
         for unit in &units {
@@ -279,6 +258,41 @@ impl AnswerRun<'_> {
             state.merge_samples(call, call_samples, self.job);
         }
         Ok(())
+    }
+
+    /// The calls for selected items; the others get the verdict that they were not asked for. A call about several items of which
+    /// only some are selected is dropped, so that the scorer asks for those alone in its next step.
+    fn selected(&self, calls: Vec<JudgeCall>, state: &mut State) -> Vec<JudgeCall> {
+        let key = (self.item.system(), self.item.case.case_id.clone());
+        let selected_items = &self.job.options.selected_items;
+        let Some(selected) = selected_items
+            .get(&key)
+            .filter(|_| !selected_items.is_empty())
+        else {
+            return calls;
+        };
+        let mut kept = Vec::new();
+        for call in calls {
+            let mut others = call.items();
+            let count = others.len();
+            others.retain(|item| !selected.contains(&**item));
+            if others.is_empty() {
+                kept.push(call);
+                continue;
+            }
+            // A scorer that asks for the same items again cannot be asked for a part of them.
+            let is_repeated = others
+                .iter()
+                .all(|item| state.verdicts.contains_key(&**item));
+            if others.len() == count || is_repeated {
+                others.push(Arc::clone(&call.item));
+            }
+            for item in others {
+                let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked");
+                state.verdicts.entry(item).or_insert(Err(reason));
+            }
+        }
+        kept
     }
 
     /// Whether calls that start together would all miss the provider's prefix cache, and all pay the full price for the

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use tokio::sync::MutexGuard;
 
-use super::answer::{Abort, AnswerRun, Pass, SampleResult};
+use super::answer::{Abort, AnswerRun, Pass};
 use super::expected;
 use super::panel::Member;
-use super::units::SampleCall;
+use super::units::{SampleCall, SampleResult};
 use crate::domain::{JudgeReply, Judgment, Mode, Reading, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::parameter::Parameter;

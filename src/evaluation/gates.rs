@@ -121,6 +121,7 @@ mod tests {
             retry_unscored: false,
             mode: crate::domain::Mode::Default,
             reasoning_tags: Vec::new(),
+            selected_items: Arc::default(),
         };
         Job {
             items: Arc::from([Item::new(case, answer)]),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::dataset::{
     self, AnswerOptions, InputFile, PairOptions, ReferencesBlock, ScorableOptions, SelectedAnswers,
-    Support, SystemAnswers, TestCases, load_selected,
+    SelectedItems, Support, SystemAnswers, TestCases, load_selected,
 };
 use crate::domain::{
     BatchSize, CaseId, IndexBase, Item, Mode, ReplyForm, Report, Role, RubricProfile, SubjectKind,
@@ -70,6 +70,8 @@ pub struct LoadedInputs {
     pub settings: BTreeMap<String, Value>,
     /// Records in the files of works in which references were looked up, by source; empty without such files.
     pub work_records: Vec<(String, u64)>,
+    /// The items of each answer that the judge is asked for; empty if for all of them.
+    pub selected_items: Arc<SelectedItems>,
     /// Share of a benchmark's questions that each system answered; empty without a benchmark.
     pub coverage: Vec<QuestionCoverage>,
 }
@@ -140,6 +142,7 @@ impl LoadedInputs {
             notes,
             settings,
             work_records: Vec::new(),
+            selected_items: Arc::default(),
             coverage: checked.coverage,
         })
     }
@@ -186,7 +189,10 @@ impl LoadedInputs {
     /// As [`load_selected`]; for answers that are not among those to score.
     fn keep_selected(&mut self, path: &Path) -> Result<()> {
         let SelectedAnswers {
-            answers, recorded, ..
+            answers,
+            items,
+            recorded,
+            ..
         } = load_selected(path)?;
         let mut unknown = answers.clone();
         for item in self.rubric.iter().chain(self.plain.iter()) {
@@ -204,6 +210,7 @@ impl LoadedInputs {
                 .into());
         }
         self.retain(|item| answers.contains(&(item.system(), item.case.case_id.clone())));
+        self.selected_items = items.into();
         // They were not asked for.
         self.missing.clear();
         self.settings

@@ -71,6 +71,7 @@ pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls};
 pub use works::{LookedUpReferences, OnBytes, look_up_references};
 
+use crate::dataset::SelectedItems;
 use crate::domain::Item;
 use crate::judge::answering::Answering;
 use crate::judge::render::Renderer;
@@ -106,6 +107,8 @@ pub struct Options {
     pub reasoning_tags: Vec<String>,
     /// No call of an answer waits for its first one.
     pub at_once: bool,
+    /// The items of each answer that are asked for; empty if all of them are.
+    pub selected_items: Arc<SelectedItems>,
 }
 
 /// One scorer's part of a run: the answers it scores and its judges. The jobs of a run are concurrent, each with

@@ -170,6 +170,7 @@ impl Prepared {
                     mode: self.options.scoring.mode(),
                     reasoning_tags: reasoning_tags.clone().unwrap_or_default(),
                     at_once: self.options.asking.at_once,
+                    selected_items: Arc::clone(&self.inputs.selected_items),
                 }),
             });
         }

@@ -170,6 +170,7 @@ impl RecordedEvaluation {
             notes: unread_files(options),
             settings: manifest.settings.clone(),
             work_records: recorded_work_records(manifest),
+            selected_items: Arc::default(),
             coverage: Vec::new(),
         })
     }

@@ -230,6 +230,7 @@ fn sampled_job(
         retry_unscored: false,
         mode: Mode::Default,
         reasoning_tags: Vec::new(),
+        selected_items: Arc::default(),
     };
     change(&mut options);
     let paid = Arc::new(Paid(

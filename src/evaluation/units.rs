@@ -8,12 +8,33 @@
 use std::sync::Arc;
 
 use super::Job;
-use super::answer::SampleResult;
 use super::panel::Member;
 use super::votes::sure_samples;
 use crate::domain::{Judgment, UnscoredKind, UnscoredReason};
 use crate::judge::decider::Decider;
 use crate::question::{ChunkItem, DecisionChunk, JudgeCall};
+
+/// The result of a request: its verdict, its first reply, and flags.
+pub(super) struct SampleResult {
+    pub(super) sample: Judgment,
+    /// The text of the first reply; empty unless texts are merged, so that others are not held until the answer is
+    /// scored. `None` without any reply.
+    pub(super) raw: Option<String>,
+    pub(super) flags: Vec<String>,
+    /// The attempt that ended it, 0-based.
+    pub(super) attempt: u32,
+}
+
+impl SampleResult {
+    pub(super) fn unscored(reason: UnscoredReason) -> Self {
+        Self {
+            sample: Err(reason),
+            raw: None,
+            flags: Vec::new(),
+            attempt: 0,
+        }
+    }
+}
 
 /// One request: one sample of a call, or of items of several calls, from one judge.
 pub(super) struct SampleCall<'a> {
@@ -152,7 +173,7 @@ pub(super) fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> Vec<
 /// about one text.
 fn gathered(units: Vec<SampleCall<'_>>) -> Vec<SampleCall<'_>> {
     let mut whole = Vec::new();
-    let mut groups: Vec<ItemGroup<'_>> = Vec::new();
+    let mut groups: Vec<AskedTogether<'_>> = Vec::new();
     for unit in units {
         let Some(decider) = &unit.member.decider else {
             whole.push(unit);
@@ -161,24 +182,24 @@ fn gathered(units: Vec<SampleCall<'_>>) -> Vec<SampleCall<'_>> {
         let items = decider.items(&unit.call);
         match groups.iter_mut().find(|group| group.takes(&unit)) {
             Some(group) => group.add(&unit, items),
-            None => groups.push(ItemGroup::of(unit, decider, items)),
+            None => groups.push(AskedTogether::of(unit, decider, items)),
         }
     }
-    whole.extend(groups.into_iter().flat_map(ItemGroup::requests));
+    whole.extend(groups.into_iter().flat_map(AskedTogether::requests));
     // Again judge by judge.
     whole.sort_by_key(|unit| unit.call.member);
     whole
 }
 
 /// Items that may be asked together.
-struct ItemGroup<'a> {
+struct AskedTogether<'a> {
     first: SampleCall<'a>,
     decider: &'a Decider,
     items: Vec<ChunkItem>,
     places: Vec<(usize, usize)>,
 }
 
-impl<'a> ItemGroup<'a> {
+impl<'a> AskedTogether<'a> {
     fn of(mut first: SampleCall<'a>, decider: &'a Decider, items: Vec<ChunkItem>) -> Self {
         let places = std::mem::take(&mut first.places);
         Self {

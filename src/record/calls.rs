@@ -124,6 +124,11 @@ struct CallIndex {
 }
 
 impl RecordedReplies {
+    /// The directory of the run.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Indexes the calls of the run in `dir`, to score it again. If a failed call was answered later, the answer counts.
     ///
     /// # Errors

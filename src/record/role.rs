@@ -167,7 +167,7 @@ impl JudgeEntry {
     }
 
     /// The name, with how its samples are merged: `gpt-4o, mean of 3 samples, expected scores`.
-    fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let answered = answered::names(&self.answered_by);
         let mut summary = answered::label(self.name(), self.model.as_deref(), &answered);
         if self.samples > 1 {

@@ -37,6 +37,7 @@ mod run_report;
 mod scorecard;
 pub mod table;
 mod terminal;
+mod verdict_plan;
 mod visible;
 pub(crate) mod works;
 
@@ -72,6 +73,7 @@ pub use run_report::{RunReport, write_items};
 pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;
 pub use terminal::TableStyle;
+pub use verdict_plan::{verdict_plan_table, verdict_plan_text};
 pub use visible::visible;
 pub use works::{AnswerWorks, CitedWorksReport, SystemWorks};
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::people::PeopleLabels;
 use crate::analysis::rater_agreement::{
-    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labeled, RaterAgreement,
-    label_plans, rater_agreement, run_rater,
+    AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labeled, LabeledBelief,
+    RaterAgreement, Reliability, label_plans, rater_agreement, reliability, run_rater,
 };
 use crate::dataset::{Labels, no_faults};
 use crate::domain::{CaseId, Note, Rater, SystemName};
@@ -28,8 +28,9 @@ pub fn agree(
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<RaterAgreement> {
-    let (labeled, labels, notes) = load(runs, labels, options)?;
+    let (labeled, labels, notes, reliability) = load(runs, labels, options)?;
     let mut agreement = rater_agreement(&labeled, options);
+    agreement.reliability = reliability;
     require_shared(&agreement, &labels)?;
     agreement.notes.splice(..0, notes);
     agreement
@@ -60,12 +61,12 @@ pub fn plan_labels(
     Ok(plans)
 }
 
-/// The raters of runs and labels, the labels by themselves, and notes on both.
+/// The raters of runs and labels, the labels by themselves, notes on both, and how reliable the probabilities of runs are.
 fn load(
     runs: &[PathBuf],
     labels: &[PathBuf],
     options: &AgreementOptions,
-) -> Result<(Labeled, Labels, Vec<Note>)> {
+) -> Result<(Labeled, Labels, Vec<Note>, Vec<Reliability>)> {
     let runs: Vec<RecordedRun> = runs
         .iter()
         .map(|dir| load_run(dir))
@@ -92,8 +93,63 @@ fn load(
         people: people.together(),
         scales: people.scales(),
     };
+    let mut reliabilities = Vec::new();
+    for (run, rater) in runs.iter().zip(&labeled.raters) {
+        reliabilities.extend(reliability(&rater.name, &beliefs(run, &labeled, labels)));
+    }
     let labels = labels.clone();
-    Ok((labeled, labels, notes))
+    Ok((labeled, labels, notes, reliabilities))
+}
+
+/// The run's probabilities of criteria with two levels that people labeled, with the labels. Where people are split, they have
+/// none.
+fn beliefs(run: &RecordedRun, labeled: &Labeled, labels: &Labels) -> Vec<LabeledBelief> {
+    let levels = run
+        .manifest
+        .criteria_profile()
+        .map_or_else(Vec::new, |profile| profile.reply.levels.clone());
+    let is_met_or_not = levels.len() == 2
+        && levels
+            .iter()
+            .all(|level| level.credit == 0.0 || level.credit == 1.0);
+    let people = labeled
+        .people
+        .as_ref()
+        .map_or(&labels.raters[..], std::slice::from_ref);
+    let mut values: HashMap<(&SystemName, &CaseId, &str), Vec<f64>> = HashMap::new();
+    for rating in people
+        .iter()
+        .flat_map(|rater| &rater.ratings)
+        .filter(|_| is_met_or_not)
+    {
+        if let Some(item) = &rating.item {
+            let key = (&rating.system, &rating.case_id, &**item);
+            values.entry(key).or_default().push(rating.value);
+        }
+    }
+    let mut beliefs = Vec::new();
+    for answer in &run.scored {
+        let case = &answer.case.case_id;
+        let drawn = labels
+            .probabilities
+            .get(&(answer.system.clone(), case.clone()));
+        for component in &answer.score.components {
+            let said = values.get(&(&answer.system, case, &*component.name));
+            let (Some(belief), Some(said)) = (&component.belief, said) else {
+                continue;
+            };
+            let is_met = said[0] > 0.5;
+            let level = f64::from(u8::from(is_met));
+            if belief.doubt.is_some() && said.iter().all(|value| (value - level).abs() < 1e-9) {
+                beliefs.push(LabeledBelief {
+                    probability: belief.expected,
+                    is_met,
+                    weight: drawn.map_or(1.0, |probability| 1.0 / probability),
+                });
+            }
+        }
+    }
+    beliefs
 }
 
 /// The judge of each run as a rater: of what people labeled on pages, else by the metric of the run.

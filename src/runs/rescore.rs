@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::analysis::OnUnscored;
-use crate::domain::{Item, Mode, Role, ScoredAnswer, parse_share};
+use crate::dataset::SelectedItems;
+use crate::domain::{Item, Mode, Role, ScoredAnswer, UnscoredKind, parse_share};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{Job, Member, Options, Panel, Panels, StopHandle};
 use crate::evaluation::{in_input_order, needs_rubric, recorded_scorers};
@@ -16,7 +17,7 @@ use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::record::NoEvents;
 use crate::record::{
-    IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING,
+    IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, THINKING, load_run,
 };
 
 /// Settings to change when a run is rescored.
@@ -253,6 +254,7 @@ pub(super) fn recorded_jobs(
         retry_unscored: false,
         mode: manifest.mode,
         reasoning_tags: manifest.reasoning_tags(),
+        selected_items: Arc::new(asked_items(manifest, replies.dir())?),
     });
     let panels = Arc::new(panels(manifest, replies, &source));
     let of_rubric: Arc<[Item]> = of_rubric.into();
@@ -272,6 +274,28 @@ pub(super) fn recorded_jobs(
         });
     }
     Ok(jobs)
+}
+
+/// The items that the judge of a run of drawn verdicts was asked for, by its scores; empty for other runs.
+fn asked_items(manifest: &Manifest, run: &Path) -> Result<SelectedItems> {
+    let mut items = SelectedItems::new();
+    if manifest
+        .selection()
+        .is_none_or(|selection| selection.verdicts.is_none())
+    {
+        return Ok(items);
+    }
+    for answer in load_run(run)?.scored {
+        let key = (answer.system.clone(), answer.case.case_id.clone());
+        let of_answer = items.entry(key).or_default();
+        for component in &answer.score.components {
+            let reason = component.reason.as_ref().map(|reason| reason.kind);
+            if reason != Some(UnscoredKind::NotAsked) {
+                of_answer.insert(component.name.clone());
+            }
+        }
+    }
+    Ok(items)
 }
 
 /// The judges of the run, replaying the recorded replies.

@@ -11,12 +11,12 @@ use super::anchors::{BasisOfRuns, old_scale_basis};
 use super::comparable::{differences, has_unscored, keep_common_systems, require_same_answers};
 use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
-use crate::analysis::OnUnscored;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
     ObservedSystem, RunAnswers, anchored_scales, carried_scales, compare, judge_changes, observe,
     run_changes,
 };
+use crate::analysis::{OnUnscored, distinct};
 use crate::dataset::with_text;
 use crate::domain::{CaseId, ScoredAnswer, SubjectKind, SystemName};
 use crate::error::{Error, InputFault, Result};
@@ -472,6 +472,15 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
         }
     }
     all
+}
+
+/// The judges of a run, each once.
+pub(super) fn judge_names(manifest: &Manifest) -> String {
+    let mut names = Vec::new();
+    for entry in manifest.roles.values().flat_map(|entry| &entry.judges) {
+        names.push(entry.summary());
+    }
+    distinct(names.into_iter()).join(", ")
 }
 
 fn judge_of(entry: &RoleEntry) -> String {

@@ -24,6 +24,7 @@ mod criteria;
 mod criteria_golden;
 mod cs2_golden;
 mod dataset;
+mod dear_verdicts;
 mod decisions;
 mod demo;
 #[cfg(unix)]

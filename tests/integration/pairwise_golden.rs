@@ -344,6 +344,7 @@ async fn samples_of_a_vote_stop_when_none_that_is_left_can_change_it() {
                 retry_unscored: false,
                 mode: Mode::Default,
                 reasoning_tags: Vec::new(),
+                selected_items: std::sync::Arc::default(),
                 at_once: false,
             }),
         };

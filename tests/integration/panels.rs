@@ -167,6 +167,7 @@ async fn judged(members: Vec<Member>) -> Summary {
         retry_unscored: false,
         mode: Mode::Default,
         reasoning_tags: Vec::new(),
+        selected_items: std::sync::Arc::default(),
         at_once: false,
     };
     let jobs = scorers.map(|scorer| Job {

@@ -51,6 +51,6 @@ pub use reader::{JsonLine, all, no_faults, parse_jsonl, read_jsonl};
 pub use references::{References, load_references};
 pub use results::{RecordedAnswer, ResultsFile, SystemResults, load_results, parse_results};
 pub use scorable::{InputFile, Scorable, ScorableOptions, Support, scorable, supports};
-pub use selected::{SelectedAnswers, load_selected};
+pub use selected::{SelectedAnswers, SelectedItems, load_selected};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};
 pub use traces::{TRACE_SHAPES, TraceShape, trace};

@@ -1,12 +1,14 @@
-//! Reads which answers are to be scored: what a draw of answers writes, or a list by hand.
+//! Reads which answers, or which single verdicts on them, are to be asked for: what a draw writes, or a list of answers by hand.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::reader::{Id, Number, all, elements, is_csv, rows_as_jsonl};
-use scholareval_core::domain::{AnswerSelection, CaseId, RandomDraw, SystemName};
+use scholareval_core::domain::{
+    AnswerSelection, CaseId, Digest, RandomDraw, SystemName, VerdictDraw,
+};
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::read_text;
 use scholareval_core::text::spreadsheets::unguarded;
@@ -15,6 +17,9 @@ use scholareval_core::text::spreadsheets::unguarded;
 const ROW: &str =
     "a row has system and case_id, with seed and drawn_from if it was drawn at random";
 
+/// Names of the items of answers, by system and case.
+pub type SelectedItems = HashMap<(SystemName, CaseId), HashSet<String>>;
+
 /// The answers that a file names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectedAnswers {
@@ -22,17 +27,41 @@ pub struct SelectedAnswers {
     pub path: PathBuf,
     /// The answers, by system and case.
     pub answers: HashSet<(SystemName, CaseId)>,
+    /// The items of each answer that are asked for; empty where whole answers are.
+    pub items: SelectedItems,
     /// What a run of these records.
     pub recorded: AnswerSelection,
 }
 
-/// A row: an answer, and how all of the file were drawn.
+/// A row: an answer, or with `frame` a verdict on one of its items, and how all of the file were drawn.
 #[derive(Deserialize)]
 struct SelectedRow {
     system: Id,
     case_id: Id,
+    item: Option<Id>,
+    frame: Option<Digest<8>>,
     seed: Option<Number>,
     drawn_from: Option<Number>,
+}
+
+/// How the rows of a file were drawn.
+#[derive(PartialEq)]
+struct RowDraw {
+    answers: Option<RandomDraw>,
+    frame: Option<Digest<8>>,
+}
+
+impl RowDraw {
+    /// The draw of this number of verdicts; `None` for rows of answers.
+    fn verdicts(&self, count: usize) -> Option<VerdictDraw> {
+        let drawn = self.answers?;
+        Some(VerdictDraw {
+            verdicts: count,
+            of: drawn.of,
+            seed: drawn.seed,
+            frame: self.frame?,
+        })
+    }
 }
 
 impl SelectedRow {
@@ -61,6 +90,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     let is_csv = is_csv(path);
     let json = rows_as_jsonl(&text, path)?;
     let mut answers = HashSet::new();
+    let mut items = SelectedItems::new();
     let mut draws = Vec::new();
     let mut repeated = Vec::new();
     all(elements(&json, path)?.iter().map(|line| {
@@ -69,13 +99,62 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
             let text = if is_csv { unguarded(cell) } else { cell };
             text.to_owned()
         });
-        draws.push(row.draw());
-        if !answers.insert((system.as_str().into(), case_id.as_str().into())) {
-            let fault = line.fault(format!("the answer of {system} is named twice"));
+        draws.push(RowDraw {
+            answers: row.draw(),
+            frame: row.frame,
+        });
+        let answer: (SystemName, CaseId) = (system.as_str().into(), case_id.as_str().into());
+        let is_new = answers.insert(answer.clone());
+        let (noun, is_new) = match row.item.filter(|_| row.frame.is_some()) {
+            None => ("answer", is_new),
+            Some(Id(item)) => {
+                let item = if is_csv {
+                    unguarded(&item).to_owned()
+                } else {
+                    item
+                };
+                (
+                    "verdict on one item of the answer",
+                    items.entry(answer).or_default().insert(item),
+                )
+            }
+        };
+        if !is_new {
+            let fault = line.fault(format!("the {noun} of {system} is named twice"));
             repeated.push(fault.of_case(&case_id));
         }
         Ok(())
     }))?;
+    only_once(repeated)?;
+    let Some(first) = draws.first() else {
+        return Err(InputFault::new(path, "the file names no answer")
+            .hint(ROW)
+            .into());
+    };
+    if draws.iter().any(|draw| draw != first) {
+        let fault = InputFault::new(
+            path,
+            "its rows are of several draws (seed, drawn_from, frame)",
+        );
+        return Err(fault.hint("give the answers of one draw").into());
+    }
+    let recorded = AnswerSelection {
+        blake3,
+        answers: answers.len(),
+        drawn: first.answers.filter(|_| first.frame.is_none()),
+        verdicts: first.verdicts(draws.len()),
+    };
+    Ok(SelectedAnswers {
+        path: path.to_path_buf(),
+        answers,
+        items,
+        recorded,
+    })
+}
+
+/// # Errors
+/// For the first of these faults, one for each row that repeats another one.
+fn only_once(repeated: Vec<InputFault>) -> Result<()> {
     // A file of labels has many rows of each answer: one error says it.
     let more = repeated.len().saturating_sub(1);
     if let Some(fault) = repeated.into_iter().next() {
@@ -85,25 +164,7 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
         };
         return Err(fault.hint(hint).into());
     }
-    let Some(first) = draws.first() else {
-        return Err(InputFault::new(path, "the file names no answer")
-            .hint(ROW)
-            .into());
-    };
-    if draws.iter().any(|draw| draw != first) {
-        let fault = InputFault::new(path, "its rows are of several draws (seed, drawn_from)");
-        return Err(fault.hint("give the answers of one draw").into());
-    }
-    let recorded = AnswerSelection {
-        blake3,
-        answers: answers.len(),
-        drawn: *first,
-    };
-    Ok(SelectedAnswers {
-        path: path.to_path_buf(),
-        answers,
-        recorded,
-    })
+    Ok(())
 }
 
 #[cfg(test)]
@@ -126,6 +187,26 @@ mod tests {
         assert_eq!(
             selected.recorded.sentence(),
             "2 selected answers, drawn at random from 4"
+        );
+    }
+
+    #[test]
+    fn a_draw_of_verdicts_names_items_of_answers() {
+        let text = "system,case_id,item,rater,value,probability,seed,drawn_from,frame\n\
+                    a,c1,cites,person,,0.5,7,4,00000000000000ab\na,c1,\"'=states\",person,,0.25,7,4,00000000000000ab\n";
+        let selected = load("drawn.csv", text).unwrap();
+        let items = &selected.items[&("a".into(), "c1".into())];
+        assert!(items.contains("cites") && items.contains("=states"));
+        let sentence = selected.recorded.sentence();
+        assert!(
+            sentence.starts_with("2 verdicts on 1 answers, drawn from 4"),
+            "{sentence}"
+        );
+        let twice = text.replace("'=states", "cites");
+        let message = load("twice.csv", &twice).unwrap_err().to_string();
+        assert!(
+            message.contains("verdict on one item") && message.contains("named twice"),
+            "{message}"
         );
     }
 

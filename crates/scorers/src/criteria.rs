@@ -115,7 +115,14 @@ impl CriteriaScorer {
                 .filter(|criterion| !verdicts.contains_key(criterion.name.as_str()))
                 .collect();
             match verdicts.get(item_of(batch).as_str()) {
-                None if !open.is_empty() => calls.push(self.call(case, answer, batch)),
+                // The item stays that of the batch, by which a missing verdict is found.
+                None if !open.is_empty() => {
+                    let open: Vec<CaseCriterion> = open.into_iter().cloned().collect();
+                    calls.push(JudgeCall {
+                        item: item_of(batch).into(),
+                        ..self.call(case, answer, &open)
+                    });
+                }
                 Some(Err(reason))
                     // One unreadable reply would otherwise leave eight criteria open; asked one by
                     // one, at most the one at fault stays open. The references have no such second

@@ -2,7 +2,8 @@
 //!
 //! With n answers, of which m drawn at random have values O by the old judge and N by the new one, and D = O - N:
 //! estimate = mean_n(N) + mean_m(D) (difference estimator; W. G. Cochran, Sampling Techniques, 3rd ed., 7.10),
-//! half-width t(m - 1) s_D sqrt((1 - m / n) / m) for these n answers. For the population of their questions it is the
+//! half-width t(m - 1) s_D sqrt((1 - m / n) / m) for these n answers: these are the corrected values of whole answers (`corrected`),
+//! all drawn with the probability m / n. For the population of their questions it is the
 //! prediction-powered mean with lambda = (n - m) / n. Its weight is fixed, since one that is estimated from few anchors covers
 //! too little on lumpy scores.
 //!
@@ -12,6 +13,7 @@
 //! answers differ.
 
 use super::bootstrap::{BootstrapOptions, Interval};
+use super::corrected::{DrawnVerdict, corrected_values, variance_of_draw};
 use super::distributions::t_quantile;
 use super::ppi::{Estimand, JudgedAnswer, prediction_powered_mean};
 use super::{mean, sd};
@@ -77,40 +79,63 @@ pub fn anchored_mean(
     range: Option<Interval>,
     options: BootstrapOptions,
 ) -> Option<AnchoredMean> {
-    let mut by_new = Vec::with_capacity(answers.len());
-    let mut by_old = Vec::new();
-    let mut differences = Vec::new();
-    for answer in answers {
-        by_new.push(answer.new);
-        if let Some(old) = answer.old {
-            by_old.push(old);
-            differences.push(old - answer.new);
-        }
+    let anchors = answers.iter().filter(|answer| answer.old.is_some()).count();
+    let mean_by = |new: fn(&AnchoredAnswer) -> f64| {
+        let verdicts = whole_answers(answers, anchors, new);
+        let estimate = mean(&corrected_values(&verdicts, answers.len()))?;
+        Some((estimate, of_these(&verdicts, anchors, options.level)))
+    };
+    if anchors == 0 {
+        return None;
     }
-    let estimate = mean(&by_new)? + mean(&differences)?;
+    let (estimate, half) = mean_by(|answer| answer.new)?;
+    // Without the new judge nothing is known of an answer that is no anchor.
+    let (alone, half_alone) = mean_by(|_| 0.0)?;
     if !estimate.is_finite() {
         return None;
     }
-    let alone = mean(&by_old)?;
     Some(AnchoredMean {
         estimate: clamped(range, estimate),
-        interval: of_these(&differences, answers.len(), options.level)
-            .map(|half| within(range, Interval::around(estimate, half))),
-        of_questions: of_questions(answers, by_old.len(), range, options),
+        interval: half.map(|half| within(range, Interval::around(estimate, half))),
+        of_questions: of_questions(answers, anchors, range, options),
         alone,
-        alone_interval: of_these(&by_old, answers.len(), options.level)
-            .map(|half| within(range, Interval::around(alone, half))),
-        anchors: by_old.len(),
+        alone_interval: half_alone.map(|half| within(range, Interval::around(alone, half))),
+        anchors,
     })
 }
 
-/// The half-width of the interval for these answers from the values of the anchors. `None` if too few differ to say how far
-/// the other answers are from them.
-fn of_these(values: &[f64], answers: usize, level: f64) -> Option<f64> {
-    if differing(values) < fewest_differing(values.len()) && values.len() < answers {
+/// Whole answers as verdicts of the weight 1, all drawn with the same probability.
+fn whole_answers(
+    answers: &[AnchoredAnswer],
+    anchors: usize,
+    new: fn(&AnchoredAnswer) -> f64,
+) -> Vec<DrawnVerdict> {
+    let mut verdicts = Vec::with_capacity(answers.len());
+    for (place, answer) in answers.iter().enumerate() {
+        verdicts.push(DrawnVerdict {
+            answer: place,
+            weight: 1.0,
+            cheap: new(answer),
+            dear: answer.old,
+            probability: anchors as f64 / answers.len() as f64,
+        });
+    }
+    verdicts
+}
+
+/// The half-width of the interval for these answers. `None` if too few anchors differ to say how far the other answers are from
+/// them.
+fn of_these(verdicts: &[DrawnVerdict], anchors: usize, level: f64) -> Option<f64> {
+    let differences: Vec<f64> = verdicts
+        .iter()
+        .filter_map(|verdict| Some(verdict.dear? - verdict.cheap))
+        .collect();
+    if differing(&differences) < fewest_differing(anchors) && anchors < verdicts.len() {
         return None;
     }
-    sampling_half_width(sd(values)?, values.len(), answers, level)
+    let variance = variance_of_draw(verdicts, verdicts.len())?;
+    let t = t_quantile(f64::midpoint(1.0, level), (anchors as f64 - 1.0).max(1.0))?;
+    Some(t * variance.sqrt())
 }
 
 /// The interval of the estimate for the questions that the answers are a sample of.

@@ -11,7 +11,8 @@
 //!   [`critical_values`], [`LookEstimate`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
-//! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`].
+//! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`];
+//!   values corrected by a few dear verdicts: [`corrected_values`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/scipy/make_golden.py` and `tests/golden/make_golden.py`.
@@ -29,6 +30,7 @@ mod agreement;
 mod anchors;
 mod bootstrap;
 mod bounded_mean;
+mod corrected;
 mod correlation;
 mod deviation;
 mod distributions;
@@ -63,6 +65,7 @@ pub use anchors::{
 pub use bootstrap::{
     BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd,
 };
+pub use corrected::{DrawnVerdict, corrected_values, variance_of_draw};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use deviation::Deviation;
 pub use distributions::{normal_quantile, t_quantile};
@@ -79,7 +82,9 @@ pub use power::{PilotSpread, questions_for};
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::{rank_among, rank_distribution};
 pub use regression::{Line, least_squares};
-pub use sampling::{inclusion_probabilities, random_sample, systematic_sample};
+pub use sampling::{
+    inclusion_probabilities, random_sample, systematic_sample, weighted_inclusion_probabilities,
+};
 pub use strengths::{NoStrengths, Strengths, Ties};
 pub use studentized::{mean_interval, mean_interval_within, standard_error};
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, rounded, sd};

@@ -15,18 +15,33 @@ use rand_chacha::ChaCha8Rng;
 /// assert!((found[0] - 1.0 / 6.0).abs() < 1e-12 && (found[2] - (1.0 / 6.0 + 3.0 / 8.0)).abs() < 1e-12);
 /// ```
 pub fn inclusion_probabilities(sizes: &[f64], n: usize) -> Vec<f64> {
-    let units = sizes.len() as f64;
+    weighted_inclusion_probabilities(&vec![1.0; sizes.len()], sizes, n)
+}
+
+/// As [`inclusion_probabilities`], but with the first half in proportion to `weights` (above 0).
+///
+/// ```
+/// use scholareval_stats::weighted_inclusion_probabilities;
+///
+/// // Half of 1 goes to 1/4 and 3/4, the other half to 2/3 and 1/3.
+/// let found = weighted_inclusion_probabilities(&[1.0, 3.0], &[2.0, 1.0], 1);
+/// assert!((found[0] - (1.0 / 8.0 + 1.0 / 3.0)).abs() < 1e-12 && (found[1] - (3.0 / 8.0 + 1.0 / 6.0)).abs() < 1e-12);
+/// ```
+pub fn weighted_inclusion_probabilities(weights: &[f64], sizes: &[f64], n: usize) -> Vec<f64> {
     let n = n.min(sizes.len()) as f64;
+    let whole: f64 = weights.iter().sum();
     let total: f64 = sizes.iter().sum();
-    let is_equal = total <= 0.0 || sizes.iter().all(|size| *size == sizes[0]);
+    let units = || weights.iter().zip(sizes);
+    let is_proportional =
+        total <= 0.0 || units().all(|(weight, size)| size * weights[0] == sizes[0] * weight);
     let mut probabilities = Vec::new();
-    for size in sizes {
-        probabilities.push(if is_equal {
-            n / units
+    for (weight, size) in units() {
+        probabilities.push(if is_proportional {
+            n * weight / whole
         } else {
-            // Half is spread evenly, so that no answer has a probability near 0: its label would
-            // have an enormous weight.
-            n * f64::midpoint(1.0 / units, size / total)
+            // Half is spread by weight alone, so that no unit has a probability near 0: its label would have an enormous
+            // weight.
+            n * f64::midpoint(weight / whole, size / total)
         });
     }
     // What certain units have above 1 goes to the others; each round makes at least one more unit certain.

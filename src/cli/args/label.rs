@@ -12,6 +12,8 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   Two people label the criteria of 40 answers, 10 of these both of them:
     scholareval label runs/mine --answers 40 --raters ann,ben --overlap 10 --out labels/round1
+  A dear judge gives 200 verdicts that correct those of a cheap judge:
+    scholareval label runs/cheap --verdicts 200 --format csv > drawn.csv
   Which of two answers is better, 100 pairs by one person:
     scholareval label runs/mine --pairs --answers 100 --raters ann --out labels/pairs
   A page to settle the items on which they differ:
@@ -44,7 +46,7 @@ pub struct LabelArgs {
     pub out: Option<PathBuf>,
     /// Instead make the page of the items on which raters differ, in the directory of their pages
     #[arg(long, value_name = "DIR")]
-    #[arg(conflicts_with_all = ["answers", "raters", "overlap", "units", "pairs", "random", "metric", "seed", "out", "format"])]
+    #[arg(conflicts_with_all = ["answers", "verdicts", "raters", "overlap", "units", "pairs", "random", "metric", "seed", "out", "format"])]
     pub adjudicate: Option<PathBuf>,
     /// page, or csv: system, case and probability of the drawn answers, with a column to fill in
     #[arg(long, value_name = "FORM", value_enum, hide_possible_values = true)]

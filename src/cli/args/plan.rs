@@ -18,6 +18,8 @@ Examples:
     scholareval plot runs/pilot --what power --out power.svg
   How many answers an old judge must score, from some that both judges scored:
     scholareval plan --anchors runs/new runs/old-10
+  How many verdicts of a run by a cheap judge a dear judge must give, for means to two points:
+    scholareval plan --verdicts runs/cheap --half-width 0.02
   A difference of three points by another metric:
     scholareval plan --power runs/pilot --difference 0.03 --metric ann_score";
 
@@ -33,6 +35,12 @@ pub struct PlanArgs {
     /// Plan anchors: how exact means on an old judge's scale are, from a run by the new judge and one by the old judge
     #[arg(long, value_names = ["NEW", "OLD"], num_args = 2, group = "study", help_heading = "Study")]
     pub anchors: Vec<PathBuf>,
+    /// Plan drawn verdicts: how exact means are that a dear judge's verdicts correct, from the run by a cheap judge
+    #[arg(long, value_name = "RUN", group = "study", help_heading = "Study")]
+    pub verdicts: Option<PathBuf>,
+    /// The half-width to reach, in the unit of files (0.02 is two points)
+    #[arg(long, value_name = "W", requires = "verdicts", value_parser = parse_inner_share, help_heading = "Study")]
+    pub half_width: Option<f64>,
     /// Metric of the study [default: the headline metric]
     #[arg(long, value_name = "NAME", requires = "study", help_heading = "Study")]
     pub metric: Option<String>,

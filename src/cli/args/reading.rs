@@ -77,8 +77,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     #[arg(conflicts_with_all = ["baseline", "require", "tolerate_missing", "on_undecided", "junit"])]
     pub across: Option<Across>,
-    /// Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, or
-    /// other systems
+    /// Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn
+    /// verdicts, or other systems; or of people by their labels of drawn verdicts
     #[arg(long, value_name = "OLD_RUN", help_heading = "Scale of an old judge")]
     #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "length_adjusted"])]
     pub corrected_by: Option<PathBuf>,

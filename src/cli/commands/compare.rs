@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::CommandContext;
 use crate::analysis::comparison::{
-    ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
     drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
@@ -14,7 +14,7 @@ use crate::cli::terminal::{self, grouped};
 use crate::error::{Error, InputFault, Result};
 use crate::files::write_bytes;
 use crate::report::{UncheckedGate, comparison_table, comparison_text, junit, run_warnings};
-use crate::runs::RunSet;
+use crate::runs::{DearVerdicts, RunSet};
 
 /// Runs the command.
 ///
@@ -142,6 +142,19 @@ fn on_old_scale(
             "--corrected-by takes one run by the new judge: compare NEW --corrected-by OLD";
         return Err(Error::Usage(message.to_owned()));
     };
+    let cheap = RunSet::open(std::slice::from_ref(new), args.anyway)?;
+    if let Some(dear) = DearVerdicts::load(old, &cheap)? {
+        if !args.without.is_empty() {
+            let message = "--without is about systems that both judges scored, and the dear judge gave single verdicts";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        show(
+            &cheap.corrected_by(&dear, old, &args.options)?,
+            args,
+            context,
+        )?;
+        return Ok(ExitCode::Ok);
+    }
     let runs = RunSet::open_on_old_scale(new, old, args.anyway)?;
     let mut observations = runs.observe_each()?;
     let (Some(by_old), Some(mut by_new)) = (observations.pop(), observations.pop()) else {
@@ -149,14 +162,19 @@ fn on_old_scale(
     };
     select(&mut by_new, &args.metric, &[], context)?;
     let comparison = runs.on_old_scale([by_new, by_old], &args.without, &args.options)?;
+    show(&comparison, args, context)?;
+    Ok(ExitCode::Ok)
+}
+
+/// Shows a comparison without gates.
+fn show(comparison: &Comparison, args: &CompareArgs, context: &CommandContext<'_>) -> Result<()> {
     context.show(
         args.display.format,
-        &comparison,
-        &run_warnings(&comparison),
-        |style| comparison_text(&comparison, false, style),
-        || comparison_table(&comparison, false),
-    )?;
-    Ok(ExitCode::Ok)
+        comparison,
+        &run_warnings(comparison),
+        |style| comparison_text(comparison, false, style),
+        || comparison_table(comparison, false),
+    )
 }
 
 /// Prints which gates are not met, and returns the code.

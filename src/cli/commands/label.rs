@@ -14,7 +14,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::files::{write_bytes, write_json};
 use crate::report::html::{adjudication_page, label_page};
 use crate::report::table::{Cell, Column, Table};
-use crate::runs::{LabelRound, RunSet, disputes, label_round};
+use crate::runs::{LabelRound, RunSet, VerdictFrame, disputes, label_round};
 use crate::text::names::counted;
 
 /// Runs the command.
@@ -151,6 +151,9 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         return Err(Error::Usage(message.to_owned()));
     }
     let options = &args.options;
+    if let Some(n) = options.verdicts {
+        return write_verdicts(&VerdictFrame::of_one(runs)?, n, options.seed, context);
+    }
     let item = options.metric.as_deref();
     let candidates = options.candidates(runs)?;
     let drawn = candidates.draw(options.answers, options.seed)?;
@@ -198,6 +201,60 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         "{} of {} answers drawn, {how}; fill in value, then pass the file to agree --labels",
         table.rows.len(),
         candidates.answers.len()
+    ));
+    Ok(())
+}
+
+/// Writes a table of drawn verdicts to standard output.
+fn write_verdicts(
+    frame: &VerdictFrame,
+    n: usize,
+    seed: u64,
+    context: &CommandContext<'_>,
+) -> Result<()> {
+    let (drawn, draw) = frame.draw(n, seed)?;
+    let probabilities = frame.probabilities(n);
+    let columns = [
+        "system",
+        "case_id",
+        "item",
+        "rater",
+        "value",
+        "verdict_probability",
+        "seed",
+        "drawn_from",
+        "frame",
+    ];
+    let mut table = Table::new("", columns.map(Column::text).to_vec());
+    for at in &drawn {
+        let verdict = &frame.verdicts[*at];
+        let (system, case_id, _) = &frame.answers[verdict.answer];
+        let row = [
+            system.as_str(),
+            case_id.as_str(),
+            &verdict.item,
+            "person",
+            "",
+            &probabilities[*at].to_string(),
+            &seed.to_string(),
+            &draw.of.to_string(),
+            &draw.frame.to_string(),
+        ];
+        table.rows.push(row.map(Cell::text).to_vec());
+    }
+    write_stdout(table.csv(context.csv_text())?.as_bytes())?;
+    context.warn(
+        &frame
+            .warning()
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    );
+    context.note(&format!(
+        "{} of {} verdicts drawn; let a dear judge give them (score RUN --selected FILE) or fill in value, then compare RUN \
+         --corrected-by the run or the file",
+        drawn.len(),
+        draw.of
     ));
     Ok(())
 }

@@ -30,6 +30,7 @@ mod score;
 mod shell_completions;
 mod sources;
 mod table;
+mod verdicts;
 
 use std::fmt::Display;
 use std::io::IsTerminal as _;

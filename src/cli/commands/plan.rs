@@ -1,6 +1,6 @@
 //! `scholareval plan`: what a run would ask and cost, as `score --dry-run` shows it; or the size of a study, or anchors.
 
-use super::{CommandContext, anchors, power, score};
+use super::{CommandContext, anchors, power, score, verdicts};
 use crate::cli::ExitCode;
 use crate::cli::args::PlanArgs;
 use crate::error::Result;
@@ -14,6 +14,8 @@ pub(super) fn run(mut args: PlanArgs, context: &CommandContext<'_>) -> Result<Ex
         power::run(pilot, &args, context)?;
     } else if !args.anchors.is_empty() {
         anchors::run(&args.anchors, &args, context)?;
+    } else if let Some(run) = &args.verdicts {
+        verdicts::run(run, &args, context)?;
     } else {
         args.score.dry_run = true;
         return score::run(&context.settings(&args.score)?, context);

@@ -3,7 +3,7 @@
 use super::powered_name;
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{
-    Confusion, PoweredMean, RaterAgreement, RaterGroup, RaterPair,
+    Confusion, PoweredMean, RaterAgreement, RaterGroup, RaterPair, Reliability,
 };
 use crate::error::Result;
 use crate::report::CsvText;
@@ -11,7 +11,8 @@ use crate::report::numbers::COEFFICIENT;
 use crate::report::table::{Cell, Column, Table};
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
-/// `ratings` or `preferences` for a group (`first` is its name), `level` for a judge's levels against those of people, `mean` for a prediction-powered mean, `difference` for one
+/// `ratings` or `preferences` for a group (`first` is its name), `level` for a judge's levels against those of people,
+/// `probability` for its probabilities (`name` is a range of them), `mean` for a prediction-powered mean, `difference` for one
 /// of two systems (`name` is `FIRST - SECOND`).
 ///
 /// # Errors
@@ -31,6 +32,9 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
     }
     for confusion in &agreement.confusions {
         push_confusion(&mut table, confusion);
+    }
+    for reliability in &agreement.reliability {
+        push_reliability(&mut table, reliability);
     }
     for mean in &agreement.powered {
         push_mean(&mut table, mean);
@@ -142,6 +146,34 @@ fn push_confusion(table: &mut Table, confusion: &Confusion) {
         let topic = topic(&accuracy.level);
         push(table, topic, "sensitivity", counts, &accuracy.sensitivity);
         push(table, topic, "specificity", counts, &accuracy.specificity);
+    }
+}
+
+/// The Brier score, and what people say of the criteria of each bin.
+fn push_reliability(table: &mut Table, reliability: &Reliability) {
+    let judge = &*reliability.judge;
+    let topic = Topic {
+        first: judge,
+        second: "people",
+        part: "probability",
+        name: "",
+    };
+    let number = |value: f64| Estimate {
+        estimate: Some(value),
+        ..Estimate::default()
+    };
+    let brier = number(reliability.brier);
+    push(table, topic, "brier", [reliability.items; 2], &brier);
+    for bin in &reliability.bins {
+        let name = format!("{}-{}", bin.range[0], bin.range[1]);
+        let topic = Topic {
+            name: &name,
+            ..topic
+        };
+        let counts = [bin.items; 2];
+        let probability = number(bin.mean_probability);
+        push(table, topic, "mean_probability", counts, &probability);
+        push(table, topic, "met", counts, &number(bin.met));
     }
 }
 

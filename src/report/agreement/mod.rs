@@ -33,6 +33,10 @@ pub fn render_agreement_table(
         out.push('\n');
         out += &tables::confusion_table(confusion).terminal(style);
     }
+    for reliability in &agreement.reliability {
+        out.push('\n');
+        out += &tables::reliability_table(reliability).terminal(style);
+    }
     for table in tables::tables(agreement, by, style.all_notes) {
         // A header above nothing would look like a result; the notes say why there is none.
         if table.rows.is_empty() {

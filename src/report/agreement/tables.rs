@@ -6,7 +6,7 @@ use super::{PEOPLE, powered_name};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{
     AgreementLevel, Confusion, LabelPlan, Measures, PartMeasures, PoweredMean, RaterAgreement,
-    RaterGroup, RaterPair,
+    RaterGroup, RaterPair, Reliability,
 };
 use crate::domain::{Note, RaterKind};
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
@@ -254,6 +254,25 @@ pub(super) fn confusion_table(confusion: &Confusion) -> Table {
     table.column(share("specificity").kept(), levels, |level| {
         accuracy_of(level).map(|accuracy| &accuracy.specificity)
     });
+    table
+}
+
+/// What people say of criteria by the judge's probability of them.
+pub(super) fn reliability_table(reliability: &Reliability) -> Table {
+    let title = format!(
+        "Probabilities of {} and labels of {} verdicts: Brier score {:.3}, {:.3} by the share of met criteria alone",
+        reliability.judge, reliability.items, reliability.brier, reliability.base,
+    );
+    let bins = &reliability.bins;
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("p (%)"), bins, |bin| {
+        format!("{:.0}-{:.0}", 100.0 * bin.range[0], 100.0 * bin.range[1])
+    });
+    table.column(Column::count("verdicts"), bins, |bin| bin.items);
+    table.column(Column::new("mean p (%)", Format::Percent), bins, |bin| {
+        bin.mean_probability
+    });
+    table.column(Column::new("met (%)", Format::Percent), bins, |bin| bin.met);
     table
 }
 

@@ -7,6 +7,7 @@ use super::pairwise::comparison_notes;
 use super::tables::metric_name;
 use crate::analysis::comparison::{
     Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
+    VerdictCorrection,
 };
 use crate::analysis::distinct;
 use crate::domain::Note;
@@ -48,10 +49,40 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     for sentence in distinct(uncounted) {
         warnings.push(format!("{sentence}."));
     }
+    warnings.extend(comparison.correction.as_ref().map(correction_warning));
     if let Some(systems) = listed(comparison.left_out.iter().cloned()) {
         warnings.push(format!("Left out, since not in every run: {systems}."));
     }
     warnings.into_iter().map(Note::warning).collect()
+}
+
+/// By which judges `score` and `corrected` are.
+fn correction_warning(correction: &VerdictCorrection) -> String {
+    let VerdictCorrection {
+        cheap,
+        dear,
+        drawn,
+        of,
+        missing,
+        left_out,
+    } = correction;
+    let share = percent(*drawn as f64 / *of as f64);
+    let mut text = format!(
+        "score is by {cheap}; corrected estimates what {dear} would give, from {drawn} of {of} verdicts ({share}) drawn with known \
+         probabilities."
+    );
+    if *missing > 0 {
+        text += &format!(
+            " {missing} of the drawn verdicts were not given; without them the estimate is unbiased only if they are like the others."
+        );
+    }
+    if *left_out > 0 {
+        text += &format!(
+            " {} without a verdict on each criterion left out.",
+            counted(*left_out, "answer")
+        );
+    }
+    text
 }
 
 /// The warning about numbers of the lexical baseline, if there are any.

@@ -162,6 +162,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
         old_scales: Vec::new(),
+        correction: None,
         gates: Vec::new(),
         left_out: Vec::new(),
     }

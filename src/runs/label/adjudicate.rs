@@ -157,6 +157,7 @@ mod tests {
             runs: Vec::new(),
             frame: Vec::new(),
             pairs: None,
+            verdicts: None,
             scales: Vec::new(),
             items: vec![item("x"), item("y")],
             raters: vec![page("ann", false), page("ben", true)],

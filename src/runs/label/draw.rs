@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::analysis::comparison::{MetricTable, Observations};
-use crate::domain::{CaseId, Digest, FrameAnswer, Item, LabelDraw, PairFrame, SystemName};
+use crate::domain::{
+    CaseId, Digest, FrameAnswer, Item, LabelDraw, PairFrame, SystemName, VerdictDraw,
+};
 use crate::error::{Error, InputFault, Result};
 use crate::runs::RunSet;
 use crate::runs::random_draw::{answers_of, random_places};
+use crate::runs::verdict_frame::{VerdictFrame, VerdictKey};
 use crate::stats::{inclusion_probabilities, mean, sd, systematic_sample};
 
 /// An answer that can be drawn.
@@ -163,6 +166,8 @@ pub(super) struct Drawn {
     pub(super) metric: Option<String>,
     pub(super) frame: Vec<FrameAnswer>,
     pub(super) pairs: Option<PairFrame>,
+    /// The draw of single verdicts, and which they are.
+    pub(super) verdicts: Option<(VerdictDraw, HashSet<VerdictKey>)>,
     /// Indices of the frame: an answer, and the second one of a pair.
     pub(super) subjects: Vec<(usize, Option<usize>)>,
 }
@@ -205,6 +210,7 @@ pub(super) fn draw_answers(
         metric: candidates.metric,
         frame,
         pairs: None,
+        verdicts: None,
         subjects,
     })
 }
@@ -246,8 +252,37 @@ pub(super) fn draw_pairs(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> {
             of: pairs.len(),
             probability,
         }),
+        verdicts: None,
         frame,
         subjects,
+    })
+}
+
+/// Draws single verdicts of a run with their probabilities.
+///
+/// # Errors
+/// As [`VerdictFrame::of`] and [`VerdictFrame::draw`]; for several runs, and for a run without texts.
+pub(super) fn draw_verdicts(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> {
+    let verdicts = VerdictFrame::of_one(set)?;
+    let (places, draw) = verdicts.draw(n, seed)?;
+    let keys: HashSet<VerdictKey> = places.into_iter().map(|at| verdicts.key(at)).collect();
+    let answers: HashSet<_> = keys
+        .iter()
+        .map(|(system, case, _)| (system, case))
+        .collect();
+    let mut frame = frame_of_texts(set)?;
+    for answer in &mut frame {
+        answer.drawn = answers.contains(&(&answer.system, &answer.case_id));
+    }
+    let subjects = frame.iter().enumerate().filter(|(_, answer)| answer.drawn);
+    let subjects = subjects.map(|(place, _)| (place, None)).collect();
+    Ok(Drawn {
+        draw: LabelDraw::Verdicts,
+        metric: None,
+        pairs: None,
+        frame,
+        subjects,
+        verdicts: Some((draw, keys)),
     })
 }
 

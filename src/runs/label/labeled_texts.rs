@@ -184,6 +184,7 @@ mod tests {
             runs: vec!["r".to_owned()],
             frame: vec![answer(first, 0.9, false), answer(second, 0.2, true)],
             pairs: None,
+            verdicts: None,
             scales: Vec::new(),
             items: Vec::new(),
             raters: Vec::new(),

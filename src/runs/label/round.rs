@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::deal::{deal, page_order, stream};
-use super::draw::{Drawn, LabelCandidates, draw_answers, draw_pairs, item_of};
+use super::draw::{Drawn, LabelCandidates, draw_answers, draw_pairs, draw_verdicts, item_of};
 use super::names::{mentions, plain_name};
 use super::texts::blind_answer;
 use super::units::{LabelTask, RunTasks, pair};
@@ -30,6 +30,10 @@ pub struct LabelOptions {
     /// Answers to draw, with --pairs pairs of answers
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub answers: usize,
+    /// Draw N single verdicts of one run in place of answers: half by weight, half by weight and doubt, for people or for score
+    /// --selected
+    #[arg(long, value_name = "N", conflicts_with_all = ["answers", "units", "pairs", "random", "metric"])]
+    pub verdicts: Option<usize>,
     /// Raters: names with commas between; each gets a page
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub raters: Vec<String>,
@@ -97,6 +101,9 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
         SubjectKind::Answer
     };
     let drawn = match subject {
+        SubjectKind::Answer if options.verdicts.is_some() => {
+            draw_verdicts(set, options.verdicts.unwrap_or_default(), options.seed)?
+        }
         SubjectKind::Answer => {
             draw_answers(set, options.candidates(set)?, options.answers, options.seed)?
         }
@@ -108,7 +115,7 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
         SubjectKind::Pair => builder.add_pairs(set, &drawn, options.seed)?,
     };
     let overlap = options.overlap.unwrap_or(if raters.len() > 1 {
-        options.answers.div_ceil(5)
+        drawn.subjects.len().div_ceil(5)
     } else {
         0
     });
@@ -130,6 +137,7 @@ pub fn label_round(set: &RunSet, options: &LabelOptions) -> Result<LabelRound> {
         runs: set.runs.iter().map(|run| run.name.clone()).collect(),
         frame: drawn.frame,
         pairs: drawn.pairs,
+        verdicts: drawn.verdicts.map(|(draw, _)| draw),
         scales: builder.scales,
         items: builder.items,
         raters,
@@ -239,7 +247,10 @@ impl RoundBuilder {
         kinds: &[LabelKind],
     ) -> Result<Vec<ItemGroup>> {
         let runs: Vec<RunTasks<'_>> = set.runs.iter().map(RunTasks::new).collect();
-        let kinds = chosen_kinds(set, &runs, kinds)?;
+        let kinds = match drawn.verdicts {
+            Some(_) => BTreeSet::from([LabelKind::Criterion]),
+            None => chosen_kinds(set, &runs, kinds)?,
+        };
         let mut groups = Vec::new();
         for (place, _) in &drawn.subjects {
             let answer = &drawn.frame[*place];
@@ -252,6 +263,12 @@ impl RoundBuilder {
                 }) {
                     tasks.extend(run_tasks.tasks(item, &kinds)?);
                 }
+            }
+            if let Some((_, verdicts)) = &drawn.verdicts {
+                tasks.retain(|task| {
+                    let name = task.unit.name.clone();
+                    verdicts.contains(&(answer.system.clone(), answer.case_id.clone(), name))
+                });
             }
             let mut seen = HashSet::new();
             // Two judges of one criterion: it is labeled once.

@@ -13,7 +13,7 @@ use crate::analysis::rater_agreement::ItemScale;
 use crate::dataset::{Labels, SHEET_FILE, load_label_files, load_label_sheet};
 use crate::domain::{
     ComparedPair, GivenLabel, LabelFile, LabelKind, LabelSheet, LabelUnit, Note, Preference, Rater,
-    RaterKind, SheetItem,
+    RaterKind, SheetItem, VerdictDraw,
 };
 use crate::error::{InputFault, Result};
 use crate::record::RecordedRun;
@@ -32,6 +32,8 @@ pub(in crate::runs) struct Unblinded {
     pub(in crate::runs) people: Option<Rater>,
     /// The scales of the labeled items.
     pub(in crate::runs) scales: Vec<ItemScale>,
+    /// The draw of the labeled verdicts, if single verdicts of one round were drawn.
+    pub(in crate::runs) verdicts: Option<VerdictDraw>,
     asked_units: AskedUnits,
 }
 
@@ -269,6 +271,10 @@ impl LabelCollector {
             labels,
             people: are_several.then_some(people),
             scales: asked_units.scales(&self.sheets),
+            verdicts: match &self.sheets[..] {
+                [only] => only.verdicts,
+                _ => None,
+            },
             asked_units,
         }
     }

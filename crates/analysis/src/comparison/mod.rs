@@ -49,7 +49,7 @@ pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::p_text;
 pub use result::{
     ComparedRun, Comparison, ComparisonDepth, ComparisonOptions, JudgedRole, LengthEffect,
-    MetricComparison, PairComparison, SEED, SystemMean,
+    MetricComparison, PairComparison, SEED, SystemMean, VerdictCorrection,
 };
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;

@@ -1,5 +1,6 @@
 //! Observations: a table of systems and cases for each metric.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -152,6 +153,44 @@ impl Observations {
             metrics: Vec::new(),
             ..self
         }
+    }
+
+    /// Only the score of the answers that have one of these values, and the values as the metric `corrected` after it.
+    #[must_use]
+    pub fn with_corrected(mut self, values: &HashMap<(SystemName, CaseId), f64>) -> Self {
+        let is_score = |table: &&MetricTable| {
+            let name = &table.metric.name;
+            let scorer = table.metric.scorer.name();
+            (scorer == "criteria" || scorer == "rubric")
+                && matches!(&**name, "score" | "lexical_score")
+        };
+        let Some(score) = self.metrics.iter().find(is_score).cloned() else {
+            return self.without_metrics();
+        };
+        let mut corrected = MetricTable {
+            metric: MetricId {
+                name: "corrected".to_owned(),
+                // A single correction by a small probability may lead an answer out of any range.
+                unit: Unit::Net,
+                ..score.metric.clone()
+            },
+            net_ranges: Vec::new(),
+            samples: None,
+            votes: false,
+            games: Vec::new(),
+            sets: Vec::new(),
+            ..score.clone()
+        };
+        for (row, system) in corrected.values.iter_mut().zip(&self.systems) {
+            for (cell, case) in row.iter_mut().zip(&self.cases) {
+                let value = values.get(&(system.system.clone(), case.case_id.clone()));
+                *cell = value.map_or(Observation::NotApplicable, |value| {
+                    Observation::Value(*value)
+                });
+            }
+        }
+        self.metrics = vec![score, corrected];
+        self
     }
 
     /// Indices of the metrics called `name` or `scorer.name`; for `all`, of every metric, the headline metrics first.

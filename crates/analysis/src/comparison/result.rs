@@ -129,6 +129,9 @@ pub struct Comparison {
     /// With `--corrected-by`, in place of metrics: means on the scale of the old judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub old_scales: Vec<OldScale>,
+    /// With `--corrected-by` and drawn verdicts: by which judges the metric `corrected` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correction: Option<VerdictCorrection>,
     /// Where answers were compared with each other: strengths, and what the place and the length of an answer do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairwise: Option<Pairwise>,
@@ -138,6 +141,23 @@ pub struct Comparison {
     /// With `--across`: systems that are not in every run, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+/// What the metric `corrected` was computed from: all verdicts of a cheap judge, and those of a dear judge on some of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerdictCorrection {
+    /// The cheap judge.
+    pub cheap: String,
+    /// The dear judge, or the people.
+    pub dear: String,
+    /// Verdicts that were drawn for the dear judge.
+    pub drawn: usize,
+    /// Verdicts that they were drawn from.
+    pub of: usize,
+    /// Drawn verdicts that the dear judge did not give: they correct nothing.
+    pub missing: usize,
+    /// Answers without a verdict of the cheap judge on one of their criteria, which have no corrected value.
+    pub left_out: usize,
 }
 
 /// A role with its judge.

@@ -128,6 +128,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         pairs,
         groups: groups(&views, &context),
         confusions,
+        reliability: Vec::new(),
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,
         notes: reversed.collect(),

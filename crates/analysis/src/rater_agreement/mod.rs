@@ -29,6 +29,7 @@ mod groups;
 mod label_plan;
 mod pair;
 mod powered;
+mod reliability;
 mod result;
 mod run;
 mod scales;
@@ -39,6 +40,7 @@ pub use super::ratings::Estimate;
 pub use compare::{Labeled, rater_agreement};
 pub use confusion::{ItemScale, LabeledItem};
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
+pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
     PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,

@@ -1,5 +1,6 @@
 //! Result of an agreement, serialized by `agree --format json`.
 
+use super::reliability::Reliability;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -85,6 +86,9 @@ pub struct RaterAgreement {
     /// How the levels of each judge fall on those of people, for scales of up to five levels (labels of a sheet only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confusions: Vec<Confusion>,
+    /// The probabilities of each decision model against people's labels of criteria with two levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reliability: Vec<Reliability>,
     /// Means of systems on the human scale, then their differences.
     pub powered: Vec<PoweredMean>,
     /// Notes on these means; as sentences in JSON.

@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, Preference, SystemName};
+use super::{CaseId, Digest, Preference, SystemName, VerdictDraw};
 
 /// The version of `sheet.json` and of files of labels.
 pub const LABEL_SCHEMA: u32 = 1;
@@ -46,6 +46,9 @@ pub struct LabelSheet {
     /// Of pairs: how many the frame has, and the probability of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PairFrame>,
+    /// Of single verdicts: the draw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<VerdictDraw>,
     /// The scales of the items.
     pub scales: Vec<LabelScale>,
     /// What is labeled, by answer.
@@ -64,6 +67,8 @@ pub enum LabelDraw {
     Random,
     /// Two answers to one question, all pairs with the same probability.
     Pairs,
+    /// Single verdicts of a judge, half by their weight, half by weight and doubt.
+    Verdicts,
 }
 
 /// An answer that could be drawn.
@@ -77,10 +82,10 @@ pub struct FrameAnswer {
     pub case_id: CaseId,
     /// Hash of the answer's text.
     pub text: Digest<16>,
-    /// The probability with which it was drawn, above 0, at most 1; `None` if pairs were drawn.
+    /// The probability with which it was drawn, above 0, at most 1; `None` if pairs or verdicts were drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
-    /// Whether it was drawn; of pairs, whether a pair with it was.
+    /// Whether it was drawn; of pairs and verdicts, whether one of its was.
     pub drawn: bool,
 }
 
