@@ -18,6 +18,7 @@ use crate::judge::planner::recall;
 use crate::judge::render::CallAttempt;
 use crate::judge::reply_forms::Beginning;
 use crate::judge::room::RUNGS;
+use crate::judge::streak::Begun;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::Prompt;
 use crate::question::{DecisionChunk, JudgeCall, Unreadable};
@@ -129,9 +130,7 @@ impl AnswerRun<'_> {
                     return Ok(Some(SampleResult::unscored(reason)));
                 }
             };
-            // The judge of a re-run is not blamed for the replies of an earlier one.
-            let is_fresh = !reply.cached;
-            tries.fresh += u32::from(is_fresh);
+            tries.fresh += u32::from(!reply.cached);
             let options = &self.job.options;
             let shown = reply.without_reasoning(&options.reasoning_tags, options.mode);
             let read = call.question.parse(&shown, options.mode);
@@ -148,8 +147,6 @@ impl AnswerRun<'_> {
             let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
             let (sample, flags) = sample_of(call, member, &shown, read, note.clone());
             reply.note = note;
-            let fault = sample.as_ref().err().cloned();
-            let unreadable = fault.map(|reason| (reason, reply.content.clone()));
             // Before the next attempt is made: a crash in between must not lose a reply that was
             // paid for.
             self.record(&request, member, Some(reply.clone()), &sample)
@@ -160,14 +157,7 @@ impl AnswerRun<'_> {
                 tries.attempt += 1;
                 continue;
             }
-            // Readable replies count even from the cache, since they show that the judge can be
-            // read.
-            let fault = sample.as_ref().err();
-            if fault.is_none_or(|reason| is_fresh && self.is_final(call, reason)) {
-                self.legibility
-                    .note(&request, member, unreadable.as_ref(), begun)
-                    .map_err(Abort::Fatal)?;
-            }
+            self.note_legibility(&request, member, &reply, &sample, begun)?;
             return Ok(Some(SampleResult {
                 sample,
                 raw,
@@ -175,6 +165,27 @@ impl AnswerRun<'_> {
                 attempt: tries.attempt,
             }));
         }
+    }
+
+    /// Notes whether the last reply to a call can be read, so that a judge that cannot be read is given up.
+    fn note_legibility(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        reply: &JudgeReply,
+        sample: &Judgment,
+        begun: Begun,
+    ) -> Result<(), Abort> {
+        let fault = sample.as_ref().err();
+        // Readable replies count even from the cache, since they show that the judge can be read. The judge of a re-run is
+        // not blamed for the unreadable ones of an earlier run.
+        if fault.is_some_and(|reason| reply.cached || !self.is_final(&request.call, reason)) {
+            return Ok(());
+        }
+        let unreadable = fault.map(|reason| (reason.clone(), reply.content.clone()));
+        self.legibility
+            .note(request, member, unreadable.as_ref(), begun)
+            .map_err(Abort::Fatal)
     }
 
     /// Makes one attempt: with cached replies when planning, else by the judge.

@@ -1,4 +1,4 @@
-//! Whether decision models can be asked what a run asks of them: told before the first call.
+//! Whether decision models can be asked what a run asks of them, checked before the first call.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::scorer::{Scorer, Step, Subject, Verdicts};
 
 /// The scorers whose questions a decision model can answer.
 const DECIDED: &str =
-    "criteria (rubrics other than race and scholarqa-cs2), prometheus, entailment, citation_audit";
+    "criteria (rubrics other than race and scholarqa-cs2), prometheus, entailment";
 
 impl Prepared {
     /// # Errors

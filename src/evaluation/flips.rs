@@ -102,7 +102,7 @@ async fn verdicts(
         Ok(Outcome::Reply(reply)) => question
             .parse(&reply, Mode::Default)
             .map_err(UnscoredReason::from),
-        // A check goes on: what is wrong with the judge is told by its first call.
+        // A check continues: its first call reports what is wrong with the judge.
         _ => return vec![None; question.items().len()],
     };
     let judgments = question.split(&judgment).into_iter();

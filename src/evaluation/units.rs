@@ -48,7 +48,7 @@ pub(super) struct SampleCall<'a> {
     pub(super) attempt: u32,
 }
 
-/// What became of an item of a call: its index, and its end; `None` if it was deferred.
+/// How an item of a call ended: the indices of call and item, and its result; `None` if it was deferred.
 pub(super) type ItemEnd = (usize, usize, Option<SampleResult>);
 
 impl<'a> SampleCall<'a> {
@@ -80,6 +80,7 @@ impl<'a> SampleCall<'a> {
         let mut ended = Vec::new();
         let mut further = Vec::new();
         for (at, ((call_index, item), judgment)) in self.places.iter().zip(judgments).enumerate() {
+            // Once: a request of a further attempt asks one item alone already.
             let alone = chunk.filter(|_| self.attempt == 0 && is_unreadable(&judgment));
             if let Some(alone) = alone.and_then(|chunk| chunk.alone(at)) {
                 further.push(self.about(alone, &[(*call_index, *item)], end.attempt + 1));

@@ -50,7 +50,7 @@ impl VerdictFrame {
     /// The frame of this run.
     ///
     /// # Errors
-    /// When its scores are no weighted means of judged components, and when no answer has all verdicts.
+    /// When its scores are not weighted means of judged components, and when no answer has all verdicts.
     pub fn of(run: &RecordedRun) -> Result<Self> {
         check_rule(run)?;
         let mut frame = Self {

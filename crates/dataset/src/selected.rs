@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::reader::{Id, Number, all, elements, is_csv, rows_as_jsonl};
+use super::reader::{Id, JsonLine, Number, all, elements, is_csv, rows_as_jsonl};
 use scholareval_core::domain::{
     AnswerSelection, CaseId, Digest, RandomDraw, SystemName, VerdictDraw,
 };
@@ -80,6 +80,53 @@ fn whole(number: Option<&Number>) -> Option<u64> {
     is_whole.then_some(value as u64)
 }
 
+/// The rows of a file so far.
+#[derive(Default)]
+struct SelectedRows {
+    is_csv: bool,
+    answers: HashSet<(SystemName, CaseId)>,
+    items: SelectedItems,
+    draws: Vec<RowDraw>,
+    /// A fault for each row that repeats another one.
+    repeated: Vec<InputFault>,
+}
+
+impl SelectedRows {
+    fn add(&mut self, line: &JsonLine<'_>) -> Result<()> {
+        let row: SelectedRow = line.read("object").map_err(|fault| fault.hint(ROW))?;
+        let [system, case_id] = [&row.system, &row.case_id].map(|cell| self.text(cell));
+        self.draws.push(RowDraw {
+            answers: row.draw(),
+            frame: row.frame,
+        });
+        let answer: (SystemName, CaseId) = (system.as_str().into(), case_id.as_str().into());
+        let is_new_answer = self.answers.insert(answer.clone());
+        let (noun, is_new) = match row.item.filter(|_| row.frame.is_some()) {
+            None => ("answer", is_new_answer),
+            Some(item) => {
+                let item = self.text(&item);
+                let items = self.items.entry(answer).or_default();
+                ("verdict on one item of the answer", items.insert(item))
+            }
+        };
+        if !is_new {
+            let fault = line.fault(format!("the {noun} of {system} is named twice"));
+            self.repeated.push(fault.of_case(&case_id));
+        }
+        Ok(())
+    }
+
+    /// The text of a cell, without the mark that keeps a spreadsheet from taking it for a formula.
+    fn text(&self, cell: &Id) -> String {
+        let text = if self.is_csv {
+            unguarded(&cell.0)
+        } else {
+            &cell.0
+        };
+        text.to_owned()
+    }
+}
+
 /// Reads a file of selected answers: CSV with a header, JSON lines or a JSON list.
 ///
 /// # Errors
@@ -87,45 +134,15 @@ fn whole(number: Option<&Number>) -> Option<u64> {
 /// rows of several draws, and for a file without rows; [`Error::Io`](scholareval_core::error::Error::Io) if it cannot be read.
 pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     let (text, blake3) = read_text(path)?;
-    let is_csv = is_csv(path);
     let json = rows_as_jsonl(&text, path)?;
-    let mut answers = HashSet::new();
-    let mut items = SelectedItems::new();
-    let mut draws = Vec::new();
-    let mut repeated = Vec::new();
-    all(elements(&json, path)?.iter().map(|line| {
-        let row: SelectedRow = line.read("object").map_err(|fault| fault.hint(ROW))?;
-        let [system, case_id] = [&row.system.0, &row.case_id.0].map(|cell| {
-            let text = if is_csv { unguarded(cell) } else { cell };
-            text.to_owned()
-        });
-        draws.push(RowDraw {
-            answers: row.draw(),
-            frame: row.frame,
-        });
-        let answer: (SystemName, CaseId) = (system.as_str().into(), case_id.as_str().into());
-        let is_new = answers.insert(answer.clone());
-        let (noun, is_new) = match row.item.filter(|_| row.frame.is_some()) {
-            None => ("answer", is_new),
-            Some(Id(item)) => {
-                let item = if is_csv {
-                    unguarded(&item).to_owned()
-                } else {
-                    item
-                };
-                (
-                    "verdict on one item of the answer",
-                    items.entry(answer).or_default().insert(item),
-                )
-            }
-        };
-        if !is_new {
-            let fault = line.fault(format!("the {noun} of {system} is named twice"));
-            repeated.push(fault.of_case(&case_id));
-        }
-        Ok(())
-    }))?;
-    only_once(repeated)?;
+    let mut rows = SelectedRows {
+        is_csv: is_csv(path),
+        ..SelectedRows::default()
+    };
+    let elements = elements(&json, path)?;
+    all(elements.iter().map(|line| rows.add(line)))?;
+    only_once(rows.repeated)?;
+    let draws = rows.draws;
     let Some(first) = draws.first() else {
         return Err(InputFault::new(path, "the file names no answer")
             .hint(ROW)
@@ -140,14 +157,14 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     }
     let recorded = AnswerSelection {
         blake3,
-        answers: answers.len(),
+        answers: rows.answers.len(),
         drawn: first.answers.filter(|_| first.frame.is_none()),
         verdicts: first.verdicts(draws.len()),
     };
     Ok(SelectedAnswers {
         path: path.to_path_buf(),
-        answers,
-        items,
+        answers: rows.answers,
+        items: rows.items,
         recorded,
     })
 }

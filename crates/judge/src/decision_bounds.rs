@@ -25,56 +25,21 @@ pub struct DecisionBounds {
 
 /// The bounds of services, by the end of their host.
 const OF_SERVICES: [(&str, DecisionBounds); 6] = [
-    (
-        "api.openai.com",
-        DecisionBounds {
-            questions: 400,
-            options: 255,
-        },
-    ),
-    (
-        "perplexity.ai",
-        DecisionBounds {
-            questions: 128,
-            options: 255,
-        },
-    ),
-    (
-        "cloudflare.com",
-        DecisionBounds {
-            questions: 64,
-            options: 255,
-        },
-    ),
-    (
-        "googleapis.com",
-        DecisionBounds {
-            questions: 1000,
-            options: 255,
-        },
-    ),
-    (
-        "fireworks.ai",
-        DecisionBounds {
-            questions: 64,
-            options: 208,
-        },
-    ),
-    (
-        "typesafe.ai",
-        DecisionBounds {
-            questions: 64,
-            options: 255,
-        },
-    ),
+    ("api.openai.com", bounds(400, 255)),
+    ("perplexity.ai", bounds(128, 255)),
+    ("cloudflare.com", bounds(64, 255)),
+    ("googleapis.com", bounds(1000, 255)),
+    ("fireworks.ai", bounds(64, 208)),
+    ("typesafe.ai", bounds(64, 255)),
 ];
 
 /// Those of servers that are not known. vLLM takes no more questions; of options it takes 26, llama.cpp 52 and SGLang 255, and each
 /// refuses more itself.
-const UNKNOWN: DecisionBounds = DecisionBounds {
-    questions: 64,
-    options: 255,
-};
+const UNKNOWN: DecisionBounds = bounds(64, 255);
+
+const fn bounds(questions: usize, options: usize) -> DecisionBounds {
+    DecisionBounds { questions, options }
+}
 
 impl DecisionBounds {
     /// Those of the server at this address.

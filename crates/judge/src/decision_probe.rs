@@ -1,4 +1,4 @@
-//! Finds the shape of questions that a server of decision models reads. The path does not tell it: `/decisions` has both.
+//! Finds the shape of questions that a server of decision models reads. The path does not show it: `/decisions` has both.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::chat::transport::Transport;
 use crate::endpoint::Endpoint;
 use crate::kind::JudgeKind;
 use scholareval_core::domain::Verdict;
-use scholareval_core::question::{Decision, DecisionForm, DecisionOption, DecisionShape};
+use scholareval_core::question::{DecisionForm, DecisionOption, DecisionQuestion, DecisionShape};
 
 /// The routes that are tried, each with the kind of judge whose questions it is asked.
 const TRIED: [(JudgeKind, &str); 3] = [
@@ -57,9 +57,9 @@ async fn answers_as(
     readings.first()?.is_ok().then_some(())
 }
 
-fn short_question() -> Decision {
+fn short_question() -> DecisionQuestion {
     let option = |label: &str, count: f64| DecisionOption::new(label, Verdict::Count(count));
-    Decision {
+    DecisionQuestion {
         instructions: "The text names a color.".to_owned(),
         form: DecisionForm::Predicate,
         options: vec![option("no", 0.0), option("yes", 1.0)],

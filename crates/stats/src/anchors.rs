@@ -89,7 +89,7 @@ pub fn anchored_mean(
         return None;
     }
     let (estimate, half) = mean_by(|answer| answer.new)?;
-    // Without the new judge nothing is known of an answer that is no anchor.
+    // Without the new judge nothing is known of an answer that is not an anchor.
     let (alone, half_alone) = mean_by(|_| 0.0)?;
     if !estimate.is_finite() {
         return None;

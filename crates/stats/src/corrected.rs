@@ -29,7 +29,7 @@ pub struct DrawnVerdict {
 }
 
 impl DrawnVerdict {
-    /// By how much the dear judge moves the value of the answer, as far as this verdict tells; 0 without one by the dear judge.
+    /// By how much the dear judge moves the value of the answer, as far as this verdict shows; 0 without one by the dear judge.
     fn correction(&self) -> f64 {
         let dear = self.dear.unwrap_or(self.cheap);
         self.weight * (dear - self.cheap) / self.probability

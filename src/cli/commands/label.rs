@@ -14,7 +14,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::files::{write_bytes, write_json};
 use crate::report::html::{adjudication_page, label_page};
 use crate::report::table::{Cell, Column, Table};
-use crate::runs::{LabelRound, RunSet, VerdictFrame, disputes, label_round};
+use crate::runs::{LabelOptions, LabelRound, RunSet, VerdictFrame, disputes, label_round};
 use crate::text::names::counted;
 
 /// Runs the command.
@@ -133,7 +133,7 @@ fn flag_of_pages(args: &LabelArgs) -> Option<&'static str> {
     .find_map(|(is_given, flag)| is_given.then_some(flag))
 }
 
-/// Writes a table of the drawn answers to standard output.
+/// Writes a table of the drawn answers, or verdicts, to standard output.
 fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> Result<()> {
     // The probability of a draw belongs to one list of answers.
     if runs.runs.len() > 1 {
@@ -150,10 +150,18 @@ fn write_csv(runs: &RunSet, args: &LabelArgs, context: &CommandContext<'_>) -> R
         let message = "--format csv lists single answers, and a run of pairs is labeled in pairs; leave --format out";
         return Err(Error::Usage(message.to_owned()));
     }
-    let options = &args.options;
-    if let Some(n) = options.verdicts {
-        return write_verdicts(&VerdictFrame::of_one(runs)?, n, options.seed, context);
+    match args.options.verdicts {
+        Some(n) => write_verdicts(&VerdictFrame::of_one(runs)?, n, args.options.seed, context),
+        None => write_answers(runs, &args.options, context),
     }
+}
+
+/// Writes a table of drawn answers to standard output.
+fn write_answers(
+    runs: &RunSet,
+    options: &LabelOptions,
+    context: &CommandContext<'_>,
+) -> Result<()> {
     let item = options.metric.as_deref();
     let candidates = options.candidates(runs)?;
     let drawn = candidates.draw(options.answers, options.seed)?;
@@ -243,13 +251,9 @@ fn write_verdicts(
         table.rows.push(row.map(Cell::text).to_vec());
     }
     write_stdout(table.csv(context.csv_text())?.as_bytes())?;
-    context.warn(
-        &frame
-            .warning()
-            .iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>(),
-    );
+    if let Some(warning) = frame.warning() {
+        context.warn(&[&*warning]);
+    }
     context.note(&format!(
         "{} of {} verdicts drawn; let a dear judge give them (score RUN --selected FILE) or fill in value, then compare RUN \
          --corrected-by the run or the file",

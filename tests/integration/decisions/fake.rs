@@ -22,7 +22,7 @@ pub(super) struct Decider {
 }
 
 impl Decider {
-    /// Starts one; `None`, with the reason printed, where there are no shared data or no Python.
+    /// Starts one; `None`, with the reason printed, where shared data or Python are missing.
     pub(super) fn start(options: &[&str]) -> Option<Self> {
         let mut child = spawned(options)?;
         let mut line = String::new();

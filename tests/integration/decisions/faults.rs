@@ -67,7 +67,7 @@ fn is_asked_again(fate: Fate, fault: &str) -> bool {
 /// Faults at which a run stops, with the exit code 4.
 const STOPPING: [&str; 5] = ["e401", "e402", "e403", "e404", "e501"];
 
-/// A rubric whose criteria are asked in this form, and the probabilities that the server is told for three criteria.
+/// A rubric whose criteria are asked in this form, and the probabilities that the server gives for three criteria.
 fn asked_as(form: &str) -> (&'static str, [&'static str; 3]) {
     match form {
         "predicate" => ("healthbench", ["0.9", "0.8", "0.3"]),
@@ -196,7 +196,7 @@ fn has_fate(score: &Value, fate: Fate, calm: &Value, place: &str) {
         let name = format!("c{}", at + 1);
         let reason = score["details"][&name]["unscored"]["kind"].as_str();
         assert_eq!(reason, expected(at), "{name}, {place}: {score}");
-        // Half of the first probability is another verdict; a mean level alone is no level.
+        // Half of the first probability is another verdict; a mean level alone is not a level.
         if reason.is_none() && !place.starts_with("sum-50") && !place.starts_with("no-prob") {
             assert_eq!(
                 score["components"][&name], calm["components"][&name],

@@ -85,16 +85,9 @@ pub fn plan_power(
     // The pair that will differ is not known, and one that differs varies more than two that are nearly the same.
     let (at, largest) = largest(&pilot.variances)?;
     let (first, second) = pairs[at];
-    // The differences are those of a share; grades span 4 points and counts have no span, so they
-    // get larger ones that are as usual there.
-    let unit = match table.metric.unit {
-        Unit::Share | Unit::Net => 1.0,
-        Unit::Grade => 10.0,
-        Unit::Count => 100.0,
-    };
     let wanted = match difference {
         Some(difference) => vec![difference],
-        None => DIFFERENCES.map(|share| unit * share).to_vec(),
+        None => usual_differences(table.metric.unit),
     };
     let designs = sample_factors(&shared).unwrap_or_else(|| vec![(None, 1.0)]);
     let study = |difference: f64, (samples, factor): (Option<usize>, f64)| {
@@ -129,6 +122,17 @@ pub fn plan_power(
         studies: studies_of(&wanted),
         curve: studies_of(&differences_between(&wanted)),
     })
+}
+
+/// The differences that a plan shows where none is given. They are those of a share; grades span 4 points and counts have no span,
+/// so that they get larger ones that are as usual there.
+fn usual_differences(unit: Unit) -> Vec<f64> {
+    let scale = match unit {
+        Unit::Share | Unit::Net => 1.0,
+        Unit::Grade => 10.0,
+        Unit::Count => 100.0,
+    };
+    DIFFERENCES.map(|share| scale * share).to_vec()
 }
 
 /// What each pair is tested by, with the question of each value: judged pairs by the verdicts on the two, and not by their win rates

@@ -73,7 +73,7 @@ pub struct Reading {
 /// What probabilities say beside the verdict, in units of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Belief {
-    /// The mean credit over the options that are no abstention.
+    /// The mean credit over the options but an abstention.
     pub expected: f64,
     /// The variance of the credit over them, >= 0; `None` if the server gave no probabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::{Sample, merge_numbers, numbers_needed, values_needed};
@@ -191,13 +191,13 @@ impl Question for AspectGrade {
     }
 
     /// A scale of the five descriptions.
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let mut options = Vec::new();
         for (grade, description) in (1_u32..).zip(&self.aspect.score_descriptions) {
             let option = DecisionOption::new(grade.to_string(), Verdict::Grade(grade.into()));
             options.push(option.meaning(description));
         }
-        vec![vec![Decision {
+        vec![vec![DecisionQuestion {
             instructions: wording.instructions(&self.aspect.criteria_description, false),
             form: DecisionForm::Score,
             options,

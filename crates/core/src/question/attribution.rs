@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::{Sample, counts_needed, merge_readable, readable_verdicts};
@@ -125,11 +125,11 @@ impl Question for SourceSupport {
         counts_needed(&BY_PRECEDENCE.map(|label| count(label, &verdicts)), left)
     }
 
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let labels = Attribution::ALL.into_iter();
         let options =
             labels.map(|label| DecisionOption::new(label.as_str(), Verdict::Attribution(label)));
-        vec![vec![Decision {
+        vec![vec![DecisionQuestion {
             instructions: wording.instructions(&self.claim, false),
             form: DecisionForm::Choice,
             options: options.collect(),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
-use super::decision::{Decision, DecisionWording};
+use super::decision::{DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable, readable_verdicts, votes_needed};
@@ -163,14 +163,14 @@ impl Question for CriteriaLevels {
     }
 
     /// A decision a criterion; none where a reply has two scores, or any number.
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let Some((form, options)) = options::of_shape(&self.shape) else {
             return Vec::new();
         };
         let mut decisions = Vec::new();
         for criterion in &*self.criteria {
             let is_fault = criterion.weight < 0.0;
-            decisions.push(vec![Decision {
+            decisions.push(vec![DecisionQuestion {
                 instructions: wording.instructions(&with_examples(criterion), is_fault),
                 form,
                 options: options.clone(),

@@ -35,7 +35,7 @@ pub enum DecisionForm {
 
 /// A question with fixed options.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
+pub struct DecisionQuestion {
     /// What is asked.
     pub instructions: String,
     /// How it may be answered.
@@ -71,7 +71,7 @@ fn name_at(place: usize) -> String {
 
 impl DecisionShape {
     /// The questions of a request. Reversed ones have their options in the other order, but for levels, which are counted.
-    pub fn written(self, decisions: &[Decision], is_reversed: bool) -> Value {
+    pub fn written(self, decisions: &[DecisionQuestion], is_reversed: bool) -> Value {
         let named = decisions
             .iter()
             .enumerate()
@@ -102,7 +102,7 @@ impl DecisionForm {
     }
 }
 
-impl Decision {
+impl DecisionQuestion {
     /// The question as a value of an object of questions.
     fn by_name(&self, is_reversed: bool) -> Value {
         let mut question = json!({

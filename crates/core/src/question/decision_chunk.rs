@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::decision::{Decision, DecisionShape};
+use super::decision::{DecisionQuestion, DecisionShape};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::Sample;
@@ -27,7 +27,7 @@ pub struct ChunkItem {
     /// The question that it belongs to, which may have several items.
     pub question: Arc<dyn Question>,
     /// What settles it; not empty.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<DecisionQuestion>,
 }
 
 impl PartialEq for ChunkItem {
@@ -54,7 +54,7 @@ pub struct DecisionChunk {
 
 impl DecisionChunk {
     /// The decisions of all items, in the order in which they are sent.
-    pub fn decisions(&self) -> Vec<Decision> {
+    pub fn decisions(&self) -> Vec<DecisionQuestion> {
         let decisions = self.items.iter().flat_map(|item| &item.decisions);
         decisions.cloned().collect()
     }

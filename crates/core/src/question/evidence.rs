@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_numbers, numbers_needed};
@@ -120,10 +120,10 @@ impl Question for SnippetEvidence {
     }
 
     /// A statement a snippet.
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let mut decisions = Vec::new();
         for snippet in &*self.snippets {
-            decisions.push(Decision {
+            decisions.push(DecisionQuestion {
                 instructions: wording.instructions(snippet, false),
                 form: DecisionForm::Predicate,
                 options: vec![

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::decision::{Decision, DecisionWording};
+use super::decision::{DecisionQuestion, DecisionWording};
 use super::kind::{KindInfo, ReplyKind};
 use super::merging::Sample;
 use super::reading::{Unreadable, unusable};
@@ -152,7 +152,7 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
 
     /// The decisions that settle it, those of each of its items; none where options that are fixed before the reply cannot
     /// say what is asked. Their instructions are those of the prompt set.
-    fn decisions(&self, _wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, _wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         Vec::new()
     }
 

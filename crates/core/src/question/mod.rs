@@ -61,7 +61,9 @@ pub use call::JudgeCall;
 pub use citation_group::{CITATION_GROUP, SectionCitations};
 pub use citations::{CITATIONS, Citations};
 pub use criteria::{CRITERIA, CriteriaLevels};
-pub use decision::{Decision, DecisionForm, DecisionOption, DecisionShape, DecisionWording};
+pub use decision::{
+    DecisionForm, DecisionOption, DecisionQuestion, DecisionShape, DecisionWording,
+};
 pub use decision_chunk::{ChunkItem, DecisionChunk, TOO_LONG};
 pub use deduplicate::{DEDUPLICATE, DistinctStatements};
 pub use evidence::{EVIDENCE, SnippetEvidence};

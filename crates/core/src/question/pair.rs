@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_readable, numbers_needed};
@@ -134,13 +134,13 @@ impl Question for BetterAnswer {
         numbers_needed(samples, left, rule)
     }
 
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let preferences = [Preference::First, Preference::Second, Preference::Tie];
         let options = preferences.map(|preference| {
             DecisionOption::new(preference.name(), Verdict::Preference(preference.into()))
         });
         let criterion = self.criterion.as_deref().unwrap_or(AS_A_WHOLE);
-        vec![vec![Decision {
+        vec![vec![DecisionQuestion {
             instructions: wording.instructions(criterion, false),
             form: DecisionForm::Choice,
             options: options.into(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::compat;
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
 use super::merging::{Sample, merge_numbers, numbers_needed};
@@ -91,7 +91,7 @@ impl Question for Property {
         }
     }
 
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         vec![vec![whole_points(wording, &self.criterion)]]
     }
 
@@ -141,7 +141,7 @@ impl Question for Expertise {
         }
     }
 
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         vec![vec![whole_points(wording, "")]]
     }
 
@@ -170,10 +170,10 @@ fn points(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
 }
 
 /// A choice of eleven: a scale of a decision model ends at ten levels.
-fn whole_points(wording: &dyn DecisionWording, criterion: &str) -> Decision {
+fn whole_points(wording: &dyn DecisionWording, criterion: &str) -> DecisionQuestion {
     let points = (0..=MAX_POINTS as u32)
         .map(|points| DecisionOption::new(points.to_string(), Verdict::Points(f64::from(points))));
-    Decision {
+    DecisionQuestion {
         instructions: wording.instructions(criterion, false),
         form: DecisionForm::Choice,
         options: points.collect(),

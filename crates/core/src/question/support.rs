@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::decision::{Decision, DecisionForm, DecisionOption, DecisionWording};
+use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::deduplicate::numbered;
 use super::fact;
 use super::interface::Question;
@@ -187,7 +187,7 @@ impl Question for PageSupport {
     }
 
     /// A choice a statement.
-    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<Decision>> {
+    fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let verdicts = [
             ("unsupported", PageVerdict::Unsupported),
             ("supported", PageVerdict::Supported),
@@ -201,7 +201,7 @@ impl Question for PageSupport {
         });
         let mut decisions = Vec::new();
         for statement in &*self.statements {
-            decisions.push(vec![Decision {
+            decisions.push(vec![DecisionQuestion {
                 instructions: wording.instructions(&statement.text, false),
                 form: DecisionForm::Choice,
                 options: options.to_vec(),

@@ -118,13 +118,7 @@ impl Chat {
                 body,
             }) => {
                 let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
-                let Some(reply) = self.reply_of(&error, call) else {
-                    return Err(self.classified(error, call).await);
-                };
-                return Ok(self.counted(JudgeReply {
-                    latency_ms,
-                    ..reply
-                }));
+                return self.end_of(error, call, latency_ms).await;
             }
             Err(fault) => return Err(self.failure(fault, call, is_streamed)),
         };
@@ -132,10 +126,7 @@ impl Chat {
             Ok(reply) => reply,
             Err(BodyFault::Error(error)) => {
                 let error = ServerError::under_200(&error, wait, &self.endpoint);
-                if let Some(reply) = self.reply_of(&error, call) {
-                    return Ok(self.counted(reply));
-                }
-                return Err(self.classified(error, call).await);
+                return self.end_of(error, call, latency_ms).await;
             }
             Err(BodyFault::NotACompletion) => {
                 let what = "the reply is JSON, but no completion (it has no choices)";
@@ -168,6 +159,22 @@ impl Chat {
             finish_reason: Some(TOO_LONG.to_owned()),
             ..JudgeReply::of_text(error.message())
         })
+    }
+
+    /// The reply that an error stands for, else the error.
+    async fn end_of(
+        &self,
+        error: ServerError,
+        call: &Rendered,
+        latency_ms: u64,
+    ) -> Result<JudgeReply, AskError> {
+        match self.reply_of(&error, call) {
+            Some(reply) => Ok(self.counted(JudgeReply {
+                latency_ms,
+                ..reply
+            })),
+            None => Err(self.classified(error, call).await),
+        }
     }
 
     /// Counts a reply.

@@ -14,8 +14,8 @@ use super::template::Template;
 use scholareval_core::domain::Fingerprint;
 use scholareval_core::error::{Error, Result};
 use scholareval_core::question::{
-    CITATION_GROUP, CriterionTemplate, Decision, DecisionChunk, DecisionWording, KindInfo, PAIR,
-    PairForm, Question, ReplyKind, one_line,
+    CITATION_GROUP, CriterionTemplate, DecisionChunk, DecisionQuestion, DecisionWording, KindInfo,
+    PAIR, PairForm, Question, ReplyKind, one_line,
 };
 
 /// Templates for every judge task, with their parameters.
@@ -107,7 +107,7 @@ impl PromptSet {
     }
 
     /// The decisions that settle a question, those of each of its items; none where a decision model cannot be asked it.
-    pub fn decisions(&self, question: &dyn Question) -> Vec<Vec<Decision>> {
+    pub fn decisions(&self, question: &dyn Question) -> Vec<Vec<DecisionQuestion>> {
         let info = question.info();
         let builtin = Self::shared_builtin();
         let set = if self.has_decision(info) {

@@ -35,7 +35,7 @@ pub(super) fn read(body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault
     if answers.is_null() && body["model"].is_null() && body["usage"].is_null() {
         return Err(BodyFault::NotACompletion);
     }
-    // NaN and the like are no JSON: what was mended of such a body may be a number that nobody sent.
+    // NaN and the like are not JSON: what was mended of such a body may be a number that nobody sent.
     let is_mended = body.get(MENDED).is_some();
     Ok(JudgeReply {
         content: answers.to_string(),

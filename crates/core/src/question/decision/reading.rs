@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Decision, DecisionForm, DecisionOption, DecisionShape, name_at};
+use super::{DecisionForm, DecisionOption, DecisionQuestion, DecisionShape, name_at};
 use crate::domain::{Belief, Reading, UnscoredKind, text_of};
 use crate::question::reading::Unreadable;
 
@@ -23,10 +23,10 @@ impl DecisionShape {
     /// wrong with one answer concerns no other; only what cannot be read at all may be asked again.
     ///
     /// # Errors
-    /// If the answers as a whole cannot be told apart: they are of the other shape, without names, or two have one name.
+    /// If it is unclear which answer is to which question: they are of the other shape, without names, or two have one name.
     pub fn read(
         self,
-        decisions: &[Decision],
+        decisions: &[DecisionQuestion],
         answers: &Value,
     ) -> Result<Vec<Result<Reading, Unreadable>>, Unreadable> {
         let by_name = self.by_name(answers)?;
@@ -58,7 +58,11 @@ impl DecisionShape {
         }
     }
 
-    fn read_answer(self, decision: &Decision, answer: &Value) -> Result<Reading, Unreadable> {
+    fn read_answer(
+        self,
+        decision: &DecisionQuestion,
+        answer: &Value,
+    ) -> Result<Reading, Unreadable> {
         if answer.is_null() {
             return Err(Unreadable::lasting(
                 UnscoredKind::Missing,
@@ -113,7 +117,7 @@ impl DecisionShape {
     }
 }
 
-impl Decision {
+impl DecisionQuestion {
     fn read_predicate(&self, shape: DecisionShape, answer: &Value) -> Result<Reading, String> {
         let value = &answer[match shape {
             DecisionShape::Named => "noul",
@@ -276,7 +280,7 @@ fn distribution(pairs: &[(String, &Value)], labels: &[&str]) -> Result<Vec<f64>,
     }
     let mut p: Vec<f64> = Vec::new();
     for (given, label) in given.into_iter().zip(labels) {
-        p.push(given.ok_or_else(|| format!("there is no probability of {label:?}"))?);
+        p.push(given.ok_or_else(|| format!("{label:?} has no probability"))?);
     }
     let total: f64 = p.iter().sum();
     if (total - 1.0).abs() > tolerance(p.len()) {

@@ -13,11 +13,15 @@ fn credit_verdict(credit: Option<f64>) -> Verdict {
     Verdict::Criteria([verdict].into())
 }
 
-fn decision(form: DecisionForm, options: &[(&str, Option<f64>)], is_fault: bool) -> Decision {
+fn decision(
+    form: DecisionForm,
+    options: &[(&str, Option<f64>)],
+    is_fault: bool,
+) -> DecisionQuestion {
     let options = options
         .iter()
         .map(|(label, credit)| DecisionOption::new(*label, credit_verdict(*credit)));
-    Decision {
+    DecisionQuestion {
         instructions: "i".to_owned(),
         form,
         options: options.collect(),
@@ -26,7 +30,7 @@ fn decision(form: DecisionForm, options: &[(&str, Option<f64>)], is_fault: bool)
 }
 
 /// The decision of a case of the golden file.
-fn asked(case: &Value) -> Decision {
+fn asked(case: &Value) -> DecisionQuestion {
     let form = match case["form"].as_str().unwrap() {
         "predicate" => DecisionForm::Predicate,
         "choice" => DecisionForm::Choice,
@@ -47,7 +51,7 @@ fn rounded(number: f64) -> f64 {
 }
 
 /// What the golden file says of a reading: its fate, and of a verdict its numbers.
-fn fate(decision: &Decision, reading: &Result<Reading, Unreadable>) -> Value {
+fn fate(decision: &DecisionQuestion, reading: &Result<Reading, Unreadable>) -> Value {
     let reading = match reading {
         Ok(reading) => reading,
         Err(unreadable) => {
@@ -131,7 +135,7 @@ fn replies_are_read_as_the_reference_reads_them() {
     let mut read = 0;
     for case in cases.into_iter().flatten() {
         let expected = &case["expected"];
-        // Errors, and bodies that are no JSON, are the business of the protocol.
+        // Errors, and bodies that are not JSON, are the business of the protocol.
         if expected
             .get("call")
             .is_some_and(|call| call != "unreadable: repeat")
@@ -146,7 +150,7 @@ fn replies_are_read_as_the_reference_reads_them() {
             _ => DecisionShape::Listed,
         };
         let asked_list = case["asked"].as_array().unwrap();
-        let decisions: Vec<Decision> = asked_list.iter().map(asked).collect();
+        let decisions: Vec<DecisionQuestion> = asked_list.iter().map(asked).collect();
         let body = body.get("result").unwrap_or(&body);
         let readings = shape.read(&decisions, &renamed(&body["answers"], asked_list));
         let id = &case["id"];
@@ -164,7 +168,7 @@ fn replies_are_read_as_the_reference_reads_them() {
     assert!(read > 30, "{read}");
 }
 
-fn read(decision: &Decision, answer: Value) -> Result<Reading, Unreadable> {
+fn read(decision: &DecisionQuestion, answer: Value) -> Result<Reading, Unreadable> {
     let shape = DecisionShape::Named;
     let answers = json!({"c1": answer});
     let mut readings = shape
