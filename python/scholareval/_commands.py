@@ -14,7 +14,7 @@ from ._options import AgreeOptions, CompareOptions, PlanOptions, ScoreOptions, T
 from ._program import Output, ScholarevalError, arguments, call, call_async, show
 from ._run import Comparison, Run
 
-Judge = Literal["lexical", "chat", "completions", "label", "anthropic", "gemini"]
+Judge = Literal["lexical", "chat", "completions", "label", "anthropic", "gemini", "systemone", "decisions"]
 
 
 def score(
