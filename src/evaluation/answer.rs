@@ -260,7 +260,7 @@ impl AnswerRun<'_> {
         Ok(())
     }
 
-    /// The calls for selected items; the others get the verdict that they were not asked for. A call about several items of which
+    /// The calls for selected items, and those behind which these are asked; the others get the verdict that they were not asked for. A call about several items of which
     /// only some are selected is dropped, so that the scorer asks for those alone in its next step.
     fn selected(&self, calls: Vec<JudgeCall>, state: &mut State) -> Vec<JudgeCall> {
         let key = (self.item.system(), self.item.case.case_id.clone());
@@ -276,7 +276,11 @@ impl AnswerRun<'_> {
             let mut others = call.items();
             let count = others.len();
             others.retain(|item| !selected.contains(&**item));
-            if others.is_empty() {
+            let is_on_the_way = call
+                .opens
+                .as_ref()
+                .is_some_and(|item| selected.contains(&**item));
+            if others.is_empty() || is_on_the_way {
                 kept.push(call);
                 continue;
             }

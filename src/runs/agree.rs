@@ -130,21 +130,20 @@ fn beliefs(run: &RecordedRun, labeled: &Labeled, labels: &Labels) -> Vec<Labeled
     let mut beliefs = Vec::new();
     for answer in &run.scored {
         let case = &answer.case.case_id;
-        let drawn = labels
-            .probabilities
-            .get(&(answer.system.clone(), case.clone()));
         for component in &answer.score.components {
             let said = values.get(&(&answer.system, case, &*component.name));
             let (Some(belief), Some(said)) = (&component.belief, said) else {
                 continue;
             };
+            let name = Arc::from(&*component.name);
+            let probability = labels.probabilities.of(&answer.system, case, Some(&name));
             let is_met = said[0] > 0.5;
             let level = f64::from(u8::from(is_met));
             if belief.doubt.is_some() && said.iter().all(|value| (value - level).abs() < 1e-9) {
                 beliefs.push(LabeledBelief {
                     probability: belief.expected,
                     is_met,
-                    weight: drawn.map_or(1.0, |probability| 1.0 / probability),
+                    weight: 1.0 / probability.unwrap_or(1.0),
                 });
             }
         }

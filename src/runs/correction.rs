@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::RunSet;
+use super::comparable::require_same_answers;
 use super::people::PeopleLabels;
 use super::run_set::judge_names;
 use super::verdict_frame::{VerdictFrame, VerdictKey};
 use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, VerdictCorrection};
 use crate::dataset::{SHEET_FILE, load_selected};
-use crate::domain::{Rater, VerdictDraw};
+use crate::domain::{Component, Rater, VerdictDraw};
 use crate::error::{InputFault, Result};
 use crate::record::{RecordedRun, RunStatus, load_run};
 use crate::stats::{DrawnVerdict, corrected_values};
@@ -26,10 +27,10 @@ impl DearVerdicts {
     /// Reads a run that scored drawn verdicts of `cheap`, or people's labels of these; `None` for a run that scored whole answers.
     ///
     /// # Errors
-    /// For a run that is unfinished, and for labels that are not those of a draw of verdicts.
+    /// For a run that is unfinished or of other answer texts, and for labels that are not those of a draw of verdicts.
     pub fn load(path: &Path, cheap: &RunSet) -> Result<Option<Self>> {
         if path.is_dir() && path.join("manifest.json").is_file() {
-            return Self::of_run(&load_run(path)?);
+            return Self::of_run(&load_run(path)?, cheap);
         }
         let is_of_runs = path.is_dir() && !path.join(SHEET_FILE).is_file();
         if is_of_runs || !path.exists() {
@@ -38,7 +39,7 @@ impl DearVerdicts {
         Self::of_people(path, &cheap.runs).map(Some)
     }
 
-    fn of_run(run: &RecordedRun) -> Result<Option<Self>> {
+    fn of_run(run: &RecordedRun, cheap: &RunSet) -> Result<Option<Self>> {
         let Some(draw) = run
             .manifest
             .selection()
@@ -50,14 +51,27 @@ impl DearVerdicts {
             let fault = InputFault::new(&run.path, "the run by the dear judge is unfinished");
             return Err(fault.hint("run its score command once more").into());
         }
+        let mut texts = HashMap::new();
+        for cheap in &cheap.runs {
+            require_same_answers(cheap, run)?;
+            texts.extend(components(cheap).map(|(key, component)| (key, component.text.as_str())));
+        }
         let mut credits = HashMap::new();
-        for answer in &run.scored {
-            for component in &answer.score.components {
-                if let Some(value) = component.value {
-                    let case = answer.case.case_id.clone();
-                    credits.insert((answer.system.clone(), case, component.name.clone()), value);
-                }
+        for (key, component) in components(run) {
+            let Some(value) = component.value else {
+                continue;
+            };
+            if texts.get(&key).is_some_and(|text| *text != component.text) {
+                let what = format!(
+                    "its criterion {} has another text there",
+                    key.2.escape_debug()
+                );
+                let fault = InputFault::new(&run.path, what).of_case(key.1.as_str());
+                return Err(fault
+                    .hint("let both judges score by the same rubric")
+                    .into());
             }
+            credits.insert(key, value);
         }
         Ok(Some(Self {
             judge: judge_names(&run.manifest),
@@ -87,6 +101,20 @@ impl DearVerdicts {
             credits: mean_credits(&raters),
         })
     }
+}
+
+/// The components of a run's answers.
+fn components(run: &RecordedRun) -> impl Iterator<Item = (VerdictKey, &Component)> {
+    run.scored.iter().flat_map(|answer| {
+        let components = answer.score.components.iter();
+        components.map(|component| {
+            let case = answer.case.case_id.clone();
+            (
+                (answer.system.clone(), case, component.name.clone()),
+                component,
+            )
+        })
+    })
 }
 
 /// The mean of the raters' values of each item.
@@ -131,26 +159,29 @@ impl RunSet {
                 "name the run that they were drawn from, or draw anew (label RUN --verdicts N)";
             return Err(InputFault::new(path, what).hint(hint).into());
         };
-        let mut verdicts = Vec::new();
-        let mut missing = 0;
-        for (at, verdict) in frame.verdicts.iter().enumerate() {
-            let is_drawn = drawn.contains(&at);
-            let credit = dear.credits.get(&frame.key(at)).filter(|_| is_drawn);
-            missing += usize::from(is_drawn && credit.is_none());
-            verdicts.push(DrawnVerdict {
-                answer: verdict.answer,
-                weight: verdict.weight,
-                cheap: verdict.credit,
-                dear: credit.copied(),
-                probability: probabilities[at],
-            });
+        let mut credits = HashMap::new();
+        for at in &drawn {
+            let credit = dear.credits.get(&frame.key(*at));
+            credits.extend(credit.map(|credit| (*at, *credit)));
         }
-        if missing == drawn.len() {
+        if credits.is_empty() {
             let fault = InputFault::new(
                 path,
                 "none of the drawn verdicts has a credit by the dear judge",
             );
             return Err(fault.hint("let it score the file of the draw (score RUN --selected FILE), or fill in its labels").into());
+        }
+        // A verdict that is not given is taken to be like the others: those given stand for it, each by as much.
+        let given = credits.len() as f64 / drawn.len() as f64;
+        let mut verdicts = Vec::new();
+        for (at, verdict) in frame.verdicts.iter().enumerate() {
+            verdicts.push(DrawnVerdict {
+                answer: verdict.answer,
+                weight: verdict.weight,
+                cheap: verdict.credit,
+                dear: credits.get(&at).copied(),
+                probability: probabilities[at] * given,
+            });
         }
         let values = corrected_values(&verdicts, frame.answers.len());
         let mut corrected = HashMap::new();
@@ -164,7 +195,7 @@ impl RunSet {
                 dear: dear.judge.clone(),
                 drawn: drawn.len(),
                 of: frame.verdicts.len(),
-                missing,
+                missing: drawn.len() - credits.len(),
                 left_out: frame.left_out,
             }),
             ..self.compare(&observations, options)

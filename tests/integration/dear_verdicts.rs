@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_content};
 use crate::support::workspace::Workspace;
 
 const QUESTIONS: usize = 20;
@@ -136,6 +136,60 @@ fn close(found: &Value, expected: f64) {
     assert!((found - expected).abs() < 1e-6, "{found} {expected}");
 }
 
+/// By system the sum of z = sum of w c + w (y - c) / p over its answers, by hand; a drawn verdict without a credit counts as those with one.
+fn corrected_sums(
+    work: &Workspace,
+    drawn: &str,
+    credit: impl Fn(&(String, String, String)) -> Option<f64>,
+) -> HashMap<String, f64> {
+    let cheap = components(work, "cheap");
+    let number = |key: &(String, String, String), field: &str| {
+        cheap[key].pointer(field).unwrap().as_f64().unwrap()
+    };
+    let mut sums: HashMap<String, f64> = HashMap::new();
+    for key in cheap.keys() {
+        let value = number(key, "/weight") * number(key, "/belief/expected");
+        *sums.entry(key.0.clone()).or_default() += value;
+    }
+    let rows: Vec<Vec<&str>> = drawn
+        .lines()
+        .skip(1)
+        .map(|row| row.split(',').collect())
+        .collect();
+    let key = |row: &[&str]| (row[0].to_owned(), row[1].to_owned(), row[2].to_owned());
+    let given = rows
+        .iter()
+        .filter(|row| credit(&key(row)).is_some())
+        .count();
+    for row in &rows {
+        let key = key(row);
+        let p = row[5].parse::<f64>().unwrap() * given as f64 / rows.len() as f64;
+        if let Some(credit) = credit(&key) {
+            let error = credit - number(&key, "/belief/expected");
+            *sums.get_mut(&key.0).unwrap() += number(&key, "/weight") * error / p;
+        }
+    }
+    sums
+}
+
+/// Whether the corrected means of a comparison are these sums over the questions.
+fn corrects_to(comparison: &Value, sums: &HashMap<String, f64>) {
+    let corrected = &comparison["metrics"][1];
+    assert_eq!(corrected["metric"]["name"], "corrected");
+    for row in corrected["systems"].as_array().unwrap() {
+        let system = &comparison["systems"][row["system"].as_u64().unwrap() as usize];
+        let sum = sums[system["system"].as_str().unwrap()];
+        close(&row["mean"], sum / QUESTIONS as f64);
+    }
+}
+
+fn json_of(work: &Workspace, command: &[&str]) -> Value {
+    let shown = work
+        .run(&[command, &["--format", "json"]].concat())
+        .exits_with(0);
+    serde_json::from_str(&shown.stdout).unwrap()
+}
+
 #[test]
 fn a_dear_judge_is_asked_for_drawn_verdicts_only_and_corrects_the_means() {
     let Some(server) = DecisionServer::start() else {
@@ -180,41 +234,12 @@ fn a_dear_judge_is_asked_for_drawn_verdicts_only_and_corrects_the_means() {
         .filter(|component| component["value"].is_null());
     assert!(others.all(|component| component["unscored"].to_string().contains("not asked")));
 
-    // z = sum of w c + w (y - c) / p, by hand.
-    let cheap = components(&work, "cheap");
-    let mut sums: HashMap<&str, f64> = HashMap::new();
-    for ((system, ..), component) in &cheap {
-        let weight = component["weight"].as_f64().unwrap();
-        *sums.entry(system).or_default() +=
-            weight * component["belief"]["expected"].as_f64().unwrap();
-    }
-    for row in drawn.lines().skip(1) {
-        let cells: Vec<&str> = row.split(',').collect();
-        let key = (
-            cells[0].to_owned(),
-            cells[1].to_owned(),
-            cells[2].to_owned(),
-        );
-        let p: f64 = cells[5].parse().unwrap();
-        let weight = cheap[&key]["weight"].as_f64().unwrap();
-        let error = dear[&key]["value"].as_f64().unwrap()
-            - cheap[&key]["belief"]["expected"].as_f64().unwrap();
-        *sums.get_mut(cells[0]).unwrap() += weight * error / p;
-    }
+    let sums = corrected_sums(&work, &drawn, |key| dear[key]["value"].as_f64());
     let compare = ["compare", "cheap", "--corrected-by", "dear"];
-    let json = work
-        .run(&[&compare[..], &["--format", "json"]].concat())
-        .exits_with(0);
-    let comparison: Value = serde_json::from_str(&json.stdout).unwrap();
+    let comparison = json_of(&work, &compare);
     assert_eq!(comparison["correction"]["drawn"], 50);
     assert_eq!(comparison["correction"]["of"], 160);
-    let corrected = &comparison["metrics"][1];
-    assert_eq!(corrected["metric"]["name"], "corrected");
-    for row in corrected["systems"].as_array().unwrap() {
-        let system = &comparison["systems"][row["system"].as_u64().unwrap() as usize];
-        let sum = sums[system["system"].as_str().unwrap()];
-        close(&row["mean"], sum / QUESTIONS as f64);
-    }
+    corrects_to(&comparison, &sums);
     let shown = work.run(&compare).exits_with(0);
     for text in ["corrected", "fake-decider", "dear", "50 of 160"] {
         assert!(shown.stdout.contains(text), "{text}: {shown:?}");
@@ -240,12 +265,46 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
     work.run(&compare)
         .exits_with(3)
         .says(&["none of the drawn verdicts"]);
+    // Two of three are filled in: they stand for the others.
+    let mut number = 0;
+    let partly = drawn.lines().map(|line| {
+        number += 1;
+        let value = if number % 3 == 0 { ",ann,," } else { ",ann,1," };
+        line.replace(",person,,", value) + "\n"
+    });
+    let partly: String = partly.collect();
+    work.write("drawn.csv", &partly);
+    let is_given = |key: &(String, String, String)| {
+        let start = format!("{},{},{},ann,1,", key.0, key.1, key.2);
+        partly.contains(&start).then_some(1.0)
+    };
+    let comparison = json_of(&work, &compare);
+    assert_eq!(comparison["correction"]["missing"], 10);
+    corrects_to(&comparison, &corrected_sums(&work, &drawn, is_given));
+
     let filled = drawn.replace(",person,,", ",ann,1,");
     work.write("drawn.csv", &filled);
     work.run(&compare).exits_with(0);
     let agree = ["agree", "cheap", "--labels", "drawn.csv", "--level", "item"];
     let shown = work.run(&agree).exits_with(0);
     assert!(shown.stdout.contains("Brier score"), "{shown:?}");
+    // All labels are 1, each for 1 / p verdicts.
+    let cheap = components(&work, "cheap");
+    let (mut squares, mut weights) = (0.0, 0.0);
+    for row in drawn.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let key = (
+            cells[0].to_owned(),
+            cells[1].to_owned(),
+            cells[2].to_owned(),
+        );
+        let weight = 1.0 / cells[5].parse::<f64>().unwrap();
+        let expected = cheap[&key]["belief"]["expected"].as_f64().unwrap();
+        squares += weight * (1.0 - expected).powi(2);
+        weights += weight;
+    }
+    let reliability = json_of(&work, &agree)["reliability"].clone();
+    close(&reliability[0]["brier"], squares / weights);
 
     // One row less is another draw, and so is one without its columns.
     let cut: Vec<&str> = filled.lines().collect();
@@ -266,7 +325,7 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
         "label",
         "cheap",
         "--verdicts",
-        "10",
+        "30",
         "--raters",
         "ann",
         "--out",
@@ -274,7 +333,7 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
     ];
     work.run(&pages).exits_with(0);
     let sheet = work.json("pages/sheet.json");
-    assert_eq!(sheet["verdicts"]["verdicts"], 10);
+    assert_eq!(sheet["verdicts"]["verdicts"], 30);
     let label = |item: &Value| json!({"item": item["id"], "label": {"value": 1.0}, "comment": "", "seconds": 1.5, "at": "2026-01-01T00:00:00.000Z"});
     let labels: Vec<Value> = sheet["items"]
         .as_array()
@@ -282,13 +341,18 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
         .iter()
         .map(label)
         .collect();
-    assert_eq!(labels.len(), 10);
+    assert_eq!(labels.len(), 30);
     let file = json!({"schema_version": 1, "sheet": sheet["id"], "rater": "ann", "saved_at": "", "labels": labels});
     work.write("pages/labels-ann.json", &file.to_string());
     let shown = work
         .run(&["compare", "cheap", "--corrected-by", "pages"])
         .exits_with(0);
-    assert!(shown.stdout.contains("10 of 160"), "{shown:?}");
+    assert!(shown.stdout.contains("30 of 160"), "{shown:?}");
+    // The same draw in another form; none of its labels is of a whole answer.
+    let agree = ["agree", "cheap", "--labels", "pages"];
+    work.run(&agree).exits_with(3).says(&["--level item"]);
+    let agree = ["agree", "cheap", "--labels", "pages", "--level", "item"];
+    assert_eq!(json_of(&work, &agree)["reliability"], reliability);
 
     let plan = ["plan", "--verdicts", "cheap", "--format", "json"];
     let planned: Value = serde_json::from_str(&work.run(&plan).exits_with(0).stdout).unwrap();
@@ -302,4 +366,120 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
         widths.len() > 4 && widths.is_sorted_by(|a, b| a >= b),
         "{widths:?}"
     );
+}
+
+/// A judge that gives all criteria and snippets this score.
+fn judge_of_one_score(score: u64) -> FakeServer {
+    let models = Act::json(&json!({"data": [{"id": "cheap"}, {"id": "dear"}]}));
+    let behaviour = Behaviour::good().models(models);
+    FakeServer::start(behaviour.saying(move |request| {
+        if request.asks_for_claims() {
+            good_content(request)
+        } else {
+            json!({"score": score}).to_string()
+        }
+    }))
+}
+
+fn score_by(work: &Workspace, judge: (&str, &FakeServer), answers: &str, more: &[&str]) {
+    let (model, server) = judge;
+    let url = server.base_url();
+    let score = ["score", answers, "--model", model, "--base-url", &url];
+    work.run(&[&score[..], more].concat()).exits_with(0);
+}
+
+#[test]
+fn drawn_snippets_are_asked_for_behind_their_criterion_and_people_cannot_label_them() {
+    let work = Workspace::new(&["alpha", "beta"], 6);
+    let cheap = judge_of_one_score(0);
+    score_by(
+        &work,
+        ("cheap", &cheap),
+        "answers",
+        &["--tests", "tests.json", "--out", "cheap"],
+    );
+    let draw = ["label", "cheap", "--verdicts", "30", "--format", "csv"];
+    let drawn = work.run(&draw).exits_with(0).stdout;
+    assert!(drawn.contains("_evidence,"), "{drawn}");
+    work.write("drawn.csv", &drawn);
+    let dear = judge_of_one_score(10);
+    score_by(
+        &work,
+        ("dear", &dear),
+        "cheap",
+        &["--selected", "drawn.csv", "--out", "dear"],
+    );
+    let values = components(&work, "dear");
+    for row in drawn.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let key = (
+            cells[0].to_owned(),
+            cells[1].to_owned(),
+            cells[2].to_owned(),
+        );
+        assert_eq!(values[&key]["value"], 1.0, "{row}");
+    }
+    let compare = ["compare", "cheap", "--corrected-by", "dear"];
+    assert_eq!(json_of(&work, &compare)["correction"]["missing"], 0);
+    let pages = [
+        "label",
+        "cheap",
+        "--verdicts",
+        "30",
+        "--raters",
+        "ann",
+        "--out",
+        "pages",
+    ];
+    work.run(&pages)
+        .exits_with(3)
+        .says(&["people cannot label", "--format csv"]);
+}
+
+#[test]
+fn a_dear_judge_of_other_answers_or_another_rubric_corrects_nothing() {
+    let work = Workspace::new(&["alpha"], 6);
+    let cheap = judge_of_one_score(4);
+    score_by(
+        &work,
+        ("cheap", &cheap),
+        "answers",
+        &["--tests", "tests.json", "--out", "cheap"],
+    );
+    let draw = ["label", "cheap", "--verdicts", "8", "--format", "csv"];
+    work.write("drawn.csv", &work.run(&draw).exits_with(0).stdout);
+    let dear = judge_of_one_score(10);
+    let compare = ["compare", "cheap", "--corrected-by", "dear"];
+    let selected = ["--selected", "drawn.csv", "--out", "dear", "--overwrite"];
+
+    let tests = work.read("tests.json");
+    work.write(
+        "other.json",
+        &tests.replace("should name the", "may name the"),
+    );
+    score_by(
+        &work,
+        ("dear", &dear),
+        "answers",
+        &[&["--tests", "other.json"][..], &selected].concat(),
+    );
+    work.run(&compare)
+        .exits_with(3)
+        .says(&["another text there", "the same rubric"]);
+
+    let answers = work.read("answers/alpha.jsonl");
+    let changed: Vec<String> = answers
+        .lines()
+        .map(|line| line.replace("\"answer_text\":\"", "\"answer_text\":\"Not so: "))
+        .collect();
+    work.write("answers/alpha.jsonl", &(changed.join("\n") + "\n"));
+    score_by(
+        &work,
+        ("dear", &dear),
+        "answers",
+        &[&["--tests", "tests.json"][..], &selected].concat(),
+    );
+    work.run(&compare)
+        .exits_with(3)
+        .says(&["other texts than in cheap"]);
 }

@@ -315,6 +315,7 @@ fn call(question: Arc<dyn Question>, sample: u32, member: u32) -> JudgeCall {
         question,
         sample,
         member,
+        opens: None,
     }
 }
 

@@ -51,10 +51,11 @@ fn damage(sheet: &LabelSheet) -> Option<String> {
     for item in &sheet.items {
         let places = [Some(item.answer), item.other];
         let mut places = places.into_iter().flatten();
-        let is_missing = places.any(|place| place >= sheet.frame.len());
+        let p = item.probability.unwrap_or(1.0);
+        let is_missing = places.any(|place| place >= sheet.frame.len()) || !(p > 0.0 && p <= 1.0);
         if is_missing || item.scale >= sheet.scales.len() {
             return Some(format!(
-                "item {} has no answer or no scale",
+                "item {} has no answer, no scale, or a probability that cannot be",
                 item.id.escape_debug()
             ));
         }

@@ -4,13 +4,15 @@
 //! are collected by rater, where repeats and contradictions are found.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use scholareval_core::domain::{
-    CaseId, ComparedPair, Note, Preference, Rater, RaterKind, Rating, SystemName,
+    CaseId, ComparedPair, DrawProbabilities, Note, Preference, Rater, RaterKind, Rating, SystemName,
 };
 use scholareval_core::error::{InputFault, Result};
 use scholareval_core::files::read_text;
@@ -48,8 +50,8 @@ const RANKING: &str = "preference_ranking_norm";
 pub struct Labels {
     /// All raters, in order of first appearance.
     pub raters: Vec<Rater>,
-    /// The probability with which each answer was drawn to be labeled, for rows that have one.
-    pub probabilities: HashMap<(SystemName, CaseId), f64>,
+    /// The probabilities with which answers or items were drawn to be labeled, for rows that have one.
+    pub probabilities: DrawProbabilities,
     /// Notes on how the files were read.
     pub notes: Vec<Note>,
 }
@@ -294,10 +296,8 @@ impl Collector {
             let Number(Some(value)) = row.required("value")? else {
                 return Ok(());
             };
-            let system: SystemName = row.text("system")?.into();
-            self.read_probability(row, &system, &case_id)?;
-            LabelValue::Rating(Rating {
-                system,
+            let rating = Rating {
+                system: row.text("system")?.into(),
                 case_id,
                 item: if row.has("item") {
                     Some(row.text("item")?.into())
@@ -305,7 +305,9 @@ impl Collector {
                     None
                 },
                 value,
-            })
+            };
+            self.read_probabilities(row, &rating)?;
+            LabelValue::Rating(rating)
         };
         // Agreement between two people and between a person and a judge are different results; the
         // name of the released `model_..` fields is the only sign of it in a row.
@@ -317,34 +319,24 @@ impl Collector {
         self.add(row, (&rater, kind), label)
     }
 
-    fn read_probability(
+    /// Reads with which probability the answer, or its item alone, was drawn.
+    fn read_probabilities(
         &mut self,
         row: &LabelRow<'_>,
-        system: &SystemName,
-        case_id: &CaseId,
+        rating: &Rating,
     ) -> Result<(), InputFault> {
-        if !row.has("probability") {
-            return Ok(());
+        let Rating {
+            system, case_id, ..
+        } = rating;
+        let probabilities = &mut self.labels.probabilities;
+        let answers = &mut probabilities.answers;
+        let answer = (system.clone(), case_id.clone());
+        read_probability(row, "probability", answer, answers)?;
+        if let Some(item) = &rating.item {
+            let item = (system.clone(), case_id.clone(), Arc::clone(item));
+            read_probability(row, "verdict_probability", item, &mut probabilities.items)?;
         }
-        let Number(number) = row.required("probability")?;
-        let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
-            let hint = "leave the column as label --format csv wrote it, or leave it out";
-            return Err(row
-                .fault("probability: expected a number above 0, at most 1")
-                .hint(hint));
-        };
-        let known = *self
-            .labels
-            .probabilities
-            .entry((system.clone(), case_id.clone()))
-            .or_insert(number);
-        if known == number {
-            return Ok(());
-        }
-        let system = system.as_str().escape_debug();
-        Err(row.fault(format!(
-            "probability {number} of the answer of {system}, which was {known} before"
-        )))
+        Ok(())
     }
 
     /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two
@@ -495,6 +487,32 @@ impl Collector {
         }
         Ok(())
     }
+}
+
+/// Reads the probability in this column of a row, if it has one: the same one in every row of `key`.
+fn read_probability<K: Eq + Hash>(
+    row: &LabelRow<'_>,
+    column: &str,
+    key: K,
+    probabilities: &mut HashMap<K, f64>,
+) -> Result<(), InputFault> {
+    if !row.has(column) {
+        return Ok(());
+    }
+    let Number(number) = row.required(column)?;
+    let Some(number) = number.filter(|number| *number > 0.0 && *number <= 1.0) else {
+        let what = format!("{column}: expected a number above 0, at most 1");
+        let hint = "leave the column as label --format csv wrote it, or leave it out";
+        return Err(row.fault(what).hint(hint));
+    };
+    let known = *probabilities.entry(key).or_insert(number);
+    if known == number {
+        return Ok(());
+    }
+    let what = format!("{column} {number}, which was {known} before");
+    Err(row
+        .fault(what)
+        .hint("leave the column as label --format csv wrote it"))
 }
 
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,

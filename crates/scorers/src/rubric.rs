@@ -230,7 +230,8 @@ impl Scorer for RubricScorer {
                     Some(judged_value(planned, rubric, verdicts))
                 }
                 SnippetGate::Open => {
-                    calls.extend(call(planned, rubric, answer));
+                    let call = call(planned, rubric, answer);
+                    calls.extend(call.map(|call| call.opening(plan.behind(index))));
                     None
                 }
             };

@@ -73,7 +73,7 @@ fn correction_warning(correction: &VerdictCorrection) -> String {
     );
     if *missing > 0 {
         text += &format!(
-            " {missing} of the drawn verdicts were not given; without them the estimate is unbiased only if they are like the others."
+            " {missing} of the drawn verdicts were not given; the others count for them, which is unbiased only if they are alike."
         );
     }
     if *left_out > 0 {

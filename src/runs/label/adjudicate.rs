@@ -134,6 +134,7 @@ mod tests {
                 scorer: String::new(),
                 name: String::new(),
             },
+            probability: None,
             shown: Digest::from([0; 16]),
             scale: 0,
             shared: true,

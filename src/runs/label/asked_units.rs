@@ -28,6 +28,8 @@ pub(super) struct AskedUnits {
     scorers: BTreeSet<(LabelKind, String)>,
     /// Names that the units of several scorers have.
     ambiguous: BTreeSet<String>,
+    /// Whether single verdicts were drawn, so that nobody was asked for the whole of an answer.
+    of_verdicts: bool,
 }
 
 impl AskedUnits {
@@ -35,6 +37,7 @@ impl AskedUnits {
         let mut units = Self::default();
         let mut scorer_of: BTreeMap<String, &str> = BTreeMap::new();
         for sheet in sheets {
+            units.of_verdicts |= sheet.verdicts.is_some();
             for item in &sheet.items {
                 let unit = &item.unit;
                 let answer = &sheet.frame[item.answer];
@@ -52,7 +55,7 @@ impl AskedUnits {
     }
 
     /// The name of a unit among the items of an answer: as in `items.csv`, unless two scorers use it.
-    fn item_name(&self, unit: &LabelUnit) -> String {
+    pub(super) fn item_name(&self, unit: &LabelUnit) -> String {
         let name = plain_name(unit);
         if self.ambiguous.contains(&name) {
             format!("{name} ({})", unit.scorer)
@@ -100,7 +103,8 @@ impl AskedUnits {
         self.rate_units(rater, answer, values, weights, is_complete)
     }
 
-    /// Adds the ratings of an answer's units, and, if it is complete, that of the whole answer; returns whether it has one.
+    /// Adds the ratings of an answer's units, and, if it is complete and answers were drawn, that of the whole answer; returns whether
+    /// it has one.
     fn rate_units(
         &self,
         rater: &mut Rater,
@@ -115,7 +119,7 @@ impl AskedUnits {
                 rater.ratings.push(rating(answer, Some(name), *value));
             }
         }
-        let whole = if is_complete {
+        let whole = if is_complete && !self.of_verdicts {
             self.whole_of(values, weights.get(answer))
         } else {
             None

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::analysis::comparison::{MetricTable, Observations};
 use crate::domain::{
-    CaseId, Digest, FrameAnswer, Item, LabelDraw, PairFrame, SystemName, VerdictDraw,
+    CaseId, Digest, FrameAnswer, Item, LabelDraw, LabelUnit, PairFrame, SystemName, VerdictDraw,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::runs::RunSet;
@@ -166,10 +166,24 @@ pub(super) struct Drawn {
     pub(super) metric: Option<String>,
     pub(super) frame: Vec<FrameAnswer>,
     pub(super) pairs: Option<PairFrame>,
-    /// The draw of single verdicts, and which they are.
-    pub(super) verdicts: Option<(VerdictDraw, HashSet<VerdictKey>)>,
+    /// The draw of single verdicts, and the probability of each of them.
+    pub(super) verdicts: Option<(VerdictDraw, HashMap<VerdictKey, f64>)>,
     /// Indices of the frame: an answer, and the second one of a pair.
     pub(super) subjects: Vec<(usize, Option<usize>)>,
+}
+
+impl Drawn {
+    /// The probability of a drawn verdict on the answer at this place of the frame; `None` if it was not drawn by itself.
+    pub(super) fn verdict_probability(&self, place: usize, unit: &LabelUnit) -> Option<f64> {
+        let (_, verdicts) = self.verdicts.as_ref()?;
+        let answer = &self.frame[place];
+        let key = (
+            answer.system.clone(),
+            answer.case_id.clone(),
+            unit.name.clone(),
+        );
+        verdicts.get(&key).copied()
+    }
 }
 
 /// Draws of these answers of the runs, as far as they have a text.
@@ -265,9 +279,13 @@ pub(super) fn draw_pairs(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> {
 pub(super) fn draw_verdicts(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> {
     let verdicts = VerdictFrame::of_one(set)?;
     let (places, draw) = verdicts.draw(n, seed)?;
-    let keys: HashSet<VerdictKey> = places.into_iter().map(|at| verdicts.key(at)).collect();
-    let answers: HashSet<_> = keys
-        .iter()
+    let probabilities = verdicts.probabilities(n);
+    let places = places.into_iter();
+    let drawn: HashMap<VerdictKey, f64> = places
+        .map(|at| (verdicts.key(at), probabilities[at]))
+        .collect();
+    let answers: HashSet<_> = drawn
+        .keys()
         .map(|(system, case, _)| (system, case))
         .collect();
     let mut frame = frame_of_texts(set)?;
@@ -282,7 +300,7 @@ pub(super) fn draw_verdicts(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> 
         pairs: None,
         frame,
         subjects,
-        verdicts: Some((draw, keys)),
+        verdicts: Some((draw, drawn)),
     })
 }
 

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::asked_units::AskedUnits;
 use super::texts::blind_answer;
 use super::units::{LabelTask, RunTasks};
 use crate::dataset::{no_faults, with_text};
-use crate::domain::{CaseId, Digest, Item, LabelKind, LabelSheet, LabelUnit, SystemName};
+use crate::domain::{
+    CaseId, Digest, DrawProbabilities, Item, LabelKind, LabelSheet, LabelUnit, SystemName,
+};
 use crate::error::{InputFault, Result};
 use crate::record::RecordedRun;
 
@@ -119,11 +122,12 @@ impl<'a> LabeledTexts<'a> {
 }
 
 /// By answer the probability that at least one of the rounds drew it; rounds are independent. Of two answers by one system to one
-/// question, that of the runs counts.
+/// question, that of the runs counts. Of drawn verdicts each has its own, which only one round can have.
 pub(super) fn probabilities(
     sheets: &[LabelSheet],
     runs: &[RecordedRun],
-) -> HashMap<(SystemName, CaseId), f64> {
+    asked_units: &AskedUnits,
+) -> DrawProbabilities {
     let mut known: HashMap<(&SystemName, &CaseId), HashSet<Digest<16>>> = HashMap::new();
     for item in runs.iter().flat_map(|run| &run.items) {
         let key = (&item.answer.system, &item.case.case_id);
@@ -142,7 +146,21 @@ pub(super) fn probabilities(
         }
     }
     let drawn = missed.into_iter();
-    drawn.map(|(key, missed)| (key, 1.0 - missed)).collect()
+    let mut probabilities = DrawProbabilities {
+        answers: drawn.map(|(key, missed)| (key, 1.0 - missed)).collect(),
+        items: HashMap::new(),
+    };
+    for sheet in sheets {
+        for item in &sheet.items {
+            if let Some(probability) = item.probability {
+                let answer = &sheet.frame[item.answer];
+                let name = asked_units.item_name(&item.unit).into();
+                let key = (answer.system.clone(), answer.case_id.clone(), name);
+                probabilities.items.insert(key, probability);
+            }
+        }
+    }
+    probabilities
 }
 
 #[cfg(test)]
@@ -198,13 +216,14 @@ mod tests {
         let refused = check_texts(&sheets, std::slice::from_ref(&first)).unwrap_err();
         assert!(refused.to_string().contains("not the one that was labeled"));
         check_texts(&sheets, std::slice::from_ref(&second)).unwrap();
-        let by_answer = probabilities(&sheets, std::slice::from_ref(&second));
+        let units = AskedUnits::default();
+        let by_answer = probabilities(&sheets, std::slice::from_ref(&second), &units).answers;
         let p = by_answer[&("s".into(), "c".into())];
         assert!((p - 0.2).abs() < 1e-12, "{p}");
         // Two rounds drew it independently.
         let [one, mut two] = [sheet(&first, &second), sheet(&first, &second)];
         two.id = Digest::from([2; 8]);
-        let joined = probabilities(&[one, two], &[second]);
+        let joined = probabilities(&[one, two], &[second], &units).answers;
         let p = joined[&("s".into(), "c".into())];
         assert!((p - (1.0 - 0.8 * 0.8)).abs() < 1e-12, "{p}");
     }

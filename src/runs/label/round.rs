@@ -1,6 +1,7 @@
 //! A round of labeling: the draw, the items, the pages of the raters.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
 
 use clap::Args;
 use rand::{RngExt, SeedableRng};
@@ -17,7 +18,7 @@ use crate::domain::{
     ADJUDICATOR, BlindTexts, Digest, FrameAnswer, LABEL_SCHEMA, LabelKind, LabelScale, LabelSheet,
     Note, RaterPage, SheetItem, SubjectKind,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::runs::RunSet;
 use crate::text::names::{counted, list};
 
@@ -264,19 +265,17 @@ impl RoundBuilder {
                     tasks.extend(run_tasks.tasks(item, &kinds)?);
                 }
             }
-            if let Some((_, verdicts)) = &drawn.verdicts {
-                tasks.retain(|task| {
-                    let name = task.unit.name.clone();
-                    verdicts.contains(&(answer.system.clone(), answer.case_id.clone(), name))
-                });
+            if drawn.verdicts.is_some() {
+                tasks.retain(|task| drawn.verdict_probability(*place, &task.unit).is_some());
             }
             let mut seen = HashSet::new();
             // Two judges of one criterion: it is labeled once.
             tasks.retain(|task| seen.insert(task.unit.clone()));
             self.without_items += usize::from(tasks.is_empty());
             self.add_text(set, drawn, *place, &tasks)?;
-            groups.push(self.add_group((*place, None), tasks)?);
+            groups.push(self.add_group(drawn, (*place, None), tasks)?);
         }
+        self.require_all_verdicts(set, drawn)?;
         groups.retain(|group| !group.is_empty());
         if groups.is_empty() {
             let message =
@@ -284,6 +283,26 @@ impl RoundBuilder {
             return Err(Error::Settings(message.to_owned()));
         }
         Ok(groups)
+    }
+
+    /// # Errors
+    /// When people cannot label one of the drawn verdicts: what the others correct would miss it.
+    fn require_all_verdicts(&self, set: &RunSet, drawn: &Drawn) -> Result<()> {
+        let of = drawn.verdicts.as_ref().map_or(0, |(_, all)| all.len());
+        if self.items.len() >= of {
+            return Ok(());
+        }
+        let what = format!(
+            "people cannot label {} of {of} drawn verdicts on a page (such as those on snippets)",
+            of - self.items.len()
+        );
+        let hint = "let a dear judge give the verdicts (label RUN --verdicts N --format csv, then score RUN --selected FILE), or draw \
+                    answers (--answers N)";
+        let run = set
+            .runs
+            .first()
+            .map_or(Path::new("."), |run| run.path.as_path());
+        Err(InputFault::new(run, what).hint(hint).into())
     }
 
     /// Adds the drawn pairs, each a group of one item, its two answers in random order.
@@ -300,7 +319,7 @@ impl RoundBuilder {
             } else {
                 (*first, Some(second))
             };
-            groups.push(self.add_group(subject, vec![pair()])?);
+            groups.push(self.add_group(drawn, subject, vec![pair()])?);
         }
         Ok(groups)
     }
@@ -329,6 +348,7 @@ impl RoundBuilder {
     /// Adds the items of a group.
     fn add_group(
         &mut self,
+        drawn: &Drawn,
         (answer, other): (usize, Option<usize>),
         tasks: Vec<LabelTask>,
     ) -> Result<ItemGroup> {
@@ -345,6 +365,7 @@ impl RoundBuilder {
                 id: id.clone(),
                 answer,
                 other,
+                probability: drawn.verdict_probability(answer, &unit),
                 unit,
                 shown,
                 scale,

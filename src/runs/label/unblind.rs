@@ -174,10 +174,20 @@ struct LabelCollector {
 impl LabelCollector {
     /// # Errors
     /// For a sheet that asks about other kinds of units than the first one: an answer that only one of them drew would count with the
-    /// probability of both, and the scales of kinds differ.
+    /// probability of both, and the scales of kinds differ. For a second sheet where one of them is of drawn verdicts.
     fn add_sheet(&mut self, path: &Path, sheet: LabelSheet) -> Result<()> {
         if self.sheets.iter().any(|other| other.id == sheet.id) {
             return Ok(());
+        }
+        let is_of_verdicts = sheet.verdicts.is_some();
+        if self
+            .sheets
+            .iter()
+            .any(|first| is_of_verdicts || first.verdicts.is_some())
+        {
+            let what = "labels of drawn verdicts have the probabilities of their draw alone and cannot be joined with those of another";
+            let hint = "name the files of one draw at a time";
+            return Err(InputFault::new(path, what).hint(hint).into());
         }
         if let Some(first) = self.sheets.first()
             && kinds_of(first) != kinds_of(&sheet)
@@ -265,7 +275,7 @@ impl LabelCollector {
         }
         // One rater alone is the people.
         let are_several = self.raters.len() > 1 || self.settled() > 0;
-        labels.probabilities = probabilities(&self.sheets, runs);
+        labels.probabilities = probabilities(&self.sheets, runs, &asked_units);
         labels.notes = self.notes(partly);
         Unblinded {
             labels,
@@ -318,7 +328,7 @@ impl LabelCollector {
                 counted(self.settled(), "label")
             )));
         }
-        if partly > 0 {
+        if partly > 0 && self.sheets.iter().all(|sheet| sheet.verdicts.is_none()) {
             notes.push(Note::warning(format!(
                 "{partly} of {} labeled answers have labels for only some of their items: the items count, the whole answers do not.",
                 self.values.len()

@@ -241,6 +241,7 @@ fn reply_bodies() {
             question: tasks().swap_remove(0),
             sample: 0,
             member: 0,
+            opens: None,
         };
         let request = JudgeRequest {
             call,

@@ -14,7 +14,7 @@ use super::result::{
 use super::scales::{reversed_note, unknown_scale_note};
 use super::units::{Context, RaterView};
 use crate::ratings::{Estimate, FEWEST_FOR_INTERVAL};
-use scholareval_core::domain::{CaseId, Note, Rater, SystemName};
+use scholareval_core::domain::{CaseId, DrawProbabilities, Note, Rater};
 use scholareval_core::text::names::{counted, list};
 use scholareval_stats::mean;
 
@@ -32,8 +32,8 @@ pub struct Labeled {
     pub raters: Vec<Rater>,
     /// The question of each case, if known: cases of one question are resampled together.
     pub questions: HashMap<CaseId, Arc<str>>,
-    /// The probability with which each answer was drawn to be labeled, if known: in 0..=1, not 0.
-    pub probabilities: HashMap<(SystemName, CaseId), f64>,
+    /// The probabilities with which answers, or items of them, were drawn to be labeled, where they are known.
+    pub probabilities: DrawProbabilities,
     /// The people together, if that is not the mean of the raters: adjudicated labels replace those on which they differ.
     pub people: Option<Rater>,
     /// The scales of labeled items, for tables of a judge's levels against those of people.

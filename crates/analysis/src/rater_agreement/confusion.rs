@@ -1,16 +1,15 @@
 //! How a judge's levels fall on those of people: a table, and for each level sensitivity and specificity.
 //!
-//! Items have the weight 1 / probability with which their answer was drawn, so that the numbers are about all answers of the run
+//! Items have the weight 1 / probability with which their answer, or they alone, were drawn, so that the numbers are about all answers of the run
 //! and not about those that were drawn more often because judges differed on them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::powered::Probabilities;
 use super::result::{Confusion, LevelAccuracy};
 use super::units::{Context, RatedUnit, RaterView};
 use crate::ratings::{Estimate, distinct};
-use scholareval_core::domain::{CaseId, SystemName};
+use scholareval_core::domain::{CaseId, DrawProbabilities, SystemName};
 use scholareval_stats::{WeightedUnit, weighted_share};
 
 /// Scales with more levels have no table.
@@ -61,7 +60,7 @@ pub(super) fn confusions(
     judge: &RaterView,
     human: &RaterView,
     scales: &[ItemScale],
-    probabilities: &Probabilities,
+    probabilities: &DrawProbabilities,
     context: &Context<'_>,
 ) -> Vec<Confusion> {
     let mut all = Vec::new();
@@ -77,7 +76,7 @@ fn confusion(
     judge: &RaterView,
     human: &RaterView,
     scale: &ItemScale,
-    probabilities: &Probabilities,
+    probabilities: &DrawProbabilities,
     context: &Context<'_>,
 ) -> Option<Confusion> {
     let (rows, split) = rows_of(judge, human, scale, probabilities, context);
@@ -117,7 +116,7 @@ fn rows_of(
     judge: &RaterView,
     human: &RaterView,
     scale: &ItemScale,
-    probabilities: &Probabilities,
+    probabilities: &DrawProbabilities,
     context: &Context<'_>,
 ) -> (Vec<BothLevels>, usize) {
     let mut rows = Vec::new();
@@ -137,12 +136,11 @@ fn rows_of(
             split += 1;
             continue;
         };
-        let answer = (item.system.clone(), item.case_id.clone());
-        let probability = probabilities.get(&answer).copied().unwrap_or(1.0);
+        let probability = probabilities.of(&item.system, &item.case_id, Some(&item.item));
         rows.push(BothLevels {
             human,
             judge,
-            weight: 1.0 / probability,
+            weight: 1.0 / probability.unwrap_or(1.0),
             question: context.questions.number(&item.case_id),
         });
     }

@@ -10,7 +10,7 @@ use super::result::{AgreementLevel, PoweredMean};
 use super::scales::{MOST_CATEGORIES, top_of_scale};
 use super::units::{Context, RatedByBoth, RatedUnit, RaterView};
 use crate::ratings::{Estimate, distinct};
-use scholareval_core::domain::{CaseId, SystemName};
+use scholareval_core::domain::{CaseId, DrawProbabilities, SystemName};
 use scholareval_stats::{
     Estimand, Interval, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean, sd,
 };
@@ -20,9 +20,6 @@ const FEWEST_LABELS: usize = 50;
 const MOST_EQUAL: f64 = 0.8;
 /// Fewest questions with labels of both systems for their difference.
 const FEWEST_QUESTIONS: usize = 20;
-
-/// Probabilities with which answers were drawn to be labeled.
-pub(super) type Probabilities = HashMap<(SystemName, CaseId), f64>;
 
 /// The answers that one judge rated, with the labels of people: their mean, or the only person's.
 pub(super) struct LabeledRun<'a> {
@@ -52,7 +49,7 @@ impl<'a> LabeledRun<'a> {
     pub(super) fn new(
         judge: &'a RaterView,
         human: &'a RaterView,
-        probabilities: &Probabilities,
+        probabilities: &DrawProbabilities,
         context: &'a Context<'a>,
     ) -> Option<Self> {
         if context.options.level == AgreementLevel::Item {
@@ -218,7 +215,7 @@ fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
 
 impl Draw {
     /// How the labels of these units were drawn.
-    fn of(units: &[&RatedUnit], probabilities: &Probabilities) -> Self {
+    fn of(units: &[&RatedUnit], probabilities: &DrawProbabilities) -> Self {
         let drawn: Vec<Option<f64>> = units
             .iter()
             .map(|unit| probability_of(unit, probabilities))
@@ -234,9 +231,8 @@ impl Draw {
 }
 
 /// The probability with which the unit's label was drawn, where it is known.
-fn probability_of(unit: &RatedUnit, probabilities: &Probabilities) -> Option<f64> {
-    let answer = (unit.system.clone(), unit.case_id.clone());
-    probabilities.get(&answer).copied()
+fn probability_of(unit: &RatedUnit, probabilities: &DrawProbabilities) -> Option<f64> {
+    probabilities.of(&unit.system, &unit.case_id, unit.item.as_ref())
 }
 
 /// The differences of two systems in the cases that both answered; labels only where both have one.
@@ -359,7 +355,7 @@ mod tests {
             Rater::new("p", RaterKind::Human),
             Rater::new("j", RaterKind::Judge),
         );
-        let mut probabilities = Probabilities::new();
+        let mut probabilities = DrawProbabilities::default();
         for case in 0..120 {
             for (system, more) in [("a", 0.0), ("b", 1.0)] {
                 let noise = ((case * 37 + if more > 0.0 { 11 } else { 0 }) % 50) as f64 / 50.0;
@@ -374,7 +370,7 @@ mod tests {
                     .ratings
                     .extend((case < labels).then(|| of(2.0 * noise + 0.5 * more)));
                 let known = probability(case).filter(|_| case < labels);
-                probabilities.extend(
+                probabilities.answers.extend(
                     known.map(|known| ((system.into(), format!("{case:03}").into()), known)),
                 );
             }

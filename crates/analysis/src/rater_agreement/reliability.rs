@@ -15,7 +15,7 @@ pub struct LabeledBelief {
     pub probability: f64,
     /// Whether people say that it is met.
     pub is_met: bool,
-    /// 1 / the probability with which its answer was drawn to be labeled.
+    /// 1 / the probability with which it, or its answer, was drawn to be labeled.
     pub weight: f64,
 }
 

@@ -1,8 +1,11 @@
 //! Answers of a run, or single verdicts on them, that were chosen to be scored or labeled.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Fingerprint};
+use super::{CaseId, Digest, Fingerprint, SystemName};
 
 /// A draw in which every answer of a run had the same probability. The same run, seed and number of answers give the same
 /// ones again, so that a draw can be checked.
@@ -26,6 +29,25 @@ pub struct VerdictDraw {
     pub seed: u64,
     /// Hash of these verdicts with their probabilities.
     pub frame: Digest<8>,
+}
+
+/// The probabilities, above 0, at most 1, with which answers, or single items of them, were drawn to be labeled.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DrawProbabilities {
+    /// By system and case: of the answer with all of its items.
+    pub answers: HashMap<(SystemName, CaseId), f64>,
+    /// By system, case and item: of this item alone.
+    pub items: HashMap<(SystemName, CaseId, Arc<str>), f64>,
+}
+
+impl DrawProbabilities {
+    /// The probability of a label: of the item, else of the answer; `None` if it is not known.
+    pub fn of(&self, system: &SystemName, case: &CaseId, item: Option<&Arc<str>>) -> Option<f64> {
+        let item = item.map(|item| (system.clone(), case.clone(), Arc::clone(item)));
+        item.and_then(|item| self.items.get(&item))
+            .or_else(|| self.answers.get(&(system.clone(), case.clone())))
+            .copied()
+    }
 }
 
 /// The answers that a run scored of those that it was given (`score --selected FILE`).

@@ -12,6 +12,7 @@
 //!    is left or right of the page, which [`PageItem::preferred`] turns into the first or the second answer of the item.
 //!
 //! Answers were drawn, not their units: all labeled units of an answer have the answer's [probability](FrameAnswer::probability).
+//! Only of [single verdicts](LabelDraw::Verdicts) each item has [its own](SheetItem::probability), and no whole answer is labeled.
 //! The frame has the probability of every answer that could be drawn, so that rounds that were drawn independently can be
 //! joined. Which of the drawn answers a rater got, and in which order, is random and independent of everything else.
 
@@ -142,6 +143,9 @@ pub struct SheetItem {
     pub other: Option<usize>,
     /// What of the answer is labeled.
     pub unit: LabelUnit,
+    /// The probability with which it was drawn, above 0, at most 1; `None` if answers or pairs were drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
     /// Hash of what the rater reads with the answer: question, criterion, levels, sources.
     pub shown: Digest<16>,
     /// The scale, by its index in the sheet.

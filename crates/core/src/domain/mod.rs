@@ -61,7 +61,7 @@ pub use criteria::{
     BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
     ReplyForm, ReplyShape, RubricProfile, comparable_level, text_of,
 };
-pub use draw::{AnswerSelection, RandomDraw, VerdictDraw};
+pub use draw::{AnswerSelection, DrawProbabilities, RandomDraw, VerdictDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use error_text::is_error_text;
 pub(crate) use expected::last_result;

@@ -36,6 +36,8 @@ pub struct JudgeCall {
     pub sample: u32,
     /// Index of the judge in the role's panel, 0-based.
     pub member: u32,
+    /// The item that is asked for only behind this one's verdict: whoever wants it has to ask this call first.
+    pub opens: Option<Arc<str>>,
 }
 
 impl JudgeCall {
@@ -47,6 +49,16 @@ impl JudgeCall {
             question: Arc::new(question),
             sample: 0,
             member: 0,
+            opens: None,
+        }
+    }
+
+    /// The same call, behind whose verdict another item is asked for.
+    #[must_use]
+    pub fn opening(self, item: Option<&str>) -> Self {
+        Self {
+            opens: item.map(Into::into),
+            ..self
         }
     }
 

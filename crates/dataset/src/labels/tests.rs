@@ -337,7 +337,7 @@ fn the_probability_of_a_selection_belongs_to_the_answer_and_an_empty_value_is_a_
     let text = "system,case_id,rater,value,probability\ngpt,c1,person,4,0.25\ngpt,c1,ann,3,0.25\ngpt,c2,person,,0.5\n";
     let labels = parse(text, "l.csv").unwrap();
     assert_eq!(
-        labels.probabilities,
+        labels.probabilities.answers,
         HashMap::from([(("gpt".into(), "c1".into()), 0.25)])
     );
     assert_eq!(labels.raters.len(), 2);

@@ -110,6 +110,12 @@ impl RubricPlan {
         }
     }
 
+    /// The item of the snippets that are asked only if this component is above 0.
+    pub(super) fn behind(&self, index: usize) -> Option<&str> {
+        let next = self.components.get(index + 1)?;
+        self.gate(index + 1).map(|_| next.item.as_str())
+    }
+
     /// The components of every rubric.
     fn push_static(&mut self, rubric: &Rubric) {
         let length = format!("words, {} to {}", rubric.low_length, rubric.high_length);
