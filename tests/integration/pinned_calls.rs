@@ -74,6 +74,7 @@ fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> Arc<dyn Q
         criteria: all.into_iter().take(count).collect(),
         shape: shape(form, second),
         reference: reference.map(Arc::from),
+        shown: Default::default(),
     })
 }
 

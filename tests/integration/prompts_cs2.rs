@@ -49,6 +49,7 @@ fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> Cr
         criteria: criteria.iter().map(criterion).collect(),
         shape: rubric_profile(Some("scholarqa-cs2")).unwrap().reply,
         reference: None,
+        shown: Default::default(),
     }
 }
 

@@ -106,7 +106,7 @@ impl<'a> CriteriaReader<'a> {
             criteria.append(&mut read);
         }
         if !self.is_rows {
-            let tags = tags(field_at(fields, &self.profile.case.tags), false)?;
+            let tags = tags(field_at(fields, &self.profile.case.tags.0[0]), false)?;
             add_tags_of_case(&mut criteria, tags);
         }
         // Judges that compare with a reference article are shown it.
@@ -120,7 +120,7 @@ impl<'a> CriteriaReader<'a> {
 
     /// The index of the case with this id, which is added if it is new. Rows of one case may be anywhere in a table.
     fn place(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<usize, String> {
-        let question = question(fields, &self.profile.case.question)?;
+        let question = question(fields, &self.profile.case.question.0[0])?;
         let Some(place) = self.lines.get(id).copied() else {
             let case = TestCase::without_rubric(id.into(), &question);
             self.lines.insert(id.to_owned(), self.cases.len());
@@ -338,6 +338,7 @@ impl<'a> CriteriaReader<'a> {
             tags,
             examples,
             shared_id: None,
+            level_means: Vec::new(),
         })
     }
 
@@ -409,7 +410,7 @@ impl<'a> CriteriaReader<'a> {
         let text = text_field(fields, self.profile);
         let known = [
             &case.id,
-            &case.question,
+            &case.question.0[0],
             text,
             &fields_of_criterion.text,
             &fields_of_criterion.id,

@@ -48,7 +48,7 @@ pub fn load_tests(
     let profile = first.profile(rubric)?;
     // For the reference, cases without ingredients are cases of which it asks for none.
     let may_be_without_criteria =
-        mode == Mode::Compat && profile.report && first.has(&profile.case.question);
+        mode == Mode::Compat && profile.report && first.has(&profile.case.question.0[0]);
     if !first.has_criteria(&profile) && !may_be_without_criteria {
         if first.is_scholarqa_cs() {
             let mut tests = parse_test_cases(&text, path, mode)?;

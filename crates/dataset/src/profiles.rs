@@ -283,6 +283,7 @@ mod tests {
             criteria: vec![criterion; count].into(),
             shape: rubric_profile(Some(rubric)).unwrap().reply,
             reference: None,
+            shown: Default::default(),
         };
         let shares = vec![1.0; count];
         let reply = JudgeReply::of_text(question.shape.reply_of(&shares, &shares));

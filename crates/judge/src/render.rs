@@ -326,6 +326,7 @@ mod tests {
             criteria,
             shape,
             reference: None,
+            shown: Default::default(),
         };
         let call = JudgeCall::new("c", Role::Rubric, task);
         let prompts = Arc::new(PromptSet::builtin());

@@ -146,6 +146,7 @@ impl CriteriaScorer {
             criteria: batch.into(),
             shape: Arc::clone(&self.profile.reply),
             reference: case.reference.clone(),
+            shown: self.profile.shown(&case.shown),
         };
         JudgeCall::new(item_of(batch), Role::Criteria, question)
     }

@@ -1,10 +1,11 @@
 //! Rubrics that are lists of criteria: the criteria of a case, and profiles that say how they are read, asked and
 //! counted.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// Metrics of a report beside those of its criteria (ScholarQA-CS2), in the order of their mean.
@@ -33,6 +34,9 @@ pub struct CaseCriterion {
     /// Its id in the file, where other criteria of the case have the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_id: Option<String>,
+    /// When each level of the scale applies in this case, level by level; empty: as the profile says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub level_means: Vec<String>,
 }
 
 /// How the criteria of a benchmark, or those of a user, are read, asked and counted (`profile.toml`).
@@ -55,6 +59,19 @@ pub struct RubricProfile {
     /// With `--compat`, means over answers are clipped to 0..=1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clip_in_compat: bool,
+    /// An answer's score is cut to 0..=1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clip: bool,
+    /// With `--compat`, an answer's score is rounded to so many decimal places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_in_compat: Option<usize>,
+    /// What the judge sees beside the answer and the criterion: `question`, `weight` and `sign` of the criterion, or the path of
+    /// a field of the case.
+    #[serde(default = "question_only", skip_serializing_if = "is_question_only")]
+    pub show: Vec<String>,
+    /// Metrics beside the score.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<ProfileMetric>,
     /// Answers are reports with citations, as in ScholarQA-CS2: their precision and their citations are judged, too, and
     /// the score is the mean of the four.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -80,18 +97,115 @@ fn one() -> usize {
     1
 }
 
-/// Names of the fields of a case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What [`RubricProfile::show`] calls the question, the weight and the sign of a criterion.
+pub const SHOWN_QUESTION: &str = "question";
+/// The weight of a criterion in [`RubricProfile::show`].
+pub const SHOWN_WEIGHT: &str = "weight";
+/// Whether a criterion is a fault, in [`RubricProfile::show`].
+pub const SHOWN_SIGN: &str = "sign";
+
+fn question_only() -> Vec<String> {
+    vec![SHOWN_QUESTION.to_owned()]
+}
+
+fn is_question_only(show: &[String]) -> bool {
+    show == [SHOWN_QUESTION]
+}
+
+/// A metric of answers beside their score; it has one of the rules.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProfileMetric {
+    /// Its name.
+    pub name: String,
+    /// Only criteria with this tag count; empty: all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tag: String,
+    /// The weighted share by these credits of the levels ([`Level::also`]) in place of their own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub also: String,
+    /// The share of criteria, whatever their weights, that are right: met, or of faults avoided.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub right: bool,
+    /// The score less so much by the length of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<LengthRule>,
+    /// 1 if the score is this or more, else 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<f64>,
+}
+
+/// What the length of an answer, in characters, takes from its score: `lose` for each `per` above `center`; below it gives.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LengthRule {
+    /// The length that changes nothing.
+    pub center: f64,
+    /// Characters.
+    pub per: f64,
+    /// What they cost.
+    pub lose: f64,
+}
+
+/// The paths of one field or several; one is written as a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldPaths(pub Vec<String>);
+
+impl From<&str> for FieldPaths {
+    fn from(path: &str) -> Self {
+        Self(vec![path.to_owned()])
+    }
+}
+
+impl Serialize for FieldPaths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [only] => only.serialize(serializer),
+            all => all.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldPaths {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "expected the name of a field or a list of names"
+        )]
+        enum Written {
+            One(String),
+            Several(Vec<String>),
+        }
+        Ok(match Written::deserialize(deserializer)? {
+            Written::One(path) => Self(vec![path]),
+            Written::Several(paths) => Self(paths),
+        })
+    }
+}
+
+/// Paths of the fields of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CaseFields {
-    /// Its id.
+    /// Its id; `#`: the number of its row, from 1.
     pub id: String,
-    /// Its question: a text, or a list of messages `{role, content}`.
-    pub question: String,
+    /// Its question: a text, or a list of messages `{role, content}`. Several paths with `{n}` in them are the turns of a talk, for
+    /// n = 0, 1, .. as long as the first one is there.
+    pub question: FieldPaths,
     /// The list of its criteria, or an object with one list for each group.
     pub criteria: String,
     /// Tags of all its criteria.
-    pub tags: String,
+    pub tags: FieldPaths,
+    /// Groups without weights are only tags: their criteria count by their own weights alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pooled: bool,
+    /// Each row is a criterion with its case; rows of one id form a case.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rows: bool,
+    /// Values of fields with which a case is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub skip: BTreeMap<String, Vec<Value>>,
     /// The weight of each group, as an object; empty: there is at most one group.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group_weights: String,
@@ -102,27 +216,32 @@ pub struct CaseFields {
 
 impl Default for CaseFields {
     fn default() -> Self {
-        let [id, question, criteria, tags] =
-            ["case_id", "question", "criteria", "tags"].map(str::to_owned);
         Self {
-            id,
-            question,
-            criteria,
-            tags,
+            id: "case_id".to_owned(),
+            question: "question".into(),
+            criteria: "criteria".to_owned(),
+            tags: "tags".into(),
+            pooled: false,
+            rows: false,
+            skip: BTreeMap::new(),
             group_weights: String::new(),
             reference: String::new(),
         }
     }
 }
 
-/// Names of the fields of a criterion.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Paths of the fields of a criterion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CriterionFields {
     /// Its text.
     pub text: String,
-    /// Its weight; 1 where the field is missing, unless it is required.
+    /// Its weight; 1 where the field is missing, unless it is required. `{field}` in it stands for the text of another field of
+    /// the criterion, with `_` for spaces.
     pub weight: String,
+    /// The weight of each word that the field of the weight may hold; empty: it holds numbers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
     /// Whether a criterion without a weight is an error.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub weight_required: bool,
@@ -136,6 +255,9 @@ pub struct CriterionFields {
     /// A text that explains it to the judge; empty: not read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub explanation: String,
+    /// What a level means in this criterion, with `{level}` for the level; empty: as the profile says.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub level_means: String,
 }
 
 impl Default for CriterionFields {
@@ -144,11 +266,13 @@ impl Default for CriterionFields {
         Self {
             text,
             weight,
+            weights: BTreeMap::new(),
             weight_required: false,
             id,
             tags,
             examples: String::new(),
             explanation: String::new(),
+            level_means: String::new(),
         }
     }
 }
@@ -157,7 +281,7 @@ impl Default for CriterionFields {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyShape {
-    /// JSON objects, or lines.
+    /// JSON, lines, a word or a mark.
     #[serde(default)]
     pub form: ReplyForm,
     /// Key of the level in an object.
@@ -167,6 +291,12 @@ pub struct ReplyShape {
     /// `verdicts` and `criterion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<(String, String)>,
+    /// Whether objects name their criterion by its text, under the key that has its number otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_text: bool,
+    /// Before the mark of a reply that ends in one; of several the first that occurs counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
     /// Key of the score of the case's reference article: a credit is then the answer's share of both. Empty: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub second: String,
@@ -193,6 +323,14 @@ pub enum ReplyForm {
     Object,
     /// One level a line, in the order of the criteria.
     Lines,
+    /// A JSON list of levels, in the order of the criteria.
+    List,
+    /// A JSON object with an object for each criterion, under a key with its number, from 1.
+    Map,
+    /// The level is the first word, and anything may follow; about one criterion.
+    FirstWord,
+    /// Any text with the level behind a mark; about one criterion.
+    Mark,
 }
 
 /// A level of a scale.
@@ -203,11 +341,55 @@ pub struct Level {
     pub level: Value,
     /// What it earns, 0..=1, times the weight.
     pub credit: f64,
+    /// What it earns in metrics beside the score, by the name of the credit; nothing where it has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, f64>,
     /// When it applies, for the prompt.
     pub means: String,
 }
 
+/// What a judge of criteria sees beside the answer and the texts of the criteria.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownFields {
+    /// The question.
+    pub question: bool,
+    /// The weight of each criterion.
+    pub weight: bool,
+    /// Whether a criterion is a fault.
+    pub sign: bool,
+    /// Names and texts of further fields of the case.
+    pub fields: Arc<[(String, String)]>,
+}
+
+impl Default for ShownFields {
+    fn default() -> Self {
+        Self {
+            question: true,
+            weight: false,
+            sign: false,
+            fields: Arc::default(),
+        }
+    }
+}
+
 impl RubricProfile {
+    /// What the judge of a case sees, with these texts of its fields.
+    pub fn shown(&self, fields: &Arc<[(String, String)]>) -> ShownFields {
+        let shows = |name: &str| self.show.iter().any(|shown| shown == name);
+        ShownFields {
+            question: shows(SHOWN_QUESTION),
+            weight: shows(SHOWN_WEIGHT),
+            sign: shows(SHOWN_SIGN),
+            fields: Arc::clone(fields),
+        }
+    }
+
+    /// The paths of further fields of a case that the judge sees.
+    pub fn shown_paths(&self) -> impl Iterator<Item = &str> {
+        let names = self.show.iter().map(String::as_str);
+        names.filter(|name| ![SHOWN_QUESTION, SHOWN_WEIGHT, SHOWN_SIGN].contains(name))
+    }
+
     /// How often the reference repeats a call whose reply it cannot read; 0 where it is no more than by default.
     pub fn repeats_in_compat(&self) -> u32 {
         if self.report {
@@ -439,6 +621,9 @@ pub struct CriterionVerdict {
     /// The credit of the reference article, where a reply has two scores.
     #[serde(skip)]
     pub second: Option<f64>,
+    /// What its level earns in metrics beside the score ([`Level::also`]).
+    #[serde(skip)]
+    pub also: BTreeMap<String, f64>,
     /// The judge's explanation.
     #[serde(skip)]
     pub feedback: Option<String>,

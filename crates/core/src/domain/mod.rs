@@ -58,8 +58,9 @@ pub use cited_page::{
     SupportCounts, SupportState,
 };
 pub use criteria::{
-    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, Level, REPORT_METRICS,
-    ReplyForm, ReplyShape, RubricProfile, comparable_level, text_of,
+    BatchSize, CaseCriterion, CaseFields, CriterionFields, CriterionVerdict, FieldPaths,
+    LengthRule, Level, ProfileMetric, REPORT_METRICS, ReplyForm, ReplyShape, RubricProfile,
+    SHOWN_QUESTION, SHOWN_SIGN, SHOWN_WEIGHT, ShownFields, comparable_level, text_of,
 };
 pub use draw::{AnswerSelection, DrawProbabilities, RandomDraw, VerdictDraw};
 pub use endpoint_stats::{EndpointStats, EndpointUse};

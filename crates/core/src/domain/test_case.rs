@@ -25,6 +25,13 @@ pub struct TestCase {
     /// The article that answers are compared with, if its profile asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Arc<str>>,
+    /// Names and texts of further fields that the judge sees, as its profile says.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub shown: Arc<[(String, String)]>,
+}
+
+fn is_empty(shown: &[(String, String)]) -> bool {
+    shown.is_empty()
 }
 
 impl TestCase {
@@ -44,6 +51,7 @@ impl TestCase {
             rubric,
             criteria: Vec::new(),
             reference: None,
+            shown: Arc::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ mod options;
 mod reading;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use super::words::Words;
 use crate::domain::python_json::kind;
 use crate::domain::{
     CaseCriterion, CriterionVerdict, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReplyForm,
-    ReplyShape, UnscoredReason, Verdict,
+    ReplyShape, ShownFields, UnscoredReason, Verdict,
 };
 
 /// Levels of a list of criteria.
@@ -60,6 +60,8 @@ pub struct CriteriaLevels {
     pub shape: Arc<ReplyShape>,
     /// The article that the answer is compared with, if the shape has a second score.
     pub reference: Option<Arc<str>>,
+    /// What else the judge sees.
+    pub shown: ShownFields,
 }
 
 impl Question for CriteriaLevels {
@@ -140,6 +142,7 @@ impl Question for CriteriaLevels {
             let merged = CriterionVerdict {
                 credit: rule.of(&credits),
                 second: rule.of(&seconds),
+                also: also_of(verdicts, rule),
                 feedback: None,
             };
             Some(Verdict::Criteria([merged].into()))
@@ -253,6 +256,23 @@ fn with_examples(criterion: &CaseCriterion) -> String {
         text.push_str(&format!(" Example: {example}"));
     }
     text
+}
+
+/// The credits of one criterion in further metrics, each merged over the samples that assess it.
+fn also_of(verdicts: &[&Verdict], rule: GradeMerge) -> BTreeMap<String, f64> {
+    let mut samples: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+    for verdict in verdicts {
+        let Verdict::Criteria(of_one) = verdict else {
+            continue;
+        };
+        for (name, credit) in of_one.iter().flat_map(|criterion| &criterion.also) {
+            samples.entry(name).or_default().push(*credit);
+        }
+    }
+    let merged = samples.into_iter();
+    merged
+        .filter_map(|(name, credits)| Some((name.clone(), rule.of(&credits)?)))
+        .collect()
 }
 
 fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {

@@ -35,6 +35,7 @@ fn case(criteria: Vec<Criterion>) -> TestCase {
         rubric,
         criteria: Vec::new(),
         reference: None,
+        shown: Default::default(),
     }
 }
 

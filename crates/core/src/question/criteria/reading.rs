@@ -2,6 +2,8 @@
 //!
 //! Compat reads as the reference of each profile does.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::ingredients::ingredients;
@@ -39,6 +41,9 @@ pub(super) fn verdicts(
     let count = criteria.len();
     match (shape.form, mode) {
         (ReplyForm::Lines, Mode::Default) if reply.is_cut() => Err(Unreadable::cut(reply)),
+        (ReplyForm::List | ReplyForm::Map | ReplyForm::FirstWord | ReplyForm::Mark, _) => {
+            Err(Unreadable::new("this form of reply is not read yet"))
+        }
         (ReplyForm::Object, Mode::Default) if is_cut_json(reply) => Err(Unreadable::cut(reply)),
         (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
         (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
@@ -228,6 +233,7 @@ fn verdict_of(entry: &Value, shape: &ReplyShape, mode: Mode) -> Result<Criterion
         return Ok(CriterionVerdict {
             credit: first,
             second: None,
+            also: BTreeMap::new(),
             feedback: feedback(entry),
         });
     }
@@ -237,6 +243,7 @@ fn verdict_of(entry: &Value, shape: &ReplyShape, mode: Mode) -> Result<Criterion
     Ok(CriterionVerdict {
         credit: first.filter(|_| is_comparable),
         second: Some(second.unwrap_or_default()),
+        also: BTreeMap::new(),
         feedback: feedback(entry),
     })
 }

@@ -16,6 +16,7 @@ impl DecisionWording for Plain {
 fn level(level: Value, credit: f64) -> Level {
     let means = format!("earns {credit}");
     Level {
+        also: Default::default(),
         level,
         credit,
         means,
@@ -43,6 +44,7 @@ fn criteria(levels: Vec<Level>, abstain: &str, weights: &[f64]) -> CriteriaLevel
         criteria: criteria.collect(),
         shape: Arc::new(shape),
         reference: None,
+        shown: Default::default(),
     }
 }
 

@@ -3,6 +3,7 @@ use crate::domain::Level;
 
 fn shape(form: ReplyForm) -> ReplyShape {
     let level = |word: &str, credit| Level {
+        also: Default::default(),
         level: word.into(),
         credit,
         means: String::new(),
@@ -106,6 +107,7 @@ fn one_criterion_needs_no_number_and_lines_may_have_theirs() {
 #[test]
 fn a_level_may_begin_with_a_number() {
     let levels = [0.5, 1.5, 2.5, 5.0].map(|level| Level {
+        also: Default::default(),
         level: level.into(),
         credit: level / 5.0,
         means: String::new(),
@@ -142,6 +144,7 @@ fn a_level_may_begin_with_a_number() {
 #[test]
 fn a_continuous_scale_takes_numbers_between_its_ends_and_compat_any() {
     let level = |level: f64| Level {
+        also: Default::default(),
         level: level.into(),
         credit: level / 10.0,
         means: String::new(),
@@ -300,6 +303,7 @@ fn one_criterion_has_its_verdict_in_the_object_or_in_a_list_that_agrees() {
 #[test]
 fn the_credit_of_a_number_lies_between_those_of_the_levels_around_it() {
     let level = |level: f64, credit| Level {
+        also: Default::default(),
         level: level.into(),
         credit,
         means: String::new(),
@@ -342,6 +346,7 @@ fn the_credit_of_a_number_lies_between_those_of_the_levels_around_it() {
 #[test]
 fn the_level_that_is_written_exactly_so_comes_before_one_of_another_form() {
     let level = |word: &str, credit| Level {
+        also: Default::default(),
         level: word.into(),
         credit,
         means: String::new(),
@@ -362,6 +367,7 @@ fn the_level_that_is_written_exactly_so_comes_before_one_of_another_form() {
 #[test]
 fn true_is_the_number_1_in_compat_mode_where_levels_are_numbers() {
     let level = |number: f64| Level {
+        also: Default::default(),
         level: number.into(),
         credit: number,
         means: String::new(),
@@ -384,6 +390,7 @@ fn true_is_the_number_1_in_compat_mode_where_levels_are_numbers() {
 #[test]
 fn race_needs_a_readable_score_in_every_dimension() {
     let level = |level: f64| Level {
+        also: Default::default(),
         level: level.into(),
         credit: level / 10.0,
         means: String::new(),
