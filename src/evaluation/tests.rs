@@ -214,6 +214,7 @@ fn sampled_job(
         let case = TestCase {
             criteria: Vec::new(),
             reference: None,
+            shown: Default::default(),
             case_id: case_id.clone(),
             initial_prompt: "q".into(),
             annotator: String::new(),

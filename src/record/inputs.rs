@@ -313,6 +313,7 @@ mod tests {
         let case = Arc::new(TestCase {
             criteria: Vec::new(),
             reference: None,
+            shown: Default::default(),
             case_id: "c1".into(),
             initial_prompt: "why?".into(),
             annotator: "A".into(),

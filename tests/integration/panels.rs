@@ -101,6 +101,7 @@ fn item(number: u32) -> Item {
     let case = TestCase {
         criteria: Vec::new(),
         reference: None,
+        shown: Default::default(),
         case_id: case_id.clone(),
         initial_prompt: "where?".to_owned(),
         annotator: String::new(),

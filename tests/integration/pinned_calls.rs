@@ -41,6 +41,7 @@ fn criterion(name: &str, text: &str) -> CaseCriterion {
 
 fn level(level: &str, credit: f64) -> Level {
     Level {
+        also: Default::default(),
         level: level.into(),
         credit,
         means: format!("the answer is {level}"),

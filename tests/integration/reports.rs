@@ -48,6 +48,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
     let case = TestCase {
         criteria: Vec::new(),
         reference: None,
+        shown: Default::default(),
         case_id: CaseId::from(line[0].as_str().unwrap()),
         initial_prompt: question.to_owned(),
         annotator: line[1].as_str().unwrap().to_owned(),

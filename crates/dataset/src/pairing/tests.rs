@@ -23,6 +23,7 @@ fn case(id: &str, prompt: &str) -> Arc<TestCase> {
         rubric,
         criteria: Vec::new(),
         reference: None,
+        shown: Default::default(),
     })
 }
 

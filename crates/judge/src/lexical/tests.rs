@@ -27,6 +27,7 @@ fn case(question: &str, criteria: &[(&str, &[&str])]) -> Arc<TestCase> {
     Arc::new(TestCase {
         criteria: Vec::new(),
         reference: None,
+        shown: Default::default(),
         case_id: "case".into(),
         initial_prompt: question.to_owned(),
         annotator: "a".to_owned(),
