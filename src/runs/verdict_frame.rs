@@ -265,6 +265,12 @@ fn check_rule(run: &RecordedRun) -> Result<()> {
             "its weights depend on what the judge says of the reference article",
         ));
     }
+    if profile.clip || is_compat && profile.round_in_compat.is_some() {
+        return Err(not_a_mean(
+            run,
+            "the score of an answer is clipped or rounded",
+        ));
+    }
     if is_compat && profile.clip_in_compat {
         return Err(not_a_mean(run, "its means are clipped in compat mode"));
     }

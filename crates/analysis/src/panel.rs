@@ -96,6 +96,7 @@ impl ItemGroup {
             ComponentKind::Length
             | ComponentKind::Excerpts
             | ComponentKind::Share
+            | ComponentKind::Net
             | ComponentKind::Count => Self::new(&component.name, Scale::Number),
         };
         (at, group)

@@ -233,7 +233,7 @@ impl Quantity {
             Self::Expected => expected_score(score),
             Self::Component(name) => component_value(score, name),
             Self::ExpectedComponent(name) => expected_value(score, name),
-            Self::Tag(_) => tagged(&self.components(answer).collect::<Vec<_>>()),
+            Self::Tag(_) => tagged(score, &self.components(answer).collect::<Vec<_>>()),
             Self::Mean(names) => {
                 let parts = names.iter().map(|name| component_value(score, name));
                 mean_of(&parts.collect::<Vec<_>>())
@@ -244,7 +244,7 @@ impl Quantity {
     /// What a net share can be in this answer: from all faults and nothing earned to everything earned without a fault. `None`
     /// where no point can be earned, and for other units, which have one range for all answers.
     pub(super) fn net_range(&self, unit: Unit, answer: &ScoredAnswer) -> Option<Interval> {
-        if unit != Unit::Net {
+        if unit != Unit::Net || matches!(self, Self::Component(_)) {
             return None;
         }
         let mut faults = 0.0;
@@ -385,13 +385,13 @@ fn expected_value(score: &Score, name: &str) -> Observation {
 
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
 /// without positive ones.
-fn tagged(criteria: &[&Component]) -> Observation {
+fn tagged(score: &Score, criteria: &[&Component]) -> Observation {
     let weights = criteria.iter().map(|criterion| criterion.weight.max(0.0));
     let positive: f64 = weights.sum();
     if positive <= 0.0 {
         return Observation::NotApplicable;
     }
-    let [low, high] = [0.0, 1.0].map(|fill| filled(criteria, fill) / positive);
+    let [low, high] = [0.0, 1.0].map(|fill| score.cut(filled(criteria, fill) / positive));
     let is_known =
         |criterion: &&Component| finite(criterion.value).is_some() || criterion.is_abstained();
     if criteria.iter().all(is_known) {

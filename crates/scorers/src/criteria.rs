@@ -7,6 +7,7 @@
 
 mod aggregation;
 mod credit;
+mod metrics;
 mod report;
 mod weighted;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::shared::SharedCases;
 use crate::quantity::{Quantity, finite};
-use scholareval_core::domain::{Component, ComponentKind, ScoredAnswer};
+use scholareval_core::domain::{Component, ComponentKind, Score, ScoredAnswer};
 use scholareval_stats::{Judged, VarianceComponents, mean, variance_components};
 
 /// Maximum points of a judge.
@@ -149,7 +149,7 @@ fn sample_value(
     for component in components {
         values.push(component_value(component, answer, judge, sample)?);
     }
-    fold(quantity, components, &values, answer.score.ann_divisor)
+    fold(quantity, components, &values, &answer.score)
 }
 
 /// The quantity with these values of its components.
@@ -157,16 +157,16 @@ fn fold(
     quantity: &Quantity,
     components: &[&Component],
     values: &[f64],
-    ann_divisor: f64,
+    score: &Score,
 ) -> Option<f64> {
     let parts = components.iter().zip(values);
     let weighted: f64 = parts.map(|(part, value)| part.weight * value).sum();
     finite(match quantity {
-        Quantity::Score => Some(weighted),
-        Quantity::AnnScore => (ann_divisor > 0.0).then_some(weighted / ann_divisor),
+        Quantity::Score => Some(score.cut(weighted)),
+        Quantity::AnnScore => (score.ann_divisor > 0.0).then_some(weighted / score.ann_divisor),
         Quantity::Tag(_) => {
             let positive: f64 = components.iter().map(|part| part.weight.max(0.0)).sum();
-            (positive > 0.0).then_some(weighted / positive)
+            (positive > 0.0).then(|| score.cut(weighted / positive))
         }
         // A sample is a level; what its probabilities say is not kept.
         Quantity::Expected | Quantity::ExpectedComponent(_) => None,
@@ -198,6 +198,7 @@ fn component_value(
         ComponentKind::Length
         | ComponentKind::Excerpts
         | ComponentKind::Share
+        | ComponentKind::Net
         | ComponentKind::Count => None,
     }
 }

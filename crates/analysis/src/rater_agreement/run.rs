@@ -210,7 +210,7 @@ fn numbers(score: &Score) -> impl Iterator<Item = (&str, Option<f64>, Option<Com
 fn is_judged(kind: ComponentKind) -> bool {
     !matches!(
         kind,
-        ComponentKind::Length | ComponentKind::Share | ComponentKind::Count
+        ComponentKind::Length | ComponentKind::Share | ComponentKind::Net | ComponentKind::Count
     )
 }
 

@@ -127,6 +127,9 @@ pub struct ProfileMetric {
     /// The share of criteria, whatever their weights, that are right: met, or of faults avoided.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub right: bool,
+    /// The score between its lowest and its highest value: 0 with all faults and nothing met, 1 with everything met and no fault.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub normalized: bool,
     /// The score less so much by the length of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<LengthRule>,

@@ -109,6 +109,8 @@ pub enum ComponentKind {
     Aspect,
     /// Any other share, 0..=1, without a weight.
     Share,
+    /// A share without a weight that may lie below 0 or above 1.
+    Net,
     /// A count, without a weight.
     Count,
 }
@@ -134,6 +136,7 @@ impl ComponentKind {
             Self::Criterion => "criterion",
             Self::Aspect => "aspect",
             Self::Share => "share",
+            Self::Net => "net",
             Self::Count => "count",
         }
     }
@@ -143,13 +146,14 @@ impl ComponentKind {
         match self {
             Self::Aspect => Unit::Grade,
             Self::Count => Unit::Count,
+            Self::Net => Unit::Net,
             _ => Unit::Share,
         }
     }
 
     /// Whether it is a component of the weighted rubric score; otherwise the weight means nothing.
     pub fn is_weighted(self) -> bool {
-        !matches!(self, Self::Aspect | Self::Share | Self::Count)
+        !matches!(self, Self::Aspect | Self::Share | Self::Net | Self::Count)
     }
 
     /// Whether components of this kind differ from case to case.
@@ -326,6 +330,8 @@ pub struct Score {
     pub scorer: ScorerId,
     /// Sum of weight x value; `None` if a component has no value.
     pub value: Option<f64>,
+    /// Whether the sum is cut to 0..=1.
+    pub is_clipped: bool,
     /// The same with the expected values of the components in place of the most probable ones; `None` unless a decision model
     /// gave the probabilities of all of them.
     pub expected: Option<f64>,
@@ -361,6 +367,8 @@ struct RecordedScore {
     expected_score: Option<f64>,
     #[serde(default, alias = "lexical_ann_score")]
     ann_score: Option<f64>,
+    #[serde(default)]
+    clipped: bool,
     #[serde(default)]
     ann_divisor: f64,
     #[serde(deserialize_with = "by_name")]
@@ -409,6 +417,7 @@ impl TryFrom<RecordedScore> for Score {
         Ok(Self {
             scorer: ScorerId::from_record(&recorded.scorer, is_baseline),
             value,
+            is_clipped: recorded.clipped,
             expected: recorded.expected_score,
             ann_score: recorded.ann_score,
             ann_divisor: recorded.ann_divisor,
@@ -431,6 +440,9 @@ impl Serialize for Score {
         map.serialize_entry(score, &self.value)?;
         if let Some(expected) = self.expected {
             map.serialize_entry("expected_score", &expected)?;
+        }
+        if self.is_clipped {
+            map.serialize_entry("clipped", &true)?;
         }
         if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;
@@ -606,10 +618,11 @@ impl Score {
     /// The unit of the score as a whole.
     pub fn unit(&self) -> Unit {
         match self.is_weighted_sum() {
-            true if self
-                .components
-                .iter()
-                .any(|component| component.weight < 0.0) =>
+            true if !self.is_clipped
+                && self
+                    .components
+                    .iter()
+                    .any(|component| component.weight < 0.0) =>
             {
                 Unit::Net
             }
@@ -632,6 +645,15 @@ impl Score {
             .all(|component| component.value.is_some() || component.is_abstained())
     }
 
+    /// A sum of weight x value, cut to 0..=1 if the score is.
+    pub fn cut(&self, sum: f64) -> f64 {
+        if self.is_clipped {
+            sum.clamp(0.0, 1.0)
+        } else {
+            sum
+        }
+    }
+
     /// `score` and `ann_score` with `fill` for missing values: 0 and 1 give the bounds, 0 is `--on-unscored zero`. For
     /// negative weights it is the other way round: 0 gives the lowest sum, 1 the highest.
     /// Without annotated components `ann_score` stays undefined.
@@ -642,7 +664,7 @@ impl Score {
             .iter()
             .any(|component| component.kind.is_annotated());
         (
-            sums.all,
+            self.cut(sums.all),
             (annotated && self.ann_divisor > 0.0).then(|| sums.annotated / self.ann_divisor),
         )
     }

@@ -1,5 +1,7 @@
 //! What an answer earns on one criterion of a list.
 
+use std::collections::BTreeMap;
+
 use scholareval_core::domain::{
     CaseCriterion, Component, ComponentKind, CriterionVerdict, TestCase, UnscoredKind,
     UnscoredReason,
@@ -16,6 +18,8 @@ pub(super) struct Credit {
     pub(super) share: f64,
     /// How many times the weight counts: once, or with a reference article as many times as both have points.
     pub(super) factor: f64,
+    /// What the level earns in metrics beside the score.
+    pub(super) also: BTreeMap<String, f64>,
     /// The judge's explanation.
     pub(super) feedback: Option<String>,
 }
@@ -28,6 +32,7 @@ impl Credit {
     pub(super) const ZERO: Self = Self {
         share: 0.0,
         factor: 1.0,
+        also: BTreeMap::new(),
         feedback: None,
     };
 
@@ -49,6 +54,7 @@ impl Credit {
         Ok(Self {
             share: credit / factor,
             factor,
+            also: verdict.also.clone(),
             feedback: verdict.feedback.clone(),
         })
     }

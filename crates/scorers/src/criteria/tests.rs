@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::*;
 use scholareval_core::domain::{CriterionVerdict, Judgment};
 use scholareval_dataset::rubric_profile;
@@ -169,7 +171,12 @@ fn beside_a_reference_a_criterion_without_points_counts_only_where_nothing_else_
             .map(|(points, name)| (Arc::from(name), judged(points)));
         let (case, verdicts) = (case(&[0.5, 0.5]), verdicts.collect());
         let credit = |criterion| race.credit(criterion, std::slice::from_ref(criterion), &verdicts);
-        weighted::score(&race, &case, case.criteria.iter().map(credit).collect())
+        weighted::score(
+            &race,
+            &case,
+            None,
+            case.criteria.iter().map(credit).collect(),
+        )
     };
     // 0.5 x 3 / (0.5 x (3 + 1))
     let partial = scored([(3.0, 1.0), (0.0, 0.0)]);
@@ -203,7 +210,7 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
         let case = case(&[0.5, 0.5]);
         let credit = |criterion| race.credit(criterion, std::slice::from_ref(criterion), &verdicts);
         let credits = case.criteria.iter().map(credit).collect();
-        weighted::score(&race, &case, credits)
+        weighted::score(&race, &case, None, credits)
     };
     // T + R = 0: the reference has 0, whatever T is.
     let opposite = scored([(-0.8, 0.8), (-0.8, 0.8)]);
@@ -214,4 +221,108 @@ fn shares_from_negative_points_are_the_references_with_a_note() {
     assert!((partly.value.unwrap() + 0.3).abs() < 1e-12, "{partly:?}");
     assert_eq!(partly.notes, [weighted::OUT_OF_RANGE]);
     assert!(scored([(0.3, 0.1), (0.5, 0.5)]).notes.is_empty());
+}
+
+/// A profile with these metrics, cut to 0..=1.
+fn with_metrics(metrics: &Value) -> CriteriaScorer {
+    let met = json!({"level": 1, "credit": 1, "means": "", "also": {"strict": 1}});
+    let not_met = json!({"level": 0, "credit": 0, "means": ""});
+    let profile = json!({
+        "name": "n", "about": "a", "clip": true, "round_in_compat": 2, "metrics": metrics,
+        "reply": {"levels": [met, not_met]},
+    });
+    CriteriaScorer {
+        profile: serde_json::from_value(profile).unwrap(),
+        ..scorer(1)
+    }
+}
+
+fn metric(score: &Score, name: &str) -> Option<f64> {
+    score.component(name).unwrap().value
+}
+
+#[test]
+fn metrics_stand_beside_a_score_that_is_cut() {
+    let scorer = with_metrics(&json!([
+        {"name": "right", "right": true}, {"name": "passed", "pass": 0.7}, {"name": "strict", "also": "strict"},
+        {"name": "strict_vital", "also": "strict", "tag": "vital"}, {"name": "none", "also": "strict", "tag": "none"},
+        {"name": "normalized", "normalized": true},
+        {"name": "adjusted", "length": {"center": 2, "per": 4, "lose": 0.5}},
+    ]));
+    let mut case = case(&[3.0, 1.0, -5.0]);
+    case.criteria[0].tags = vec!["vital".to_owned()];
+    let verdict = |credit, strict| {
+        let verdict = CriterionVerdict {
+            credit: Some(credit),
+            also: [("strict".to_owned(), strict)].into(),
+            ..CriterionVerdict::default()
+        };
+        Ok(Reading::new(Verdict::Criteria([verdict].into())))
+    };
+    let verdicts: Verdicts = [
+        (Arc::from("c1"), verdict(1.0, 1.0)),
+        (Arc::from("c2"), verdict(0.5, 0.0)),
+        (Arc::from("c3"), verdict(1.0, 1.0)),
+    ]
+    .into();
+    let done = |scorer: &CriteriaScorer| {
+        let step = scorer.step(&Subject::new(&case, &answer()), &verdicts);
+        match step {
+            Step::Done(score) => score,
+            Step::Ask(calls) => panic!("{calls:?}"),
+        }
+    };
+    // (3 + .5 - 5) / 4 is below 0; so are not the bounds.
+    let score = done(&scorer);
+    assert_eq!(
+        (score.value, score.filled(0.0).0, score.unit()),
+        (Some(0.0), 0.0, Unit::Share)
+    );
+    // Met, half met, and a fault that is there.
+    assert_eq!(metric(&score, "right"), Some(0.5));
+    assert_eq!(metric(&score, "passed"), Some(0.0));
+    // The score is cut: (0 + 5) / (4 + 5).
+    assert_eq!(metric(&score, "normalized"), Some(5.0 / 9.0));
+    // The weights of faults do not count.
+    assert_eq!(metric(&score, "strict"), Some(0.75));
+    assert_eq!(metric(&score, "strict_vital"), Some(1.0));
+    assert!(score.component("none").is_none());
+    // One character: half of .5 x (1 - 2) / 4 is given.
+    assert_eq!(metric(&score, "adjusted"), Some(0.125));
+    let compat = CriteriaScorer {
+        mode: Mode::Compat,
+        ..scorer
+    };
+    assert_eq!(metric(&done(&compat), "none"), Some(0.0));
+    // An unreadable verdict leaves them all open.
+    let mut open = verdicts.clone();
+    open.insert("c2".into(), unreadable());
+    let Step::Done(score) = with_metrics(&json!([{"name": "right", "right": true}]))
+        .step(&Subject::new(&case, &answer()), &open)
+    else {
+        panic!("asked again");
+    };
+    assert_eq!((score.value, metric(&score, "right")), (None, None));
+}
+
+#[test]
+fn compat_rounds_as_python_does() {
+    let scorer = CriteriaScorer {
+        mode: Mode::Compat,
+        ..with_metrics(&json!([]))
+    };
+    // 1/8 is between .12 and .13: the even one.
+    let case = case(&[1.0; 8]);
+    let credits: Vec<(String, Option<f64>)> = (1..=8)
+        .map(|at| (format!("c{at}"), Some(f64::from(u8::from(at == 1)))))
+        .collect();
+    let credits: Vec<(&str, Option<f64>)> = credits
+        .iter()
+        .map(|(name, credit)| (name.as_str(), *credit))
+        .collect();
+    let step = scorer.step(&Subject::new(&case, &answer()), &judged(&credits));
+    let Step::Done(score) = step else {
+        panic!("asked")
+    };
+    assert_eq!(score.value, Some(0.12));
 }

@@ -5,10 +5,11 @@
 //! weight counts t + r times.
 
 use crate::{Subject, Verdicts};
-use scholareval_core::domain::{Mode, Score, TestCase, UnscoredKind, UnscoredReason};
+use scholareval_core::domain::{Answer, Mode, Score, TestCase, UnscoredKind, UnscoredReason};
 
 use super::aggregation::Aggregation;
 use super::credit::{self, CriterionCredit, is_abstained, missing};
+use super::metrics::Credited;
 use super::{CRITERIA, CriteriaScorer};
 
 /// Note on shares of answer and reference article, which `--compat` computes from any numbers.
@@ -38,11 +39,11 @@ impl Aggregation for WeightedCredits {
         credits: Vec<CriterionCredit>,
         _verdicts: &Verdicts,
     ) -> Score {
-        score(scorer, subject.case, credits)
+        score(scorer, subject.case, Some(subject.answer), credits)
     }
 
     fn unscored(&self, scorer: &CriteriaScorer, case: &TestCase, reason: &UnscoredReason) -> Score {
-        score(scorer, case, missing(case, reason))
+        score(scorer, case, None, missing(case, reason))
     }
 }
 
@@ -50,6 +51,7 @@ impl Aggregation for WeightedCredits {
 pub(super) fn score(
     scorer: &CriteriaScorer,
     case: &TestCase,
+    answer: Option<&Answer>,
     credits: Vec<CriterionCredit>,
 ) -> Score {
     let weights = counted_weights(case, &credits);
@@ -60,15 +62,25 @@ pub(super) fn score(
         .sum();
     let value = value(scorer, &credits, &weights, positive);
     let notes = notes(scorer, &credits, value);
+    let credited = Credited {
+        scorer,
+        case,
+        answer,
+        credits: &credits,
+        value,
+    };
+    let metrics = credited.metrics();
     // Without positive weights there is no share; the weights stay unchanged.
     let whole = if positive > 0.0 { positive } else { 1.0 };
     let mut components = Vec::with_capacity(credits.len());
     for ((criterion, weight), credit) in case.criteria.iter().zip(weights).zip(credits) {
         components.push(credit::component(criterion, weight / whole, credit));
     }
+    components.extend(metrics);
     Score {
         scorer: CRITERIA.score_id(scorer.is_baseline),
         value,
+        is_clipped: scorer.profile.clip,
         components,
         notes,
         ..Score::default()
@@ -105,11 +117,30 @@ fn value(
     }
     let sum = earned(weights, credits)?;
     if positive > 0.0 {
-        return Some(sum / positive);
+        return Some(as_published(scorer, sum / positive));
     }
     // ResearchRubrics gives 0, and so does RACE where no points are left.
     let gives_zero = scorer.counts_zero() || (has_article(scorer) && scorer.mode == Mode::Compat);
     gives_zero.then_some(0.0)
+}
+
+/// A share as the profile gives it: cut to 0..=1, and with `--compat` rounded.
+fn as_published(scorer: &CriteriaScorer, share: f64) -> f64 {
+    let profile = &scorer.profile;
+    let share = if profile.clip {
+        share.clamp(0.0, 1.0)
+    } else {
+        share
+    };
+    match profile.round_in_compat {
+        Some(places) if scorer.mode == Mode::Compat => rounded(share, places),
+        _ => share,
+    }
+}
+
+/// A number rounded to so many decimal places as Python's `round` does: by its exact value, halves to the even digit.
+fn rounded(number: f64, places: usize) -> f64 {
+    format!("{number:.places$}").parse().unwrap_or(number)
 }
 
 /// Whether answer and article have no points together on any criterion: then RACE has no share to give but 0.
