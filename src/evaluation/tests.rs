@@ -215,6 +215,7 @@ fn sampled_job(
             criteria: Vec::new(),
             reference: None,
             shown: Default::default(),
+            group: None,
             case_id: case_id.clone(),
             initial_prompt: "q".into(),
             annotator: String::new(),

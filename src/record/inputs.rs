@@ -314,6 +314,7 @@ mod tests {
             criteria: Vec::new(),
             reference: None,
             shown: Default::default(),
+            group: None,
             case_id: "c1".into(),
             initial_prompt: "why?".into(),
             annotator: "A".into(),

@@ -102,6 +102,7 @@ fn item(number: u32) -> Item {
         criteria: Vec::new(),
         reference: None,
         shown: Default::default(),
+        group: None,
         case_id: case_id.clone(),
         initial_prompt: "where?".to_owned(),
         annotator: String::new(),

@@ -49,6 +49,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         criteria: Vec::new(),
         reference: None,
         shown: Default::default(),
+        group: None,
         case_id: CaseId::from(line[0].as_str().unwrap()),
         initial_prompt: question.to_owned(),
         annotator: line[1].as_str().unwrap().to_owned(),

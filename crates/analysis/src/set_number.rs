@@ -1,13 +1,15 @@
 //! Numbers of a set of answers that are not means over its answers.
 //!
-//! An aspect mean is the mean of the aspects' means, a citation F1 the harmonic mean of mean precision and mean recall, and a citation
+//! An aspect mean is the mean of the aspects' means, a macro score that of the means of groups of cases, a citation F1 the harmonic mean of mean precision and mean recall, and a citation
 //! accuracy the share of all pairs of a statement and a page. Each has one definition here, whatever the set is: all answers of a
 //! system in a run's summary, those to shared cases in tables and on the page. Comparisons test a number of single answers in its
 //! place, since only that has a difference in every question.
 
+use std::sync::Arc;
+
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
-    Observation, OnUnscored, component_value, unit_range,
+    Observation, OnUnscored, Quantity, component_value, distinct, unit_range,
 };
 use super::summary::Metric;
 use scholareval_core::domain::{PageKind, ScoredAnswer, ScorerId, SupportState, Unit};
@@ -17,6 +19,9 @@ use scholareval_stats::{
     weighted_share,
 };
 
+/// The mean of the mean scores of the groups of cases.
+pub(super) const MACRO_SCORE: &str = "macro_score";
+
 /// A number of a set of answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum SetNumber {
@@ -24,6 +29,8 @@ pub(super) enum SetNumber {
     AspectMean(Vec<String>),
     /// The harmonic mean of mean citation precision and mean citation recall.
     CitationF1,
+    /// The mean of the mean scores of these groups of cases.
+    GroupMean(Vec<Arc<str>>, Unit),
     /// The supported share of the judged pairs of a statement and a page, with one kind of page or with any.
     CitationAccuracy(Option<PageKind>),
 }
@@ -62,6 +69,15 @@ impl SetNumber {
         if has(CITATION_PRECISION) && has(CITATION_RECALL) {
             numbers.push(Self::CitationF1);
         }
+        let groups = distinct(
+            answers
+                .iter()
+                .filter_map(|answer| answer.score.group.as_ref()),
+        );
+        if let Some(score) = columns.first().filter(|_| !groups.is_empty()) {
+            let groups = groups.into_iter().cloned().collect();
+            numbers.push(Self::GroupMean(groups, score.unit));
+        }
         if scorer.name() == PAGES.name {
             numbers.push(Self::CitationAccuracy(None));
             let kinds = PageKind::ALL.map(|kind| Self::CitationAccuracy(Some(kind)));
@@ -85,6 +101,7 @@ impl SetNumber {
         match self {
             Self::AspectMean(_) => ASPECT_MEAN.to_owned(),
             Self::CitationF1 => CITATION_F1.to_owned(),
+            Self::GroupMean(..) => MACRO_SCORE.to_owned(),
             Self::CitationAccuracy(None) => ACCURACY.to_owned(),
             Self::CitationAccuracy(Some(kind)) => format!("{ACCURACY}_{}", kind.name()),
         }
@@ -93,6 +110,7 @@ impl SetNumber {
     pub(super) fn unit(&self) -> Unit {
         match self {
             Self::AspectMean(_) => Unit::Grade,
+            Self::GroupMean(_, unit) => *unit,
             Self::CitationF1 | Self::CitationAccuracy(_) => Unit::Share,
         }
     }
@@ -102,6 +120,7 @@ impl SetNumber {
         match self {
             Self::AspectMean(_) => ASPECT_MEAN,
             Self::CitationF1 => CITATION_F1_MACRO,
+            Self::GroupMean(..) => "score",
             Self::CitationAccuracy(_) => ACCURACY_MACRO,
         }
     }
@@ -115,6 +134,7 @@ impl SetNumber {
             Self::CitationF1 => [CITATION_PRECISION, CITATION_RECALL]
                 .map(component)
                 .to_vec(),
+            Self::GroupMean(groups, _) => of_groups(answer, groups, on_unscored),
             Self::CitationAccuracy(kind) => vec![pairs(answer, *kind)],
         };
         SetAnswer {
@@ -140,7 +160,7 @@ impl SetNumber {
         let all = answers.iter().map(|(_, answer)| answer);
         let counted = all
             .clone()
-            .filter(|answer| answer.parts.iter().all(has_value));
+            .filter(|answer| self.is_counted(answer, has_value));
         Metric {
             estimate,
             interval: estimate.and(interval),
@@ -151,10 +171,20 @@ impl SetNumber {
         }
     }
 
+    /// Whether an answer has what it can give to the number: a score to one of the groups, and to other numbers each part.
+    fn is_counted(&self, answer: &SetAnswer, has_value: fn(&Vec<Observation>) -> bool) -> bool {
+        let mut parts = answer.parts.iter();
+        match self {
+            Self::GroupMean(..) => parts.any(has_value),
+            _ => parts.all(has_value),
+        }
+    }
+
     /// The number of its parts.
     pub(super) fn parts(&self) -> usize {
         match self {
             Self::AspectMean(names) => names.len(),
+            Self::GroupMean(groups, _) => groups.len(),
             Self::CitationF1 => 2,
             Self::CitationAccuracy(_) => 1,
         }
@@ -219,8 +249,10 @@ impl SetNumber {
             }
         }
         let estimate = self.of_parts(answers, |observation| observation.value());
-        let interval = match (self, unit_range(self.unit())) {
-            (Self::AspectMean(_), Some(range)) => {
+        let interval = match self {
+            Self::AspectMean(_) | Self::GroupMean(..) => {
+                let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
+                let range = unit_range(self.unit()).unwrap_or(unbounded);
                 mean_of_means(&values, range, &questions, options)
             }
             _ => {
@@ -259,6 +291,26 @@ impl SetNumber {
             _ => mean(&means.into_iter().flatten().collect::<Vec<_>>()),
         }
     }
+}
+
+/// The score of an answer as the part of its group.
+fn of_groups(
+    answer: &ScoredAnswer,
+    groups: &[Arc<str>],
+    on_unscored: OnUnscored,
+) -> Vec<Vec<Observation>> {
+    let score = Quantity::Score.observe(answer).by_policy(on_unscored);
+    let is_group = |group: &Arc<str>| answer.score.group.as_ref() == Some(group);
+    let parts = groups.iter();
+    parts
+        .map(|group| {
+            if is_group(group) {
+                vec![score]
+            } else {
+                Vec::new()
+            }
+        })
+        .collect()
 }
 
 /// The pairs of an answer with one kind of page, or with any.

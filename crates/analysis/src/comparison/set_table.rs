@@ -52,8 +52,10 @@ impl SetTable {
         let Some(answer) = &self.answers[system][case] else {
             return false;
         };
-        let mut values = answer.parts[part].iter();
-        !self.number.needs_values() || values.all(|observation| observation.value().is_some())
+        let values = &answer.parts[part];
+        let mut observed = values.iter();
+        !self.number.needs_values()
+            || !values.is_empty() && observed.all(|observation| observation.value().is_some())
     }
 
     /// The answers of a system to these cases, each with what counts of it among these systems.
@@ -184,6 +186,36 @@ mod tests {
         }
         assert_eq!(tables[0].metric.name, name);
         means
+    }
+
+    #[test]
+    fn a_macro_score_is_the_mean_of_the_means_of_groups_in_score_table_and_compare() {
+        let of_group = |case: &str, group: &str, value| {
+            let mut answer = answer("x", case, Score::default());
+            answer.score.scorer = "criteria".into();
+            answer.score.components = vec![component("c1", ComponentKind::Criterion, 1.0, value)];
+            answer.score.value = value;
+            answer.score.group = Some(group.into());
+            answer
+        };
+        // (1 + .5 + 0) / 3 and .25; the unscored answer is in no mean.
+        let answers = [
+            of_group("1", "law", Some(1.0)),
+            of_group("2", "law", Some(0.5)),
+            of_group("3", "law", Some(0.0)),
+            of_group("4", "finance", Some(0.25)),
+            of_group("5", "finance", None),
+        ];
+        let means = in_table_as_in_score(&answers, "macro_score");
+        assert_eq!(means, [("x".to_owned(), 0.375)]);
+        let summary = summary_of(&answers, &[], AggregateOptions::default());
+        let metric = summary.scorers[0]
+            .metric(&"x".into(), "macro_score")
+            .unwrap();
+        assert_eq!((metric.n, metric.unscored), (4, 1));
+        // The open answer could be 0 or 1: (.5 + .125) / 2 to (.5 + .625) / 2
+        let bounds = metric.bounds.unwrap();
+        assert_eq!((bounds.low, bounds.high), (0.3125, 0.5625));
     }
 
     #[test]

@@ -200,6 +200,9 @@ pub struct CaseFields {
     pub criteria: String,
     /// Tags of all its criteria.
     pub tags: FieldPaths,
+    /// The group of a case: a system's `macro_score` is the mean over the groups of their mean scores. Empty: there are none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// Groups without weights are only tags: their criteria count by their own weights alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pooled: bool,
@@ -224,6 +227,7 @@ impl Default for CaseFields {
             question: "question".into(),
             criteria: "criteria".to_owned(),
             tags: "tags".into(),
+            group: String::new(),
             pooled: false,
             rows: false,
             skip: BTreeMap::new(),

@@ -332,6 +332,8 @@ pub struct Score {
     pub value: Option<f64>,
     /// Whether the sum is cut to 0..=1.
     pub is_clipped: bool,
+    /// The group of its case, if the benchmark takes the mean of groups.
+    pub group: Option<Arc<str>>,
     /// The same with the expected values of the components in place of the most probable ones; `None` unless a decision model
     /// gave the probabilities of all of them.
     pub expected: Option<f64>,
@@ -369,6 +371,8 @@ struct RecordedScore {
     ann_score: Option<f64>,
     #[serde(default)]
     clipped: bool,
+    #[serde(default)]
+    group: Option<Arc<str>>,
     #[serde(default)]
     ann_divisor: f64,
     #[serde(deserialize_with = "by_name")]
@@ -418,6 +422,7 @@ impl TryFrom<RecordedScore> for Score {
             scorer: ScorerId::from_record(&recorded.scorer, is_baseline),
             value,
             is_clipped: recorded.clipped,
+            group: recorded.group,
             expected: recorded.expected_score,
             ann_score: recorded.ann_score,
             ann_divisor: recorded.ann_divisor,
@@ -443,6 +448,9 @@ impl Serialize for Score {
         }
         if self.is_clipped {
             map.serialize_entry("clipped", &true)?;
+        }
+        if let Some(group) = &self.group {
+            map.serialize_entry("group", group)?;
         }
         if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;

@@ -25,6 +25,9 @@ pub struct TestCase {
     /// The article that answers are compared with, if its profile asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Arc<str>>,
+    /// Its group, if its benchmark takes the mean of groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Arc<str>>,
     /// Names and texts of further fields that the judge sees, as its profile says.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub shown: Arc<[(String, String)]>,
@@ -51,6 +54,7 @@ impl TestCase {
             rubric,
             criteria: Vec::new(),
             reference: None,
+            group: None,
             shown: Arc::default(),
         }
     }

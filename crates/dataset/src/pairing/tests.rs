@@ -24,6 +24,7 @@ fn case(id: &str, prompt: &str) -> Arc<TestCase> {
         criteria: Vec::new(),
         reference: None,
         shown: Default::default(),
+        group: None,
     })
 }
 

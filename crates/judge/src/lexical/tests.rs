@@ -28,6 +28,7 @@ fn case(question: &str, criteria: &[(&str, &[&str])]) -> Arc<TestCase> {
         criteria: Vec::new(),
         reference: None,
         shown: Default::default(),
+        group: None,
         case_id: "case".into(),
         initial_prompt: question.to_owned(),
         annotator: "a".to_owned(),

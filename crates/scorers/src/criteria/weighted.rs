@@ -81,6 +81,7 @@ pub(super) fn score(
         scorer: CRITERIA.score_id(scorer.is_baseline),
         value,
         is_clipped: scorer.profile.clip,
+        group: case.group.clone(),
         components,
         notes,
         ..Score::default()

@@ -36,6 +36,7 @@ fn case(criteria: Vec<Criterion>) -> TestCase {
         criteria: Vec::new(),
         reference: None,
         shown: Default::default(),
+        group: None,
     }
 }
 
