@@ -56,6 +56,7 @@ mod pinned_calls;
 mod plan;
 mod plot;
 mod probe;
+mod profiles_golden;
 mod prompts;
 mod prompts_cs2;
 mod prompts_fact;
