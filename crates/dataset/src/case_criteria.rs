@@ -1,21 +1,21 @@
-//! Reads one case with its criteria, or one criterion in a row of a table, by the field names of a profile.
+//! Reads one case with its criteria, or one criterion in a row, by the paths of a profile.
 //!
 //! `CriteriaReader` takes element after element; a case's lists are checked and flattened, the
 //! weights of groups shared out, and tags of the case added.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::fields::{last_step, steps_of};
+use super::fields::last_step;
+use super::paths::{FieldPath, Match};
+use super::profile_paths::ProfilePaths;
 use super::reader::{Id, JsonLine, expected, typed};
-use scholareval_core::domain::repeated_keys::{TWO_VALUES_NAME, has_two_values};
-use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase};
+use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
+use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase, text_of};
 use scholareval_core::error::InputFault;
 use scholareval_core::text::names::list;
-
-/// The fields of a case or of a criterion.
-pub(super) type Fields = Map<String, Value>;
 
 /// What is wrong with weights whose sum is infinite.
 pub(super) const TOO_LARGE: &str =
@@ -27,39 +27,81 @@ const NESTED: &str = "criteria subcriteria children subtasks subitems subrubric 
 /// Names of weights in lists of objects, besides the profile's.
 const WEIGHTS: [&str; 3] = ["weight", "weights", "points"];
 
-/// A list of criteria with the path of its field and, if it is one, the name of its group.
-struct CriteriaList<'a> {
-    field: String,
-    group: Option<&'a str>,
-    criteria: &'a [Value],
+/// What tables may call the text of a criterion.
+pub(super) const TEXT_OF_TABLES: &str = "criterion";
+
+/// Maximum number of turns of a talk in numbered fields.
+const TURNS: usize = 100;
+
+/// How the elements of a file hold cases.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileForm {
+    /// Whether the file is a table, whose cells are texts.
+    pub(super) is_table: bool,
+    /// Whether each element is a criterion with its case, not a case.
+    pub(super) is_rows: bool,
+}
+
+/// A case so far.
+struct CaseRead<'a> {
+    /// Its first line.
+    line: JsonLine<'a>,
+    case: TestCase,
+    tags: Vec<String>,
 }
 
 /// Reads cases with their criteria, element by element of a file.
 pub(super) struct CriteriaReader<'a> {
     profile: &'a RubricProfile,
-    /// Whether each element is a criterion, not a case.
-    is_rows: bool,
+    pub(super) paths: ProfilePaths<'a>,
+    form: FileForm,
     mode: Mode,
-    cases: Vec<(JsonLine<'a>, TestCase)>,
+    cases: Vec<CaseRead<'a>>,
     /// Cases by id.
     lines: HashMap<String, usize>,
+    /// Ids of cases that the profile leaves out.
+    skipped: BTreeSet<String>,
+    warnings: Vec<InputFault>,
 }
 
 impl<'a> CriteriaReader<'a> {
-    /// With `is_rows`, each element is a criterion with its case, not a case.
-    pub(super) fn new(profile: &'a RubricProfile, is_rows: bool, mode: Mode) -> Self {
-        Self {
+    /// # Errors
+    /// When a path of the profile is not one.
+    pub(super) fn new(
+        profile: &'a RubricProfile,
+        form: FileForm,
+        mode: Mode,
+    ) -> Result<Self, String> {
+        Ok(Self {
             profile,
-            is_rows,
+            paths: ProfilePaths::of(profile)?,
+            form,
             mode,
             cases: Vec::new(),
             lines: HashMap::new(),
-        }
+            skipped: BTreeSet::new(),
+            warnings: Vec::new(),
+        })
     }
 
-    /// The cases in file order, each with its first line.
-    pub(super) fn into_cases(self) -> Vec<(JsonLine<'a>, TestCase)> {
-        self.cases
+    /// Whether each element of the file is a criterion with its case.
+    pub(super) fn is_of_rows(&self) -> bool {
+        self.form.is_rows
+    }
+
+    /// Number of cases that the profile leaves out.
+    pub(super) fn skipped(&self) -> usize {
+        self.skipped.len()
+    }
+
+    /// The cases in file order, each with its first line, and warnings.
+    pub(super) fn into_cases(self) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
+        let mut cases = Vec::with_capacity(self.cases.len());
+        for mut read in self.cases {
+            add_tags_of_case(&mut read.case.criteria, read.tags);
+            cases.push((read.line, read.case));
+        }
+        (cases, self.warnings)
     }
 
     /// Reads a case, or a criterion of one.
@@ -67,141 +109,170 @@ impl<'a> CriteriaReader<'a> {
     /// # Errors
     /// When its fields are not those of the profile.
     pub(super) fn read(&mut self, line: &JsonLine<'a>) -> Result<(), InputFault> {
-        let fields: Fields = line.read("{case_id, question, criteria: [{text, weight}]}")?;
-        let name = &self.profile.case.id;
-        let id = field_at(&fields, name).ok_or_else(|| line.fault(format!("{name} is missing")))?;
-        let Id(id) =
-            Id::try_from(id.clone()).map_err(|what| line.fault(format!("{name}: {what}")))?;
-        if id.is_empty() {
-            return Err(line.fault(format!("{name} is empty")));
-        }
+        let fields: Map<String, Value> =
+            line.read("{case_id, question, criteria: [{text, weight}]}")?;
+        let fields = Value::Object(fields);
+        let id = self
+            .case_id(line, &fields)
+            .map_err(|what| line.fault(what))?;
         self.add(line, &id, &fields)
             .map_err(|what| line.fault(what).of_case(id))
     }
 
-    fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<(), String> {
-        let place = self.place(line, id, fields)?;
-        let row = [Value::Object(fields.clone())];
-        let lists = if self.is_rows {
-            vec![CriteriaList {
-                field: String::new(),
-                group: None,
-                criteria: &row,
-            }]
-        } else {
-            self.lists(fields)?
+    fn case_id(&self, line: &JsonLine<'_>, fields: &Value) -> Result<String, String> {
+        let path = &self.paths.id;
+        if path.text() == ProfilePaths::ROW_NUMBER {
+            return Ok((line.index + 1).to_string());
+        }
+        let Some(id) = path.value(fields)? else {
+            return Err(format!("{path} is missing"));
         };
-        self.check_groups(fields, &lists)?;
+        let Id(id) = Id::try_from(id.into_owned()).map_err(|what| format!("{path}: {what}"))?;
+        if id.is_empty() {
+            return Err(format!("{path} is empty"));
+        }
+        Ok(id)
+    }
+
+    fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Value) -> Result<(), String> {
+        if self.is_skipped(fields)? {
+            self.skipped.insert(id.to_owned());
+            return Ok(());
+        }
+        let place = self.place(line, id, fields)?;
+        let elements = self.criteria_of(fields)?;
         let mut criteria = Vec::new();
-        for list in &lists {
-            // Numbers run through the whole case, as names must be unique in it and not only in a
-            // group.
-            let before = self.cases[place].1.criteria.len() + criteria.len();
-            let mut read = self.criteria(list, before)?;
-            if let Some(group) = list.group {
-                let weight = self.group_weight(fields, group)?;
-                share(&mut read, group, weight)
-                    .map_err(|what| format!("{}: {what}", list.field))?;
+        let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        // Numbers run through the whole case, as names must be unique in it and not only in a group.
+        let before = self.cases[place].case.criteria.len();
+        for element in &elements {
+            // ScholarQA-CS2 leaves these out.
+            let text = self.paths.text.value(&element.value)?;
+            if self.profile.report && text.is_some_and(|text| *text == "") {
+                continue;
             }
-            criteria.append(&mut read);
+            self.check_flat(element)?;
+            let criterion = self.criterion(&element.value, before + criteria.len() + 1);
+            let mut criterion = criterion.map_err(|what| at_place(&element.place, &what))?;
+            for group in &element.groups {
+                // A tag counts a criterion once, so a criterion that already names its group must not
+                // have it twice.
+                criterion.tags.retain(|tag| tag != group);
+                criterion.tags.push(group.clone());
+            }
+            if !element.groups.is_empty() {
+                let members = groups.entry(element.groups.join(".")).or_default();
+                members.push(criteria.len());
+            }
+            criteria.push(criterion);
         }
-        if !self.is_rows {
-            let tags = tags(field_at(fields, &self.profile.case.tags.0[0]), false)?;
-            add_tags_of_case(&mut criteria, tags);
+        self.weigh_groups(fields, &groups, &mut criteria)?;
+        for (group, members) in &groups {
+            if members.iter().all(|at| criteria[*at].weight == 0.0) {
+                let what = format!("all weights of the group {} are 0", group.escape_debug());
+                let fault = line.fault(what).of_case(id);
+                self.warnings
+                    .push(fault.hint("none of its criteria counts; give one of them a weight"));
+            }
         }
-        // Judges that compare with a reference article are shown it.
-        if !self.profile.reply.second.is_empty() {
-            let article = question(fields, &self.profile.case.reference)?;
-            self.cases[place].1.reference = Some(article.into());
-        }
-        self.cases[place].1.criteria.append(&mut criteria);
+        self.cases[place].case.criteria.append(&mut criteria);
         Ok(())
     }
 
-    /// The index of the case with this id, which is added if it is new. Rows of one case may be anywhere in a table.
-    fn place(&mut self, line: &JsonLine<'a>, id: &str, fields: &Fields) -> Result<usize, String> {
-        let question = question(fields, &self.profile.case.question.0[0])?;
+    /// Whether the profile leaves this case out.
+    fn is_skipped(&self, fields: &Value) -> Result<bool, String> {
+        for (path, values) in &self.paths.skip {
+            let value = path.value(fields)?;
+            // Tables have texts only.
+            let is_listed = |value: &Value| {
+                let mut listed = values.iter();
+                listed.any(|other| text_of(other) == text_of(value))
+            };
+            if value.is_some_and(|value| is_listed(&value)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The index of the case with this id, which is added if it is new. Rows of one case may be anywhere in a file.
+    fn place(&mut self, line: &JsonLine<'a>, id: &str, fields: &Value) -> Result<usize, String> {
+        let question = self.question(fields)?;
+        let mut case = TestCase::without_rubric(id.into(), &question);
+        // Judges that compare with a reference article are shown it.
+        if !self.profile.reply.second.is_empty() {
+            case.reference = Some(question_at(fields, &self.paths.reference)?.into());
+        }
+        case.shown = self.shown(fields)?.into();
+        let tags = self.tags_of_case(fields)?;
         let Some(place) = self.lines.get(id).copied() else {
-            let case = TestCase::without_rubric(id.into(), &question);
             self.lines.insert(id.to_owned(), self.cases.len());
-            self.cases.push((*line, case));
+            self.cases.push(CaseRead {
+                line: *line,
+                case,
+                tags,
+            });
             return Ok(self.cases.len() - 1);
         };
-        let (first, case) = &self.cases[place];
-        let number = first.number;
-        if !self.is_rows {
+        let first = &self.cases[place];
+        let number = first.line.number;
+        if !self.form.is_rows {
             return Err(format!("duplicate case id, first on line {number}"));
         }
         // Rows with one id and two questions are two cases with a mistyped id; merged, their
         // criteria would be asked of the wrong answer.
-        if case.initial_prompt != question {
-            return Err(format!("another question than on line {number}"));
-        }
-        Ok(place)
+        let other = if first.case.initial_prompt != question {
+            "another question"
+        } else if first.case.reference != case.reference {
+            "another reference article"
+        } else if first.case.shown != case.shown {
+            "other texts for the judge (show)"
+        } else if first.tags != tags {
+            "other tags of the case"
+        } else {
+            return Ok(place);
+        };
+        Err(format!("{other} than on line {number}"))
     }
 
-    /// The criteria of a list; those without a name are numbered after the `before` ones of their case.
-    fn criteria(
-        &self,
-        list: &CriteriaList<'_>,
-        before: usize,
-    ) -> Result<Vec<CaseCriterion>, String> {
-        let mut read = Vec::new();
-        for (at, value) in list.criteria.iter().enumerate() {
-            // ScholarQA-CS2 leaves these out.
-            if self.profile.report && value[&self.profile.criterion.text] == "" {
-                continue;
-            }
-            let place = format!("{}[{at}]", list.field);
-            self.check_flat(&place, value)?;
-            let criterion = self.criterion(value, before + read.len() + 1);
-            read.push(criterion.map_err(|what| {
-                if self.is_rows {
-                    what
-                } else {
-                    format!("{place}: {what}")
-                }
-            })?);
+    /// Each criterion of a case, with its groups and its place.
+    pub(super) fn criteria_of<'v>(&self, fields: &'v Value) -> Result<Vec<Match<'v>>, String> {
+        if self.form.is_rows {
+            return Ok(self.paths.itself.matches(fields)?.all);
         }
-        Ok(read)
-    }
-
-    /// The lists of criteria of a case: one, or one for each group with its name.
-    fn lists<'v>(&self, fields: &'v Fields) -> Result<Vec<CriteriaList<'v>>, String> {
-        let key = &self.profile.case.criteria;
-        match field_at(fields, key) {
-            Some(value) if has_two_values(value) => Err(format!("{key} has {TWO_VALUES_NAME}")),
-            Some(Value::Object(groups)) if groups.is_empty() => Err(is_empty(key)),
-            Some(Value::Object(groups)) => {
-                let mut lists = Vec::new();
-                for (name, value) in groups {
-                    lists.push(self.list(format!("{key}.{name}"), Some(name), value)?);
-                }
-                Ok(lists)
+        let path = &self.paths.criteria;
+        let mut found = path.matches(fields)?;
+        let mut criteria = Vec::new();
+        for value in found.all {
+            let rest = match &*value.value {
+                _ if path.ends_in_elements() => &self.paths.itself,
+                Value::String(_) => &self.paths.itself,
+                other if self.is_criterion(other) => &self.paths.itself,
+                Value::Object(_) => &self.paths.groups,
+                _ => &self.paths.elements,
+            };
+            let mut matches = rest.matches_from(value)?;
+            criteria.append(&mut matches.all);
+            found.gap = found.gap.or(matches.gap);
+        }
+        match found.gap {
+            _ if self.may_be_empty() => Ok(criteria),
+            Some(gap) if gap.is_empty => Err(format!(
+                "{} is empty; give the case criteria, or leave it out",
+                gap.place
+            )),
+            Some(gap) if gap.is_at_root() => {
+                Err(format!("{path} is missing; found {}", names_of(fields)))
             }
-            Some(list) => Ok(vec![self.list(key.clone(), None, list)?]),
-            None if self.may_be_empty() => Ok(Vec::new()),
-            None => Err(format!("{key} is missing; found {}", names_of(fields))),
+            Some(gap) => Err(format!("{path} is missing; {gap}")),
+            None => Ok(criteria),
         }
     }
 
-    fn list<'v>(
-        &self,
-        field: String,
-        group: Option<&'v str>,
-        value: &'v Value,
-    ) -> Result<CriteriaList<'v>, String> {
-        match value {
-            Value::Array(criteria) if criteria.is_empty() && !self.may_be_empty() => {
-                Err(is_empty(&field))
-            }
-            Value::Array(criteria) => Ok(CriteriaList {
-                field,
-                group,
-                criteria,
-            }),
-            other => Err(format!("{field}: {}", expected("a list", other))),
-        }
+    /// Whether an object is a criterion, not groups of criteria.
+    fn is_criterion(&self, object: &Value) -> bool {
+        let text = self.paths.text.value(object);
+        object.is_object() && text.is_ok_and(|text| text.is_some_and(|text| text.is_string()))
     }
 
     /// The reference of ScholarQA-CS2 asks for no ingredients where there are none, and gives 0.
@@ -209,50 +280,79 @@ impl<'a> CriteriaReader<'a> {
         self.profile.report && self.mode == Mode::Compat
     }
 
-    /// Refuses groups without weights: counted equally, or with their criteria pooled, they give different scores, and
-    /// only the author of the rubric can say which is meant.
-    fn check_groups(&self, fields: &Fields, lists: &[CriteriaList<'_>]) -> Result<(), String> {
-        let groups = lists.iter().filter(|list| list.group.is_some()).count();
-        let weights = &self.profile.case.group_weights;
-        if groups < 2 || field_at(fields, weights).is_some() && !weights.is_empty() {
+    /// Gives the criteria of each group their shares of its weight.
+    fn weigh_groups(
+        &self,
+        fields: &Value,
+        groups: &BTreeMap<String, Vec<usize>>,
+        criteria: &mut [CaseCriterion],
+    ) -> Result<(), String> {
+        if self.profile.case.pooled {
             return Ok(());
         }
-        let criteria = &self.profile.case.criteria;
-        if weights.is_empty() {
-            let tags = &self.profile.criterion.tags;
+        let weights = self.group_weights(fields, groups.len())?;
+        for (name, members) in groups {
+            let weight = self.group_weight(weights.as_deref(), name)?;
+            let place = &self.profile.case.criteria;
+            share(criteria, members, weight).map_err(|what| format!("{place}.{name}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// The object with the weights of groups, if the profile names one. Groups without weights are refused: counted equally,
+    /// or with their criteria pooled, they give different scores, and only the author of the rubric can say which is meant.
+    fn group_weights<'v>(
+        &self,
+        fields: &'v Value,
+        groups: usize,
+    ) -> Result<Option<Cow<'v, Value>>, String> {
+        let path = &self.paths.group_weights;
+        let criteria = &self.paths.criteria;
+        if !path.text().is_empty() {
+            let weights = path.value(fields)?;
+            if weights.is_none() && groups > 1 {
+                return Err(format!(
+                    "{criteria} has {groups} groups, but {path} is missing; give each group its weight there"
+                ));
+            }
+            return Ok(weights);
+        }
+        if groups > 1 {
             return Err(format!(
-                "{criteria} has {groups} groups without weights; to pool them, write one list and the group of each \
-                 criterion as its {tags}; to weight them, name the field of their weights as case.group_weights in a profile"
+                "{criteria} has {groups} groups without weights; to pool them, write case.pooled = true in a profile; to \
+                 weight them, name the field of their weights as case.group_weights"
             ));
         }
-        Err(format!(
-            "{criteria} has {groups} groups, but {weights} is missing; give each group its weight there"
-        ))
+        Ok(None)
     }
 
     /// The weight of a group of criteria; 1 if it is the only one and has none.
-    fn group_weight(&self, fields: &Fields, name: &str) -> Result<f64, String> {
-        let weights = &self.profile.case.group_weights;
-        let Some(all) = field_at(fields, weights).filter(|_| !weights.is_empty()) else {
+    fn group_weight(&self, weights: Option<&Value>, name: &str) -> Result<f64, String> {
+        let Some(all) = weights else {
             return Ok(1.0);
         };
         // Negative shares would turn the criteria of a group into penalties and the divisor with
         // them.
         let weight = all[name].as_f64().filter(|weight| *weight >= 0.0);
         weight.ok_or_else(|| {
-            format!("{weights}.{name} is not a weight; give the group a number from 0")
+            let path = &self.paths.group_weights;
+            format!("{path}.{name} is not a weight; give the group a number from 0")
         })
     }
 
-    /// Refuses a field that holds criteria below the criterion at `place`: they would not be asked.
-    fn check_flat(&self, place: &str, criterion: &Value) -> Result<(), String> {
-        let fields = criterion.as_object().into_iter().flatten();
-        for (name, value) in fields {
+    /// Refuses a criterion with a field that holds further criteria: they would not be asked.
+    fn check_flat(&self, criterion: &Match<'_>) -> Result<(), String> {
+        for (name, value) in criterion.value.as_object().into_iter().flatten() {
             if self.is_nested(name, value) {
+                let place = if criterion.place.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{}.{name}", criterion.place)
+                };
                 return Err(format!(
-                    "{place}.{name} looks like criteria below a criterion, which would not be asked; list every criterion \
-                     to ask in {}, or take the field out",
-                    self.profile.case.criteria
+                    "{place} looks like criteria below a criterion, which would not be asked; list every criterion to ask \
+                     in {}, or take the field out",
+                    self.paths.criteria
                 ));
             }
         }
@@ -262,15 +362,15 @@ impl<'a> CriteriaReader<'a> {
     /// Whether a field of a criterion holds further criteria: by its name, or because its elements have the text and the
     /// weight of one. Sources, snippets and tags have neither.
     fn is_nested(&self, name: &str, value: &Value) -> bool {
-        let names = &self.profile.criterion;
+        let paths = &self.paths;
         let known = [
-            &names.text,
-            &names.weight,
-            &names.id,
-            &names.tags,
-            &names.examples,
+            &paths.text,
+            &paths.weight,
+            &paths.criterion_id,
+            &paths.criterion_tags,
+            &paths.examples,
         ];
-        if known.into_iter().any(|known| known == name) {
+        if known.into_iter().any(|path| path.begins_with(name)) {
             return false;
         }
         let elements: Vec<&Value> = match value {
@@ -281,54 +381,34 @@ impl<'a> CriteriaReader<'a> {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
         // Names are compared without case and separators: `sub_criteria`, `subCriteria` and
         // `Sub-criteria` all occur.
-        let is_named = name == self.profile.case.criteria
+        let is_named = name == paths.criteria.text()
             || NESTED
                 .split(' ')
                 .any(|nested| nested == plain.to_lowercase());
+        let has = |element: &Value, path: &FieldPath| {
+            path.value(element).is_ok_and(|value| value.is_some())
+        };
         is_named && !elements.is_empty()
-            || elements.iter().any(|element| {
-                element.get(&names.text).is_some_and(Value::is_string)
-                    && element.get(&names.weight).is_some()
-            })
+            || elements
+                .iter()
+                .any(|element| self.is_criterion(element) && has(element, &paths.weight))
     }
 
     fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
-        let names = &self.profile.criterion;
-        let only_text;
-        let fields = match value {
-            Value::Object(fields) => fields,
-            Value::String(text) => {
-                only_text = Map::from_iter([(names.text.clone(), json!(text))]);
-                &only_text
-            }
-            other => return Err(expected("an object or a text", other)),
-        };
-        for name in [
-            &names.id,
-            &names.weight,
-            &names.tags,
-            &names.examples,
-            &names.explanation,
-        ] {
-            if field_at(fields, name).is_some_and(has_two_values) {
-                return Err(format!("{name} has {TWO_VALUES_NAME}"));
-            }
+        if !value.is_object() && !value.is_string() {
+            return Err(expected("an object or a text", value));
         }
-        if self.profile.report && !field_at(fields, &names.id).is_some_and(Value::is_string) {
-            return Err(format!("{} is not a text", names.id));
+        let id = self.paths.criterion_id.value(value)?;
+        if self.profile.report && !id.is_some_and(|id| id.is_string()) {
+            return Err(format!("{} is not a text", self.paths.criterion_id));
         }
-        let needs_weight = self.profile.report || names.weight_required;
-        if needs_weight && field_at(fields, &names.weight).is_none_or(Value::is_null) {
-            return Err(format!("{} is missing", names.weight));
-        }
-        let text = self.text(fields)?;
-        let weight = self.weight(fields)?;
-        let id = self.id(fields)?;
-        let tags = tags(field_at(fields, &names.tags), self.is_rows)?;
-        let examples = match field_at(fields, &names.examples) {
-            Some(examples) => {
-                typed(examples.clone()).map_err(|what| format!("{}: {what}", names.examples))?
-            }
+        let text = self.text(value)?;
+        let weight = self.weight(value)?;
+        let id = self.id(value)?;
+        let tags = self.tags(&self.paths.criterion_tags, value)?;
+        let examples = match self.paths.examples.value(value)? {
+            Some(examples) => typed(examples.into_owned())
+                .map_err(|what| format!("{}: {what}", self.paths.examples))?,
             None => Vec::new(),
         };
         Ok(CaseCriterion {
@@ -338,87 +418,269 @@ impl<'a> CriteriaReader<'a> {
             tags,
             examples,
             shared_id: None,
-            level_means: Vec::new(),
+            level_means: self.level_means(value)?,
         })
     }
 
     /// The text of a criterion, with its explanation in parentheses.
-    fn text(&self, fields: &Fields) -> Result<String, String> {
-        let names = &self.profile.criterion;
-        let key = text_field(fields, self.profile);
-        let text = match field_at(fields, key) {
-            Some(Value::String(text)) if self.profile.report || !text.trim().is_empty() => text,
-            Some(Value::String(_)) => return Err(format!("{key} is empty")),
-            Some(other) => return Err(format!("{key}: {}", expected("a text", other))),
-            None => return Err(format!("{} is missing", names.text)),
+    fn text(&self, criterion: &Value) -> Result<String, String> {
+        if let Value::String(text) = criterion {
+            return self.checked_text("the criterion", text);
+        }
+        let mut path = &self.paths.text;
+        let mut value = path.value(criterion)?;
+        if value.is_none() {
+            path = &self.paths.text_of_tables;
+            value = path.value(criterion)?;
+        }
+        let text = match value.as_deref() {
+            Some(Value::String(text)) => self.checked_text(path.text(), text)?,
+            Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
+            None => return Err(format!("{} is missing", self.paths.text)),
         };
-        match field_at(fields, &names.explanation).and_then(Value::as_str) {
-            Some(explanation) if !explanation.trim().is_empty() => {
+        match self.paths.explanation.value(criterion)?.as_deref() {
+            Some(Value::String(explanation)) if !explanation.trim().is_empty() => {
                 Ok(format!("{text} ({explanation})"))
             }
-            _ => Ok(text.clone()),
+            _ => Ok(text),
         }
+    }
+
+    fn checked_text(&self, name: &str, text: &str) -> Result<String, String> {
+        if text.trim().is_empty() && !self.profile.report {
+            return Err(format!("{name} is empty"));
+        }
+        Ok(text.to_owned())
     }
 
     /// The weight of a criterion, 1 if it has none. Then a number under another name is refused: it may be the weight, which
     /// would not count.
-    fn weight(&self, fields: &Fields) -> Result<f64, String> {
+    fn weight(&self, criterion: &Value) -> Result<f64, String> {
         let names = &self.profile.criterion;
-        let name = &names.weight;
-        let Some(value) = field_at(fields, name) else {
-            return match (self.other_number(fields), parent_of(fields, name)) {
+        let path = self.weight_path(criterion)?;
+        let has_class = matches!(path, Cow::Owned(_));
+        let is_required = self.profile.report || names.weight_required || has_class;
+        let mut matches = path.matches(criterion)?;
+        let parent = matches.gap.take().filter(|gap| gap.is_at_last_step(&path));
+        let Some(value) = matches
+            .only(&path)?
+            .filter(|value| !is_required || !value.is_null())
+        else {
+            if is_required {
+                return Err(format!("{path} is missing"));
+            }
+            return match (self.other_number(criterion), parent) {
                 (Some(other), _) => Err(format!(
-                    "no {name}, but {other} is a number; call it {name} if it is one, or remove it"
+                    "no {path}, but {other} is a number; call it {path} if it is one, or remove it"
                 )),
-                (None, Some(parent)) => Err(format!(
-                    "{name} is missing, though {parent} is there; add it, or null for 1"
+                (None, Some(gap)) => Err(format!(
+                    "{path} is missing, though {} is there; add it, or null for 1",
+                    gap.place
                 )),
                 (None, None) => Ok(1.0),
             };
         };
-        let number = match value {
+        let number = match &*value {
             Value::Null => Some(1.0),
             // An empty cell of a table is what null is in JSON.
             Value::String(text) if text.trim().is_empty() && !names.weight_required => Some(1.0),
+            word if !names.weights.is_empty() => return self.weight_of_word(&path, word),
             Value::String(text) => text.trim().parse().ok(),
             // Python's True and False are 1 and 0 in sums.
             Value::Bool(is_true) if self.profile.report => Some(f64::from(u8::from(*is_true))),
             other => other.as_f64(),
         };
         let number = number.filter(|number| number.is_finite());
-        number.ok_or_else(|| format!("{name}: {}", expected("a number", value)))
+        number.ok_or_else(|| format!("{path}: {}", expected("a number", &value)))
     }
 
-    /// The id of a criterion; in a table the field may be that of its case.
-    fn id(&self, fields: &Fields) -> Result<Option<String>, String> {
-        let name = &self.profile.criterion.id;
-        if self.is_rows && *name == self.profile.case.id {
+    /// The path of the weight, with the texts of the fields that it names in braces.
+    fn weight_path(&self, criterion: &Value) -> Result<Cow<'_, FieldPath>, String> {
+        let path = &self.paths.weight;
+        if !path.has_braces() {
+            return Ok(Cow::Borrowed(path));
+        }
+        let path = path.filled(|name, before| {
+            // The field may be beside the weight.
+            let mut value = FieldPath::parse(name)?.value(criterion)?;
+            let beside;
+            if value.is_none() {
+                beside = FieldPath::parse(&format!("{before}{name}"))?;
+                value = beside.value(criterion)?;
+            }
+            match value.as_deref() {
+                Some(Value::String(text)) if !text.trim().is_empty() => {
+                    Ok(text.trim().replace(' ', "_"))
+                }
+                Some(other) => Err(format!("{name}: {}", expected("a text", other))),
+                None => Err(format!("{name}, which names the weight, is missing")),
+            }
+        });
+        path.map(Cow::Owned)
+    }
+
+    fn weight_of_word(&self, path: &FieldPath, word: &Value) -> Result<f64, String> {
+        let weights = &self.profile.criterion.weights;
+        let weight = word.as_str().and_then(|word| weights.get(word.trim()));
+        weight.copied().ok_or_else(|| {
+            let words = list(weights.keys().map(String::as_str), 8);
+            let what = expected("a word of criterion.weights", word);
+            format!("{path}: {what}; it has {words}")
+        })
+    }
+
+    /// What each level means for this criterion, if the profile names fields that say so.
+    fn level_means(&self, criterion: &Value) -> Result<Vec<String>, String> {
+        let mut means = Vec::new();
+        if self.paths.level_means.text().is_empty() {
+            return Ok(means);
+        }
+        for level in &self.profile.reply.levels {
+            let level = text_of(&level.level);
+            let path = self.paths.level_means.filled(|_, _| Ok(level.clone()))?;
+            match path.value(criterion)?.as_deref() {
+                Some(Value::String(text)) if !text.trim().is_empty() => means.push(text.clone()),
+                Some(Value::Null | Value::String(_)) | None => {
+                    return Err(format!(
+                        "{path}, which says what level {level} means, is missing"
+                    ));
+                }
+                Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
+            }
+        }
+        Ok(means)
+    }
+
+    /// The id of a criterion; in rows the field may be that of their case.
+    fn id(&self, criterion: &Value) -> Result<Option<String>, String> {
+        let path = &self.paths.criterion_id;
+        if self.form.is_rows && *path == self.paths.id {
             return Ok(None);
         }
-        let Some(id) = field_at(fields, name) else {
+        let Some(id) = path.value(criterion)? else {
             return Ok(None);
         };
-        let Id(id) = typed::<Id>(id.clone())?;
+        let Id(id) = typed::<Id>(id.into_owned())?;
         let is_given = self.profile.report || !id.trim().is_empty();
         Ok(is_given.then_some(id))
     }
 
+    /// The tags of a case. No two fields may give the same one: it would count twice what it means.
+    fn tags_of_case(&self, fields: &Value) -> Result<Vec<String>, String> {
+        let mut tags: Vec<String> = Vec::new();
+        for path in &self.paths.tags {
+            // A row has the tags of its criterion in the same field.
+            if self.form.is_rows && *path == self.paths.criterion_tags {
+                continue;
+            }
+            for tag in self.tags(path, fields)? {
+                if tags.contains(&tag) {
+                    return Err(format!(
+                        "{path}: the case has the tag {} from another field, too",
+                        tag.escape_debug()
+                    ));
+                }
+                tags.push(tag);
+            }
+        }
+        Ok(tags)
+    }
+
+    /// One tag or a list of tags, each once; in a table separated by semicolons.
+    fn tags(&self, path: &FieldPath, fields: &Value) -> Result<Vec<String>, String> {
+        let mut all: Vec<String> = Vec::new();
+        for found in path.matches(fields)?.all {
+            match found.value.into_owned() {
+                Value::Null => {}
+                // Semicolons, because commas separate the cells.
+                Value::String(tags) if self.form.is_table => {
+                    all.extend(tags.split(';').map(str::to_owned));
+                }
+                Value::String(tag) => all.push(tag),
+                list => {
+                    let tags: Vec<String> =
+                        typed(list).map_err(|what| format!("{}: {what}", found.place))?;
+                    all.extend(tags);
+                }
+            }
+        }
+        let mut seen = HashSet::new();
+        let tags = all.iter().map(|tag| tag.trim());
+        let tags = tags.filter(|tag| !tag.is_empty() && seen.insert(*tag));
+        Ok(tags.map(str::to_owned).collect())
+    }
+
+    /// Names and texts of further fields that the judge sees; a field that the case lacks is left out.
+    fn shown(&self, fields: &Value) -> Result<Vec<(String, String)>, String> {
+        let mut shown = Vec::new();
+        for path in &self.paths.shown {
+            let mut values = Vec::new();
+            for found in path.matches(fields)?.all {
+                if !found.value.is_null() {
+                    values.push(found.value.into_owned());
+                }
+            }
+            let value = match values.len() {
+                0 => continue,
+                1 => values.remove(0),
+                _ => Value::Array(values),
+            };
+            let text = text_of(&value);
+            if text.contains(TWO_VALUES) {
+                return Err(format!("{path} has {TWO_VALUES_NAME}"));
+            }
+            shown.push((path.last_name().to_owned(), text));
+        }
+        Ok(shown)
+    }
+
+    /// The question of a case: a text, messages, or the turns of a talk in numbered fields.
+    fn question(&self, fields: &Value) -> Result<String, String> {
+        let paths = &self.paths.question;
+        let [first, ..] = &paths[..] else {
+            return Err("the profile names no question".to_owned());
+        };
+        if !first.has_braces() {
+            return question_at(fields, first);
+        }
+        let mut messages = Vec::new();
+        for n in 0..TURNS {
+            for (at, path) in paths.iter().enumerate() {
+                let path = path.filled(|_, _| Ok(n.to_string()))?;
+                let role = if at % 2 == 0 { "user" } else { "assistant" };
+                match path.value(fields)?.as_deref() {
+                    Some(Value::String(text)) => {
+                        messages.push(json!({"role": role, "content": text}));
+                    }
+                    Some(Value::Null) | None if at > 0 => {}
+                    Some(Value::Null) | None if n > 0 => {
+                        return Ok(conversation(&messages).unwrap_or_default());
+                    }
+                    None => return Err(format!("{path} is missing; found {}", names_of(fields))),
+                    Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
+                }
+            }
+        }
+        Err(format!("{first}: a talk has at most {TURNS} turns"))
+    }
+
     /// A field without a known name that holds a number, also within others: perhaps the weight under another name.
-    fn other_number(&self, fields: &Fields) -> Option<String> {
-        let case = &self.profile.case;
-        let fields_of_criterion = &self.profile.criterion;
-        let text = text_field(fields, self.profile);
-        let known = [
-            &case.id,
-            &case.question.0[0],
-            text,
-            &fields_of_criterion.text,
-            &fields_of_criterion.id,
-            &fields_of_criterion.tags,
+    fn other_number(&self, criterion: &Value) -> Option<String> {
+        let paths = &self.paths;
+        let has_text = paths.text.value(criterion).is_ok_and(|text| text.is_some());
+        let mut known = vec![
+            paths.id.text(),
+            paths.text.text(),
+            paths.criterion_id.text(),
+            paths.criterion_tags.text(),
         ];
+        known.extend((!has_text).then_some(TEXT_OF_TABLES));
+        let of_case = paths.question.iter().chain(&paths.tags).chain(&paths.shown);
+        known.extend(of_case.map(FieldPath::text));
+        known.extend(paths.skip.iter().map(|(path, _)| path.text()));
         // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
         // to see in the output.
-        let mut all = fields.iter();
+        let mut all = criterion.as_object().into_iter().flatten();
         all.find_map(|(name, value)| self.number_within(name, value, &known, false))
     }
 
@@ -458,28 +720,6 @@ impl<'a> CriteriaReader<'a> {
     }
 }
 
-/// The field that holds the one of this path, if it is there.
-fn parent_of(fields: &Fields, path: &str) -> Option<String> {
-    let mut steps = steps_of(path);
-    steps.pop()?;
-    let parent = steps.join(".");
-    let is_there = field_at(fields, &parent).is_some_and(|value| !value.is_null());
-    is_there.then_some(parent)
-}
-
-/// The value of a field: the one of this name, else one within others by a path, as for `--fields`.
-pub(super) fn field_at<'v>(fields: &'v Fields, name: &str) -> Option<&'v Value> {
-    fields.get(name).or_else(|| {
-        let steps = steps_of(name);
-        let (first, within) = steps.split_first()?;
-        let mut steps = within.iter();
-        steps.try_fold(fields.get(first)?, |value, step| match value {
-            Value::Array(list) => list.get(step.parse::<usize>().ok()?),
-            other => other.get(step),
-        })
-    })
-}
-
 /// Whether the value is a number, also one that is written as a text.
 fn is_number(value: &Value) -> bool {
     match value {
@@ -488,26 +728,20 @@ fn is_number(value: &Value) -> bool {
     }
 }
 
-/// Gives the criteria of a group their share of its weight, and its name as a tag.
+/// Gives these criteria their share of the weight of their group.
 ///
 /// # Errors
 /// When the sum of their weights is infinite.
-fn share(criteria: &mut [CaseCriterion], group: &str, weight: f64) -> Result<(), String> {
-    let whole: f64 = criteria
-        .iter()
-        .map(|criterion| criterion.weight.max(0.0))
-        .sum();
+fn share(criteria: &mut [CaseCriterion], members: &[usize], weight: f64) -> Result<(), String> {
+    let weights = members.iter().map(|at| criteria[*at].weight.max(0.0));
+    let whole: f64 = weights.sum();
     if !whole.is_finite() {
         return Err(TOO_LARGE.to_owned());
     }
     // A group without positive weights counts nothing.
     let factor = if whole > 0.0 { weight / whole } else { 0.0 };
-    for criterion in criteria {
-        criterion.weight *= factor;
-        // A tag counts a criterion once, so a criterion that already names its group must not have
-        // it twice.
-        criterion.tags.retain(|tag| tag != group);
-        criterion.tags.push(group.to_owned());
+    for at in members {
+        criteria[*at].weight *= factor;
     }
     Ok(())
 }
@@ -524,27 +758,33 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
     }
 }
 
-fn is_empty(field: &str) -> String {
-    format!("{field} is empty; give the case criteria, or leave it out")
+/// What is wrong, with the place where it is.
+fn at_place(place: &str, what: &str) -> String {
+    if place.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{place}: {what}")
+    }
 }
 
 /// The first names of fields.
-fn names_of(fields: &Fields) -> String {
-    list(fields.keys().map(String::as_str), 8)
+pub(super) fn names_of(fields: &Value) -> String {
+    let fields = fields.as_object().into_iter().flatten();
+    list(fields.map(|(name, _)| name.as_str()), 8)
 }
 
 /// A text, or the messages of a conversation.
-fn question(fields: &Fields, key: &str) -> Result<String, String> {
-    match field_at(fields, key) {
+fn question_at(fields: &Value, path: &FieldPath) -> Result<String, String> {
+    match path.value(fields)?.as_deref() {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Array(messages)) if !messages.is_empty() => {
-            conversation(messages).ok_or_else(|| format!("{key}: a message has no content"))
+            conversation(messages).ok_or_else(|| format!("{path}: a message has no content"))
         }
         Some(other) => Err(format!(
-            "{key}: {}",
+            "{path}: {}",
             expected("a text or a list of messages", other)
         )),
-        None => Err(format!("{key} is missing; found {}", names_of(fields))),
+        None => Err(format!("{path} is missing; found {}", names_of(fields))),
     }
 }
 
@@ -562,33 +802,4 @@ fn conversation(messages: &[Value]) -> Option<String> {
         turns.push(format!("{}: {content}", role.unwrap_or("user")));
     }
     Some(turns.join("\n\n"))
-}
-
-/// One tag or a list of tags, each once; in a table separated by semicolons.
-fn tags(value: Option<&Value>, is_table: bool) -> Result<Vec<String>, String> {
-    let all: Vec<String> = match value {
-        None | Some(Value::Null) => Vec::new(),
-        // Semicolons, because commas separate the cells.
-        Some(Value::String(tags)) if is_table => tags.split(';').map(str::to_owned).collect(),
-        Some(Value::String(tag)) => vec![tag.clone()],
-        Some(list) => typed(list.clone()).map_err(|what| format!("tags: {what}"))?,
-    };
-    let mut tags: Vec<String> = Vec::new();
-    for tag in &all {
-        let tag = tag.trim();
-        if !tag.is_empty() && !tags.iter().any(|known| known == tag) {
-            tags.push(tag.to_owned());
-        }
-    }
-    Ok(tags)
-}
-
-/// The field with the text of a criterion; a table calls it `criterion`.
-pub(super) fn text_field<'a>(fields: &Fields, profile: &'a RubricProfile) -> &'a str {
-    let field = profile.criterion.text.as_str();
-    if field_at(fields, field).is_some() {
-        field
-    } else {
-        "criterion"
-    }
 }

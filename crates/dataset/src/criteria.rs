@@ -3,19 +3,21 @@
 //! The first case decides the profile, unless it is named; [`CriteriaReader`] reads the cases; then the criteria of each
 //! case are checked together.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::case_criteria::{CriteriaReader, Fields, TOO_LARGE, field_at, text_field};
+use super::case_criteria::{CriteriaReader, FileForm, TEXT_OF_TABLES, TOO_LARGE, names_of};
 use super::inspect_log::read_input;
-use super::profiles::{SCHOLARQA_CS2, named_fields, rubric_profile, shipped_profiles};
+use super::paths::{FieldPath, Gap};
+use super::profiles::{SCHOLARQA_CS2, named_keys, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
 use scholareval_core::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::text::names::{list, start_of};
+use scholareval_core::text::names::{counted, list, start_of};
 
 /// What a file of cases with criteria holds.
 const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
@@ -41,10 +43,10 @@ pub fn load_tests(
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
     // Tables often come as `.txt` or `.tsv`; JSON always begins with a bracket or brace.
-    let is_rows = is_csv(path) || text.trim_start().starts_with(|c| !['[', '{'].contains(&c));
-    let rows = is_rows.then(|| csv_as_jsonl(&text, path)).transpose()?;
+    let is_table = is_csv(path) || text.trim_start().starts_with(|c| !['[', '{'].contains(&c));
+    let rows = is_table.then(|| csv_as_jsonl(&text, path)).transpose()?;
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
-    let first = FirstCase::of(&elements, is_rows, path)?;
+    let first = FirstCase::of(&elements, is_table, path)?;
     let profile = first.profile(rubric)?;
     // For the reference, cases without ingredients are cases of which it asks for none.
     let may_be_without_criteria =
@@ -57,20 +59,33 @@ pub fn load_tests(
         }
         return Err(first.fault(&profile, path).into());
     }
+    let mut reader = CriteriaReader::new(&profile, first.form(&profile), mode)
+        .map_err(|what| InputFault::new(path, what))?;
     no_faults(field_faults(
-        &named_fields(rubric)?,
+        named_keys(rubric)?.as_ref(),
         &elements,
-        &profile,
-        is_rows,
+        &reader,
     ))?;
-    let mut reader = CriteriaReader::new(&profile, is_rows, mode);
     let faults = elements.iter().filter_map(|line| reader.read(line).err());
     let mut faults: Vec<InputFault> = faults.collect();
-    let mut cases = reader.into_cases();
+    let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
+    let skipped = reader.skipped();
+    let (mut cases, of_reader) = reader.into_cases();
+    warnings.extend(of_reader);
+    if skipped > 0 {
+        let what = format!(
+            "{} left out, as case.skip of the profile says",
+            counted(skipped, "case")
+        );
+        warnings.push(InputFault::new(path, what));
+    }
+    if cases.is_empty() && faults.is_empty() {
+        let fault = InputFault::new(path, "case.skip of the profile leaves no case");
+        return Err(fault.hint("correct it in profile.toml").into());
+    }
     if mode == Mode::Compat && profile.clip_in_compat {
         extend_overall_tag(&mut cases);
     }
-    let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
         // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
@@ -96,33 +111,47 @@ pub fn load_tests(
 
 /// The fields of the first case, which show what kind of file it is.
 struct FirstCase {
-    fields: Fields,
-    /// Whether each element is a criterion, not a case.
-    is_rows: bool,
+    /// An object.
+    fields: Value,
+    is_table: bool,
 }
 
 impl FirstCase {
     /// # Errors
     /// When the first element is an empty object.
-    fn of(elements: &[JsonLine<'_>], is_rows: bool, path: &Path) -> Result<Self> {
+    fn of(elements: &[JsonLine<'_>], is_table: bool, path: &Path) -> Result<Self> {
         for line in elements {
-            let Ok(fields) = serde_json::from_str::<Fields>(line.text) else {
+            let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line.text) else {
                 continue;
             };
             if fields.is_empty() {
                 let fault = InputFault::new(path, "the first case is an empty object");
                 return Err(fault.hint(ONE_CASE).into());
             }
-            return Ok(Self { fields, is_rows });
+            let fields = Value::Object(fields);
+            return Ok(Self { fields, is_table });
         }
         Ok(Self {
-            fields: Fields::new(),
-            is_rows,
+            fields: Value::Object(Map::new()),
+            is_table,
         })
     }
 
-    fn has(&self, field: &str) -> bool {
-        field_at(&self.fields, field).is_some()
+    /// How the file holds cases, by this profile.
+    fn form(&self, profile: &RubricProfile) -> FileForm {
+        // A row of a table is a case if a cell has all its criteria.
+        let is_case = !profile.case.rows && profile.case.criteria.contains(":json");
+        FileForm {
+            is_table: self.is_table,
+            is_rows: profile.case.rows || self.is_table && !is_case,
+        }
+    }
+
+    /// Whether the path leads to a value, or to one of another kind than the path needs, which the reader reports.
+    fn has(&self, path: &str) -> bool {
+        let found =
+            FieldPath::parse(path).and_then(|path| Ok(!path.matches(&self.fields)?.all.is_empty()));
+        found.unwrap_or(true)
     }
 
     /// The profile of this name; without a name, that of ScholarQA-CS2 for cases with ingredients.
@@ -138,20 +167,26 @@ impl FirstCase {
     }
 
     fn has_criteria(&self, profile: &RubricProfile) -> bool {
+        let is_rows = self.form(profile).is_rows;
         self.has(&profile.case.criteria)
-            || self.is_rows && self.has(text_field(&self.fields, profile))
+            || is_rows && (self.has(&profile.criterion.text) || self.has(TEXT_OF_TABLES))
     }
 
     /// Whether this is a file of ScholarQA-CS, or none that its reader cannot explain better.
     fn is_scholarqa_cs(&self) -> bool {
-        self.has("metric_config") || self.has("answer_text") || self.fields.is_empty()
+        let is_empty = self.fields.as_object().is_none_or(Map::is_empty);
+        self.has("metric_config") || self.has("answer_text") || is_empty
     }
 
     /// Names the fields that were found, and the profile that they are of.
     fn fault(&self, profile: &RubricProfile, path: &Path) -> InputFault {
-        let fields = list(self.fields.keys().map(String::as_str), 8);
         let criteria = &profile.case.criteria;
-        let what = format!("no field {criteria} with the criteria of a case; found {fields}");
+        let gap = FieldPath::parse(criteria).and_then(|path| Ok(path.matches(&self.fields)?.gap));
+        let found = match gap {
+            Ok(Some(gap)) if !gap.is_at_root() => gap.to_string(),
+            _ => format!("found {}", names_of(&self.fields)),
+        };
+        let what = format!("no field {criteria} with the criteria of a case; {found}");
         let hint = match self.other_profile() {
             Some(other) => format!("these are fields of --rubric {}", other.name),
             None => format!("{ONE_CASE}, or name the rubric with --rubric"),
@@ -173,57 +208,82 @@ impl FirstCase {
     }
 }
 
-/// A fault for each of these fields of the user's profile that is nowhere: an unknown weight would count every criterion alike,
-/// faults as merits.
+/// A fault for each path of the user's profile that leads nowhere in all cases: an unknown weight would count every criterion
+/// alike, faults as merits. A built-in profile names fields that files need not have, but not within others.
 fn field_faults(
-    named: &[(String, String)],
+    named: Option<&HashSet<String>>,
     elements: &[JsonLine<'_>],
-    profile: &RubricProfile,
-    is_rows: bool,
+    reader: &CriteriaReader<'_>,
 ) -> Vec<InputFault> {
-    let lines = elements.iter();
-    let cases = lines.filter_map(|line| serde_json::from_str(line.text).ok());
-    let cases: Vec<Value> = cases.collect();
-    let mut criteria = if is_rows { cases.clone() } else { Vec::new() };
-    for case in cases.iter().filter_map(Value::as_object) {
-        match field_at(case, &profile.case.criteria) {
-            Some(Value::Object(groups)) => {
-                let lists = groups.values().filter_map(Value::as_array);
-                criteria.extend(lists.flatten().cloned());
-            }
-            Some(Value::Array(list)) => criteria.extend(list.iter().cloned()),
-            _ => {}
-        }
-    }
+    let mut paths = reader.paths.by_key();
+    paths.retain(|(key, path)| match named {
+        Some(named) => named.contains(*key),
+        None => path.is_nested() && *key != "show",
+    });
     let mut faults = Vec::new();
-    for (key, field) in named {
-        let (all, what) = if key.starts_with("case.") {
-            (&cases, "case")
-        } else {
+    let Some(first) = elements.first().filter(|_| !paths.is_empty()) else {
+        return faults;
+    };
+    let cases = elements
+        .iter()
+        .filter_map(|line| serde_json::from_str(line.text).ok());
+    let cases: Vec<Value> = cases.collect();
+    let criteria: Vec<Cow<'_, Value>> = cases
+        .iter()
+        .flat_map(|case| reader.criteria_of(case).unwrap_or_default())
+        .map(|criterion| criterion.value)
+        .collect();
+    let cases: Vec<Cow<'_, Value>> = cases.iter().map(Cow::Borrowed).collect();
+    for (key, path) in paths {
+        let (all, owner) = if key.starts_with("criterion.") {
             (&criteria, "criterion")
+        } else {
+            (&cases, "case")
         };
-        // A table has no list of criteria, and may call their text `criterion`.
-        let names = match &**key {
-            "case.criteria" if is_rows => continue,
-            "criterion.text" => [field.as_str(), "criterion"],
-            _ => [field.as_str(); 2],
+        // A row has no list of criteria, and may call their text otherwise.
+        let is_elsewhere = match key {
+            "case.criteria" => reader.is_of_rows(),
+            "criterion.text" => nowhere(&reader.paths.text_of_tables, all).is_none(),
+            _ => false,
         };
-        let mut cases_or_criteria = all.iter().filter_map(Value::as_object);
-        let has_one = cases_or_criteria
-            .any(|object| names.iter().any(|name| field_at(object, name).is_some()));
-        if !has_one && let Some(first) = elements.first() {
-            let fields = all.iter().filter_map(Value::as_object);
-            let found: BTreeSet<&str> = fields.flat_map(Fields::keys).map(String::as_str).collect();
-            let what = format!(
-                "{key} is the field {}, which no {what} has; found {}",
-                field.escape_debug(),
-                list(found, 8)
-            );
-            let hint = "correct the key in profile.toml, or take it out";
-            faults.push(InputFault::new(first.path, what).hint(hint));
-        }
+        let Some(gap) = nowhere(path, all).filter(|_| !is_elsewhere) else {
+            continue;
+        };
+        let fields = all.iter().filter_map(|value| value.as_object());
+        let found: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
+        let found = if gap.is_at_root() {
+            format!("found {}", list(found, 8))
+        } else {
+            gap.to_string()
+        };
+        let path = path.text().escape_debug();
+        let what = format!("{key} is the field {path}, which no {owner} has; {found}");
+        let hint = match named {
+            Some(_) => "correct the key in profile.toml, or take it out",
+            None => {
+                "give the cases as their benchmark has them, or name their fields in a profile of your own"
+            }
+        };
+        faults.push(InputFault::new(first.path, what).hint(hint));
     }
     faults
+}
+
+/// The longest part of a path that leads nowhere in all these values; `None` if it leads somewhere, or to a value of another
+/// kind, which the reader reports with its line.
+fn nowhere(path: &FieldPath, values: &[Cow<'_, Value>]) -> Option<Gap> {
+    let mut longest = Gap::default();
+    for value in values {
+        let found = path.matches(value).ok()?;
+        if !found.all.is_empty() {
+            return None;
+        }
+        longest = found
+            .gap
+            .filter(|gap| gap.is_beyond(&longest))
+            .unwrap_or(longest);
+    }
+    Some(longest)
 }
 
 /// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of
@@ -498,7 +558,7 @@ mod tests {
             (
                 "[criterion]\nweight = \"scoring.weight\"",
                 "criterion.weight is the field scoring.weight, which no criterion \
-             has; found scoring, text; correct the key in profile.toml",
+             has; scoring has points; correct the key in profile.toml",
             ),
             (
                 "[criterion]\ntags = \"axis\"",
@@ -519,7 +579,7 @@ mod tests {
             ),
             (
                 "[case]\ntags = \"meta.field\"",
-                "case.tags is the field meta.field, which no case has; found case_id, criteria, meta, question;",
+                "case.tags is the field meta.field, which no case has; meta has topic;",
             ),
             (
                 "[case]\ngroup_weights = \"shares\"",

@@ -254,7 +254,7 @@ pub(super) fn value_at<'a>(record: &Record<'a>, field: &str) -> Option<&'a RawVa
 }
 
 /// The names and positions of a path with dots, or of a JSON Pointer.
-pub(super) fn steps_of(field: &str) -> Vec<String> {
+fn steps_of(field: &str) -> Vec<String> {
     match field.strip_prefix('/') {
         Some(pointer) => pointer.split('/').map(unescaped).collect(),
         None => field.split('.').map(str::to_owned).collect(),

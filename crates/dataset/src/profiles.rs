@@ -1,5 +1,6 @@
 //! Rubric profiles: the shipped ones, and those in a user's directory.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use scholareval_rubrics::{File, RUBRICS};
@@ -51,24 +52,23 @@ pub fn rubric_profile(name: Option<&str>) -> Result<RubricProfile> {
     })
 }
 
-/// The fields that a profile of the user's names, by key: `case.id`. A shipped profile names fields that files need not have.
+/// The keys with which a profile of the user's names fields: `case.id`. `None` for a shipped one, which names fields that
+/// files need not have.
 ///
 /// # Errors
 /// As [`rubric_profile`].
-pub(super) fn named_fields(rubric: Option<&str>) -> Result<Vec<(String, String)>> {
+pub(super) fn named_keys(rubric: Option<&str>) -> Result<Option<HashSet<String>>> {
     let (name, source, path) = profile_source(rubric.unwrap_or(DEFAULT_PROFILE))?;
     if path == name {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let profile: Value = parse_toml(&source, Path::new(&path), "")?;
-    let mut named = Vec::new();
+    let mut keys = HashSet::from(["show".to_owned()]);
     for part in ["case", "criterion"] {
-        for (key, field) in profile[part].as_object().into_iter().flatten() {
-            let field = field.as_str().filter(|field| !field.is_empty());
-            named.extend(field.map(|field| (format!("{part}.{key}"), field.to_owned())));
-        }
+        let fields = profile[part].as_object().into_iter().flatten();
+        keys.extend(fields.map(|(key, _)| format!("{part}.{key}")));
     }
-    Ok(named)
+    Ok(Some(keys))
 }
 
 /// Name, text and path of a profile; a shipped one has its name for a path.
