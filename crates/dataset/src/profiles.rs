@@ -286,7 +286,11 @@ mod tests {
             shown: Default::default(),
         };
         let shares = vec![1.0; count];
-        let reply = JudgeReply::of_text(question.shape.reply_of(&shares, &shares));
+        let reply = JudgeReply::of_text(question.shape.reply_of(
+            &question.criteria,
+            &shares,
+            &shares,
+        ));
         assert!(question.read(&reply, Mode::Default).is_ok());
         question.schema()
     }

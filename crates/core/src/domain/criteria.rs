@@ -39,6 +39,14 @@ pub struct CaseCriterion {
     pub level_means: Vec<String>,
 }
 
+impl CaseCriterion {
+    /// What the level at this place of the scale means in this criterion; `None`: what the profile says.
+    pub fn means_at(&self, place: usize) -> Option<&str> {
+        let means = self.level_means.get(place).map(String::as_str);
+        means.filter(|means| !means.is_empty())
+    }
+}
+
 /// How the criteria of a benchmark, or those of a user, are read, asked and counted (`profile.toml`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -301,7 +309,8 @@ pub struct ReplyShape {
     /// Whether objects name their criterion by its text, under the key that has its number otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_text: bool,
-    /// Before the mark of a reply that ends in one; of several the first that occurs counts.
+    /// What stands before the level of a reply that ends in it, whatever its case; of several the first that occurs counts, and of
+    /// its occurrences the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
     /// Key of the score of the case's reference article: a credit is then the answer's share of both. Empty: none.
@@ -413,10 +422,18 @@ impl RubricProfile {
 
 impl ReplyShape {
     /// The levels and when they apply, one a line, for the prompt.
-    pub fn describe_levels(&self) -> String {
+    ///
+    /// What a level means in a criterion of the case is foreign text: it stands behind the criterion, not here.
+    pub fn describe_levels(&self, criteria: &[CaseCriterion]) -> String {
         let mut lines = Vec::new();
-        for level in &self.levels {
-            lines.push(format!("{}: {}", text_of(&level.level), level.means));
+        for (place, level) in self.levels.iter().enumerate() {
+            let is_described = |criterion: &CaseCriterion| criterion.means_at(place).is_some();
+            let means = if !criteria.is_empty() && criteria.iter().all(is_described) {
+                "as the criterion says of this level"
+            } else {
+                &level.means
+            };
+            lines.push(format!("{}: {means}", text_of(&level.level)));
         }
         if !self.abstain.is_empty() {
             let means = "the question and the answer do not let you decide";
@@ -431,7 +448,12 @@ impl ReplyShape {
     /// The credit of a number on a continuous scale, on the straight line between the two levels around it; beyond the
     /// ends, which only compat mode reads, on the line between the ends. `None` on other scales.
     pub fn credit_at(&self, number: f64) -> Option<f64> {
-        let points = self.points()?;
+        self.value_at(number, |level| level.credit)
+    }
+
+    /// What a number on a continuous scale earns, by what each level does.
+    fn value_at(&self, number: f64, value_of: impl Fn(&Level) -> f64) -> Option<f64> {
+        let points = self.points(value_of)?;
         let ends = [*points.first()?, *points.last()?];
         let around = points
             .windows(2)
@@ -446,29 +468,58 @@ impl ReplyShape {
         Some(credit + height(bends, number))
     }
 
+    /// The verdict of a reply with this level.
+    pub fn verdict_of(&self, level: &Level) -> CriterionVerdict {
+        CriterionVerdict {
+            credit: Some(level.credit),
+            also: self.also(|name| also_of(level, name)),
+            ..CriterionVerdict::default()
+        }
+    }
+
+    /// The verdict of a reply with this number: between those of the two levels around it on a continuous scale, on others the
+    /// number itself, without credits for further metrics.
+    pub fn verdict_at(&self, number: f64) -> CriterionVerdict {
+        let also = |name: &str| {
+            let value = self.value_at(number, |level| also_of(level, name));
+            value.unwrap_or_default()
+        };
+        CriterionVerdict {
+            credit: Some(self.credit_at(number).unwrap_or(number)),
+            also: self.also(also),
+            ..CriterionVerdict::default()
+        }
+    }
+
+    /// A credit for each further metric that a level of the scale has one for.
+    fn also(&self, credit: impl Fn(&str) -> f64) -> BTreeMap<String, f64> {
+        let names = self.levels.iter().flat_map(|level| level.also.keys());
+        names.map(|name| (name.clone(), credit(name))).collect()
+    }
+
     /// Whether a number is within the ends of a continuous scale.
     pub fn spans(&self, number: f64) -> bool {
-        self.points().is_some_and(|points| {
+        self.points(|level| level.credit).is_some_and(|points| {
             points
                 .windows(2)
                 .any(|pair| lies_between(number, pair[0].0, pair[1].0))
         })
     }
 
-    /// The numbers of a continuous scale with their credits; `None` for other scales.
-    fn points(&self) -> Option<Vec<(f64, f64)>> {
+    /// The numbers of a continuous scale with what they earn; `None` for other scales.
+    fn points(&self, value_of: impl Fn(&Level) -> f64) -> Option<Vec<(f64, f64)>> {
         if !self.continuous {
             return None;
         }
         self.levels
             .iter()
-            .map(|level| Some((level.level.as_f64()?, level.credit)))
+            .map(|level| Some((level.level.as_f64()?, value_of(level))))
             .collect()
     }
 
     /// Whether the levels of a continuous scale are numbers in ascending or in descending order.
     pub fn is_ordered(&self) -> bool {
-        let Some(points) = self.points() else {
+        let Some(points) = self.points(|level| level.credit) else {
             return false;
         };
         let mut pairs = points.windows(2);
@@ -491,12 +542,35 @@ impl ReplyShape {
 
     /// The form of a reply about `count` criteria, for the prompt.
     pub fn describe_reply(&self, count: usize) -> String {
-        if self.form == ReplyForm::Lines {
-            return format!(
-                "{count} lines, one for each criterion in their order, each with its level and nothing else"
-            );
-        }
         let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
+        let words: Vec<String> = self.words().iter().map(text_of).collect();
+        match self.form {
+            ReplyForm::Lines => {
+                return format!(
+                    "{count} lines, one for each criterion in their order, each with its level and nothing else"
+                );
+            }
+            ReplyForm::List => {
+                return format!(
+                    "a JSON list of the {count} levels, one for each criterion in their order, and nothing else: [{}, ..]",
+                    levels.join(" or ")
+                );
+            }
+            ReplyForm::FirstWord => {
+                return format!(
+                    "the level as the first word, {}; then one or two sentences that explain it",
+                    words.join(" or ")
+                );
+            }
+            ReplyForm::Mark => {
+                return format!(
+                    "your reasons in a few sentences, then a last line with {} and the level: {}",
+                    self.mark(),
+                    words.join(" or ")
+                );
+            }
+            ReplyForm::Object | ReplyForm::Map => {}
+        }
         let texts: Vec<String> = self
             .texts()
             .iter()
@@ -515,10 +589,19 @@ impl ReplyShape {
             ));
         }
         let (list, number) = self.list_keys();
+        let named = if self.by_text {
+            "\"the text of the criterion\""
+        } else {
+            "1"
+        };
         match count {
+            _ if self.form == ReplyForm::Map => format!(
+                "one JSON object with one entry for each of the {count} criteria by its number: {{\"{list}\": \
+                 {{\"{number}1\": {{{verdict}}}, ..}}}}"
+            ),
             1 if self.list.is_none() => format!("one JSON object: {{{verdict}}}"),
             _ => format!(
-                "one JSON object with one entry for each of the {count} criteria: {{\"{list}\": [{{\"{number}\": 1, \
+                "one JSON object with one entry for each of the {count} criteria: {{\"{list}\": [{{\"{number}\": {named}, \
                  {verdict}}}, ..]}}"
             ),
         }
@@ -533,9 +616,14 @@ impl ReplyShape {
             .map_or(("verdicts", "criterion"), |(list, number)| (list, number))
     }
 
-    /// Keys of the texts beside a level; a reply with a list of another name has those of ScholarQA-CS2.
+    /// Before the level of a reply that ends in it, for the prompt.
+    fn mark(&self) -> &str {
+        self.marks.first().map_or("", String::as_str)
+    }
+
+    /// Keys of the texts beside a level; a list of another name with numbers has those of ScholarQA-CS2.
     pub fn texts(&self) -> &'static [&'static str] {
-        if self.list.is_some() {
+        if self.list.is_some() && self.form == ReplyForm::Object && !self.by_text {
             // Its reference's validator requires all of them.
             &["criteria", "reasoning", "evidence"]
         } else {
@@ -543,24 +631,30 @@ impl ReplyShape {
         }
     }
 
-    /// A reply in this form, with the level whose credit is nearest to each of these shares; `second` holds the shares
-    /// of the reference article.
-    pub fn reply_of(&self, shares: &[f64], second: &[f64]) -> String {
+    /// A reply in this form about these criteria, with the level whose credit is nearest to each of these shares; `second`
+    /// holds the shares of the reference article.
+    pub fn reply_of(&self, criteria: &[CaseCriterion], shares: &[f64], second: &[f64]) -> String {
         let levels: Vec<&Value> = shares
             .iter()
             .filter_map(|share| self.nearest(*share))
             .collect();
-        if self.form == ReplyForm::Lines {
-            return levels
-                .into_iter()
-                .map(text_of)
-                .collect::<Vec<_>>()
-                .join("\n");
+        let words: Vec<String> = levels.iter().map(|level| text_of(level)).collect();
+        match self.form {
+            ReplyForm::Lines | ReplyForm::FirstWord => return words.join("\n"),
+            ReplyForm::List => return json!(levels).to_string(),
+            ReplyForm::Mark => return format!("{} {}", self.mark(), words.join("\n")),
+            ReplyForm::Object | ReplyForm::Map => {}
         }
         let (list, number) = self.list_keys();
         let mut entries: Vec<Value> = Vec::new();
         for (place, level) in levels.into_iter().enumerate() {
-            let mut entry = json!({number: place + 1, &*self.key: level});
+            let mut entry = match criteria.get(place) {
+                _ if self.form == ReplyForm::Map => json!({&*self.key: level}),
+                Some(criterion) if self.by_text => {
+                    json!({number: &*criterion.text, &*self.key: level})
+                }
+                _ => json!({number: place + 1, &*self.key: level}),
+            };
             if self.list.is_some() {
                 for key in self.texts() {
                     entry[key] = "".into();
@@ -570,6 +664,13 @@ impl ReplyShape {
                 entry[&*self.second] = level.clone();
             }
             entries.push(entry);
+        }
+        if self.form == ReplyForm::Map {
+            let numbered = (1..).zip(entries);
+            let entries: Value = numbered
+                .map(|(place, entry)| (format!("{number}{place}"), entry))
+                .collect();
+            return json!({list: entries}).to_string();
         }
         let is_alone = entries.len() == 1 && self.list.is_none();
         if is_alone {
@@ -588,6 +689,11 @@ impl ReplyShape {
         });
         nearest.map(|level| &level.level)
     }
+}
+
+/// What a level earns in the metric of this name.
+fn also_of(level: &Level, name: &str) -> f64 {
+    level.also.get(name).copied().unwrap_or_default()
 }
 
 /// A level as text: without the quotes of JSON.

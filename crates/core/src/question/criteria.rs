@@ -2,9 +2,11 @@
 //!
 //! The scale, and the form in which a reply names its levels, come from the rubric's profile ([`ReplyShape`]).
 
+mod forms;
 mod ingredients;
 mod options;
 mod reading;
+mod wording;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::answered::{self, ANSWER, QUESTION, about_answer};
+use super::answered::{self, ANSWER, QUESTION};
 use super::decision::{DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
@@ -65,8 +67,6 @@ pub struct CriteriaLevels {
 }
 
 impl Question for CriteriaLevels {
-    about_answer!(reference);
-
     fn info(&self) -> &'static KindInfo {
         &CRITERIA
     }
@@ -75,16 +75,40 @@ impl Question for CriteriaLevels {
         match variable {
             "criterion" => insert.fixed_criterion(),
             "criteria" => Cow::Owned(self.numbered_criteria(insert)),
-            "levels" => Cow::Owned(self.shape.describe_levels()),
+            "levels" => Cow::Owned(self.shape.describe_levels(&self.criteria)),
             "reply" => Cow::Owned(self.shape.describe_reply(self.criteria.len())),
+            "question" => self.shown_question(insert),
             _ => answered::value(variable, &self.question, &self.answer),
         }
     }
 
-    /// The article that the answer is compared with stands behind the answer.
-    fn section_behind(&self, variable: &str) -> Option<(&'static str, &str)> {
-        let reference = self.reference.as_deref()?;
-        (variable == "response").then_some(("reference", reference))
+    /// Further fields of the case stand behind the question, the article that the answer is compared with behind the answer.
+    fn sections_behind(&self, variable: &str) -> Vec<(&'static str, Cow<'_, str>)> {
+        match (variable, &self.reference) {
+            ("question", _) => self.shown_fields().collect(),
+            ("response", Some(reference)) => vec![("reference", Cow::Borrowed(reference))],
+            _ => Vec::new(),
+        }
+    }
+
+    fn shared_texts(&self) -> Vec<&str> {
+        let mut texts = vec![self.question_or_note(), &*self.answer];
+        texts.extend(self.reference.as_deref());
+        for (name, text) in &*self.shown.fields {
+            texts.extend([name.as_str(), text.as_str()]);
+        }
+        texts
+    }
+
+    fn judged(&self) -> &Arc<str> {
+        &self.answer
+    }
+
+    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
+        Arc::new(Self {
+            answer,
+            ..self.clone()
+        })
     }
 
     fn items(&self) -> Vec<Arc<str>> {
@@ -101,9 +125,11 @@ impl Question for CriteriaLevels {
         }
         let shape = &self.shape;
         let level = self.level_schema();
-        let mut verdict: Value = shape
-            .texts()
-            .iter()
+        let (list_key, number_key) = shape.list_keys();
+        let named = shape.by_text.then_some(&number_key);
+        let mut verdict: Value = named
+            .into_iter()
+            .chain(shape.texts())
             .map(|key| (*key, text_schema()))
             .collect();
         // After the texts: a model that must write its reason first grades by it.
@@ -111,17 +137,27 @@ impl Question for CriteriaLevels {
         if !shape.second.is_empty() {
             verdict[&*shape.second] = level;
         }
+        if shape.form == ReplyForm::Map {
+            let verdict = object_schema(&verdict);
+            let numbers = 1..=self.criteria.len();
+            let entries: Value = numbers
+                .map(|number| (format!("{number_key}{number}"), verdict.clone()))
+                .collect();
+            return Some(object_schema(&json!({list_key: object_schema(&entries)})));
+        }
         if self.criteria.len() == 1 && shape.list.is_none() {
             return Some(object_schema(&verdict));
         }
-        let (list_key, number_key) = shape.list_keys();
-        verdict[number_key] = json!({"type": "integer"});
+        if !shape.by_text {
+            verdict[number_key] = json!({"type": "integer"});
+        }
         let list = list_schema(&object_schema(&verdict));
         Some(object_schema(&json!({list_key: list})))
     }
 
+    /// A list is JSON as well, but JSON mode and schemas demand an object.
     fn replies_in_json(&self) -> bool {
-        self.shape.form == ReplyForm::Object
+        matches!(self.shape.form, ReplyForm::Object | ReplyForm::Map)
     }
 
     /// Reads the verdict on each criterion; a reply that says two things of one is unreadable.
@@ -158,25 +194,29 @@ impl Question for CriteriaLevels {
     ) -> usize {
         let verdicts = readable_verdicts(samples);
         let (credits, seconds) = credits_of(&verdicts);
-        let needed = votes_needed(&credits, left, rule);
-        if self.shape.second.is_empty() {
-            return needed;
+        let mut needed = votes_needed(&credits, left, rule);
+        if !self.shape.second.is_empty() {
+            needed = needed.max(votes_needed(&seconds, left, rule));
         }
-        needed.max(votes_needed(&seconds, left, rule))
+        for credits in also_credits(&verdicts).values() {
+            needed = needed.max(votes_needed(credits, left, rule));
+        }
+        needed
     }
 
     /// A decision a criterion; none where a reply has two scores, or any number.
     fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
-        let Some((form, options)) = options::of_shape(&self.shape) else {
-            return Vec::new();
-        };
         let mut decisions = Vec::new();
         for criterion in &*self.criteria {
+            let Some((form, options)) = options::of_criterion(criterion, &self.shape) else {
+                return Vec::new();
+            };
             let is_fault = criterion.weight < 0.0;
+            let decided = self.with_examples(criterion);
             decisions.push(vec![DecisionQuestion {
-                instructions: wording.instructions(&with_examples(criterion), is_fault),
+                instructions: wording.instructions(&decided, is_fault),
                 form,
-                options: options.clone(),
+                options,
                 is_fault,
             }]);
         }
@@ -195,20 +235,11 @@ impl Question for CriteriaLevels {
             Some(reference) => self.shares(words, reference),
             None => Vec::new(),
         };
-        Some(self.shape.reply_of(&shares, &second))
+        Some(self.shape.reply_of(&self.criteria, &shares, &second))
     }
 }
 
 impl CriteriaLevels {
-    /// The criteria with their numbers, from 1: in the form of the prompt, else a line each.
-    fn numbered_criteria(&self, insert: &Insert<'_>) -> String {
-        let mut shown: Vec<String> = Vec::new();
-        for (number, criterion) in (1..).zip(&*self.criteria) {
-            shown.push(shown_criterion(number, criterion, insert));
-        }
-        shown.join("\n")
-    }
-
     /// The schema of a level.
     fn level_schema(&self) -> Value {
         if self.shape.continuous {
@@ -249,17 +280,8 @@ fn credits_of(verdicts: &[&Verdict]) -> (Vec<f64>, Vec<f64>) {
     (credits, seconds)
 }
 
-/// A criterion with the examples of what meets it.
-fn with_examples(criterion: &CaseCriterion) -> String {
-    let mut text = criterion.text.to_string();
-    for example in &criterion.examples {
-        text.push_str(&format!(" Example: {example}"));
-    }
-    text
-}
-
-/// The credits of one criterion in further metrics, each merged over the samples that assess it.
-fn also_of(verdicts: &[&Verdict], rule: GradeMerge) -> BTreeMap<String, f64> {
+/// The credits of one criterion in further metrics, in each sample that assesses it.
+fn also_credits<'a>(verdicts: &[&'a Verdict]) -> BTreeMap<&'a String, Vec<f64>> {
     let mut samples: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
     for verdict in verdicts {
         let Verdict::Criteria(of_one) = verdict else {
@@ -269,24 +291,15 @@ fn also_of(verdicts: &[&Verdict], rule: GradeMerge) -> BTreeMap<String, f64> {
             samples.entry(name).or_default().push(*credit);
         }
     }
-    let merged = samples.into_iter();
+    samples
+}
+
+/// The credits of one criterion in further metrics, each merged over the samples.
+fn also_of(verdicts: &[&Verdict], rule: GradeMerge) -> BTreeMap<String, f64> {
+    let merged = also_credits(verdicts).into_iter();
     merged
         .filter_map(|(name, credits)| Some((name.clone(), rule.of(&credits)?)))
         .collect()
-}
-
-fn shown_criterion(number: usize, criterion: &CaseCriterion, insert: &Insert<'_>) -> String {
-    if let Some(template) = insert.criterion {
-        return template.filled_with(&|variable| match variable {
-            "number" => number.to_string(),
-            "criterion" => insert.on_one_line(&criterion.text),
-            _ => insert.on_one_line(&criterion.examples.join("\n")),
-        });
-    }
-    format!(
-        "{number}. {}",
-        insert.on_one_line(&with_examples(criterion))
-    )
 }
 
 /// What a reply about several criteria says of one of them.

@@ -112,8 +112,8 @@ impl Question for DecisionChunk {
         self.first().value(variable, insert)
     }
 
-    fn section_behind(&self, variable: &str) -> Option<(&'static str, &str)> {
-        self.first().section_behind(variable)
+    fn sections_behind(&self, variable: &str) -> Vec<(&'static str, Cow<'_, str>)> {
+        self.first().sections_behind(variable)
     }
 
     fn shared_texts(&self) -> Vec<&str> {

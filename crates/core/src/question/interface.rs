@@ -33,9 +33,9 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
     /// The value of a variable of its templates; empty for others, which prompts cannot have.
     fn value<'a>(&'a self, variable: &str, insert: &Insert<'_>) -> Cow<'a, str>;
 
-    /// A further section behind that of a variable between delimiters: its name and its text.
-    fn section_behind(&self, _variable: &str) -> Option<(&'static str, &str)> {
-        None
+    /// Further sections behind that of a variable between delimiters: their names and texts.
+    fn sections_behind(&self, _variable: &str) -> Vec<(&'static str, Cow<'_, str>)> {
+        Vec::new()
     }
 
     /// Every text of the shared variables, in an order that never changes: the id of their sections is a hash of these

@@ -409,9 +409,9 @@ impl<F: FnOnce() -> Marker> Filler<'_, F> {
             return;
         }
         self.shared_id.section(out, variable.section, &neutral);
-        if let Some((section, text)) = self.question.section_behind(name) {
+        for (section, text) in self.question.sections_behind(name) {
             out.push_str("\n\n");
-            let neutral = neutralize(text, self.family);
+            let neutral = neutralize(&text, self.family);
             self.shared_id.section(out, section, &neutral);
         }
     }

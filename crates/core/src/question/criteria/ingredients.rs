@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::domain::python_json::kind;
-use crate::domain::{CaseCriterion, CriterionVerdict, JudgeReply, Mode, ReplyShape};
+use crate::domain::{CaseCriterion, CriterionVerdict, JudgeReply, Level, Mode, ReplyShape};
 use crate::question::astabench::{object, whole_number};
 use crate::question::reading::{Unreadable, list_of};
 
@@ -18,8 +18,8 @@ pub(super) fn ingredients(
 ) -> Result<Vec<CriterionVerdict>, Unreadable> {
     let object = object(reply, Mode::Compat)?;
     let (list_key, number_key) = shape.list_keys();
-    let mut credits: Vec<Option<f64>> = vec![None; criteria.len()];
-    let mut by_id: HashMap<&str, f64> = HashMap::new();
+    let mut levels: Vec<Option<&Level>> = vec![None; criteria.len()];
+    let mut by_id: HashMap<&str, &Level> = HashMap::new();
     for entry in list_of(&object, list_key, "").map_err(Unreadable::new)? {
         let level = entry.get(&shape.key).and_then(whole_number);
         let level = shape
@@ -30,32 +30,24 @@ pub(super) fn ingredients(
             .get(number_key)
             .and_then(integer)
             .and_then(|number| number.checked_sub(1));
-        let free = place.filter(|place| credits.get(*place).is_some_and(Option::is_none));
+        let free = place.filter(|place| levels.get(*place).is_some_and(Option::is_none));
         let has_texts = shape.texts().iter().all(|key| is_text_under(key, entry));
         let (Some(level), Some(place), true) = (level, free, has_texts) else {
             return Err(Unreadable::new(format!(
                 "an entry of {list_key} is not as asked for"
             )));
         };
-        credits[place] = Some(level.credit);
-        by_id.extend(
-            criteria[place]
-                .shared_id
-                .as_deref()
-                .map(|id| (id, level.credit)),
-        );
+        levels[place] = Some(level);
+        by_id.extend(criteria[place].shared_id.as_deref().map(|id| (id, level)));
     }
     let mut verdicts: Vec<CriterionVerdict> = Vec::new();
-    for (criterion, credit) in criteria.iter().zip(credits) {
+    for (criterion, level) in criteria.iter().zip(levels) {
         let id = criterion.shared_id.as_deref();
         let last_with_id = id.and_then(|id| by_id.get(id).copied());
-        let Some(credit) = last_with_id.or(credit) else {
+        let Some(level) = last_with_id.or(level) else {
             return Err(Unreadable::new("not every ingredient has an entry"));
         };
-        verdicts.push(CriterionVerdict {
-            credit: Some(credit),
-            ..CriterionVerdict::default()
-        });
+        verdicts.push(shape.verdict_of(level));
     }
     Ok(verdicts)
 }

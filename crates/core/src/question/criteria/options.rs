@@ -1,6 +1,6 @@
 //! The levels of a scale as the options of a decision.
 
-use crate::domain::{CriterionVerdict, ReplyShape, Verdict, text_of};
+use crate::domain::{CaseCriterion, CriterionVerdict, ReplyForm, ReplyShape, Verdict, text_of};
 use crate::question::decision::{DecisionForm, DecisionOption};
 
 /// The most levels of an ordered scale; a longer one is a choice.
@@ -9,20 +9,26 @@ const MOST_LEVELS: usize = 10;
 const MOST_OPTIONS: usize = 255;
 
 /// How the levels of a criterion may be answered; `None` where a reply has two scores, or any number between two.
-pub(super) fn of_shape(shape: &ReplyShape) -> Option<(DecisionForm, Vec<DecisionOption>)> {
-    if !shape.second.is_empty() {
+pub(super) fn of_criterion(
+    criterion: &CaseCriterion,
+    shape: &ReplyShape,
+) -> Option<(DecisionForm, Vec<DecisionOption>)> {
+    // A number behind a mark has decimals, which options lose.
+    let is_any_number = shape.continuous && shape.form == ReplyForm::Mark;
+    if !shape.second.is_empty() || is_any_number {
         return None;
     }
     if shape.continuous {
-        return Some((DecisionForm::Choice, whole_numbers(shape)?));
+        return Some((DecisionForm::Choice, whole_numbers(criterion, shape)?));
     }
     let mut options: Vec<DecisionOption> = Vec::new();
-    for level in &shape.levels {
-        let option = DecisionOption::new(text_of(&level.level), verdict(Some(level.credit)));
-        options.push(option.meaning(&*level.means));
+    for (place, level) in shape.levels.iter().enumerate() {
+        let option = DecisionOption::new(text_of(&level.level), verdict(shape.verdict_of(level)));
+        options.push(option.meaning(criterion.means_at(place).unwrap_or(&level.means)));
     }
     if !shape.abstain.is_empty() {
-        options.push(DecisionOption::new(&*shape.abstain, verdict(None)));
+        let none = CriterionVerdict::default();
+        options.push(DecisionOption::new(&*shape.abstain, verdict(none)));
         return Some((DecisionForm::Choice, options));
     }
     if options.len() > MOST_LEVELS {
@@ -44,7 +50,7 @@ pub(super) fn of_shape(shape: &ReplyShape) -> Option<(DecisionForm, Vec<Decision
 }
 
 /// The whole numbers of a continuous scale, with the meanings of those that are levels.
-fn whole_numbers(shape: &ReplyShape) -> Option<Vec<DecisionOption>> {
+fn whole_numbers(criterion: &CaseCriterion, shape: &ReplyShape) -> Option<Vec<DecisionOption>> {
     let levels: Option<Vec<i64>> = [shape.levels.first()?, shape.levels.last()?]
         .map(|level| level.level.as_f64().filter(|end| end.fract() == 0.0))
         .into_iter()
@@ -58,20 +64,15 @@ fn whole_numbers(shape: &ReplyShape) -> Option<Vec<DecisionOption>> {
     let mut options = Vec::new();
     for number in low..=high {
         let value = number as f64;
-        let option = DecisionOption::new(number.to_string(), verdict(shape.credit_at(value)));
-        let level = shape
-            .levels
-            .iter()
-            .find(|level| level.level.as_f64() == Some(value));
-        options.push(option.meaning(level.map_or("", |level| &*level.means)));
+        let option = DecisionOption::new(number.to_string(), verdict(shape.verdict_at(value)));
+        let mut levels = shape.levels.iter().enumerate();
+        let level = levels.find(|(_, level)| level.level.as_f64() == Some(value));
+        let means = level.map(|(place, level)| criterion.means_at(place).unwrap_or(&level.means));
+        options.push(option.meaning(means.unwrap_or_default()));
     }
     Some(options)
 }
 
-fn verdict(credit: Option<f64>) -> Verdict {
-    let of_level = CriterionVerdict {
-        credit,
-        ..CriterionVerdict::default()
-    };
+fn verdict(of_level: CriterionVerdict) -> Verdict {
     Verdict::Criteria([of_level].into())
 }

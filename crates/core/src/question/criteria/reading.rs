@@ -1,11 +1,10 @@
 //! Parses replies that say which level of a scale each criterion reaches: one object, a list of objects, or lines.
 //!
-//! Compat reads as the reference of each profile does.
-
-use std::collections::BTreeMap;
+//! Compat reads these as the reference of each profile does; [other forms](super::forms) it reads as the default mode.
 
 use serde_json::Value;
 
+use super::forms;
 use super::ingredients::ingredients;
 use crate::domain::python_json;
 use crate::domain::repeated_keys::has_two_values;
@@ -28,7 +27,8 @@ const NUMBER_KEYS: [&str; 3] = ["criterion", "index", "number"];
 /// ` ```json ` is removed, the level is the exact value, any number is the credit where levels are numbers), lines as
 /// `ResearchQA` reads them (exact words; another one is an exception). With two scores as RACE does, but by number: a
 /// criterion without a readable first score is left out, a missing second one is 0, and a reply without any readable first
-/// score in one of the dimensions is asked again.
+/// score in one of the dimensions is asked again. Lists of levels, maps, first words, marks and objects that name their
+/// criterion by its text are read alike in both modes.
 ///
 /// # Errors
 /// If one of them has no readable verdict.
@@ -39,22 +39,31 @@ pub(super) fn verdicts(
     mode: Mode,
 ) -> Result<Vec<CriterionVerdict>, Unreadable> {
     let count = criteria.len();
+    let content = &*reply.content;
+    let mode = if shape.by_text { Mode::Default } else { mode };
     match (shape.form, mode) {
-        (ReplyForm::Lines, Mode::Default) if reply.is_cut() => Err(Unreadable::cut(reply)),
-        (ReplyForm::List | ReplyForm::Map | ReplyForm::FirstWord | ReplyForm::Mark, _) => {
-            Err(Unreadable::new("this form of reply is not read yet"))
+        (ReplyForm::Lines, Mode::Default) | (ReplyForm::FirstWord | ReplyForm::Mark, _)
+            if reply.is_cut() =>
+        {
+            Err(Unreadable::cut(reply))
         }
+        (ReplyForm::List | ReplyForm::Map, _) if is_cut_json(reply) => Err(Unreadable::cut(reply)),
+        (ReplyForm::List, _) => forms::list(content, shape, count).map_err(Unreadable::new),
+        (ReplyForm::Map, _) => forms::map(content, shape, count).map_err(Unreadable::new),
+        (ReplyForm::FirstWord | ReplyForm::Mark, _) if count != 1 => Err(Unreadable::new(
+            "a reply of this form is about one criterion",
+        )),
+        (ReplyForm::FirstWord, _) => forms::first_word(content, shape).map_err(Unreadable::new),
+        (ReplyForm::Mark, _) => forms::mark(content, shape).map_err(Unreadable::new),
         (ReplyForm::Object, Mode::Default) if is_cut_json(reply) => Err(Unreadable::cut(reply)),
-        (ReplyForm::Lines, _) => lines(&reply.content, shape, count, mode),
+        (ReplyForm::Lines, _) => lines(content, shape, count, mode),
         (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
             ingredients(reply, shape, criteria)
         }
         (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
-            compat_object(&reply.content, shape).map(|verdict| vec![verdict])
+            compat_object(content, shape).map(|verdict| vec![verdict])
         }
-        (ReplyForm::Object, _) => {
-            objects(&reply.content, shape, criteria, mode).map_err(Unreadable::new)
-        }
+        (ReplyForm::Object, _) => objects(content, shape, criteria, mode).map_err(Unreadable::new),
     }
 }
 
@@ -67,7 +76,7 @@ fn objects(
     let object = outermost_object(content, mode)?;
     let mut agreed: Option<Vec<CriterionVerdict>> = None;
     for entries in lists_of_verdicts(&object, shape, criteria.len(), mode) {
-        let verdicts = verdicts_in(entries, shape, criteria.len(), mode)?;
+        let verdicts = verdicts_in(entries, shape, criteria, mode)?;
         let first = agreed.as_deref().unwrap_or(&verdicts);
         if credits(first) != credits(&verdicts) {
             return Err("the reply has verdicts that contradict each other".to_owned());
@@ -131,11 +140,12 @@ fn lists_of_verdicts<'a>(
 }
 
 /// What verdicts are compared by: the judge may explain each list in other words.
-fn credits(verdicts: &[CriterionVerdict]) -> Vec<[Option<f64>; 2]> {
-    verdicts
-        .iter()
-        .map(|verdict| [verdict.credit, verdict.second])
-        .collect()
+fn credits(verdicts: &[CriterionVerdict]) -> Vec<CriterionVerdict> {
+    let mut credits = verdicts.to_vec();
+    for verdict in &mut credits {
+        verdict.feedback = None;
+    }
+    credits
 }
 
 /// A dimension (a tag) of these criteria without a readable score: RACE asks again unless every dimension is there.
@@ -162,18 +172,25 @@ fn dimension_without_score<'a>(
 fn verdicts_in(
     entries: &[Value],
     shape: &ReplyShape,
-    count: usize,
+    criteria: &[CaseCriterion],
     mode: Mode,
 ) -> Result<Vec<CriterionVerdict>, String> {
-    let number_keys = number_keys(entries, shape.list_keys().1);
+    let count = criteria.len();
+    let named_key = shape.list_keys().1;
+    let number_keys = number_keys(entries, named_key);
+    let mut texts: Vec<String> = Vec::new();
+    for criterion in criteria {
+        texts.push(comparable_text(&criterion.text));
+    }
     let mut verdicts: Vec<Option<CriterionVerdict>> = vec![None; count];
     for entry in entries {
         // With one criterion judges leave the number out or count from elsewhere, and nothing can
         // be confused.
-        let number = if count == 1 {
-            1
-        } else {
-            number_of(entry, &number_keys, count)?
+        let number = match entry.get(named_key) {
+            Some(text) if shape.by_text => number_of_text(text, &texts, &verdicts)?,
+            _ if count == 1 => 1,
+            _ if shape.by_text => return Err("a verdict has no text of its criterion".to_owned()),
+            _ => number_of(entry, &number_keys, count)?,
         };
         let verdict = verdict_of(entry, shape, mode)?;
         if verdicts[number - 1].replace(verdict).is_some() {
@@ -220,6 +237,41 @@ fn number_of(entry: &Value, keys: &[&str], count: usize) -> Result<usize, String
     Ok(number)
 }
 
+/// The number of the criterion with this text, also behind its number as in the prompt; of equal ones the first without a
+/// verdict.
+fn number_of_text(
+    text: &Value,
+    texts: &[String],
+    verdicts: &[Option<CriterionVerdict>],
+) -> Result<usize, String> {
+    let given = comparable_text(&text_of(text));
+    let mut numbers: Vec<usize> = Vec::new();
+    numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == given));
+    if numbers.is_empty() {
+        let is_numbered = |number: &usize| format!("{number}.{}", texts[number - 1]) == given;
+        numbers.extend((1..=texts.len()).filter(is_numbered));
+    }
+    let open = numbers
+        .iter()
+        .find(|number| verdicts[**number - 1].is_none());
+    let number = open.or(numbers.last());
+    number.copied().ok_or_else(|| {
+        let text = quoted(&text_of(text));
+        format!("a verdict is on \"{text}\", which is not the text of a criterion")
+    })
+}
+
+/// A text without its white space, and without the difference between brackets and those that stand for them in prompts.
+fn comparable_text(text: &str) -> String {
+    let visible = text.chars().filter(|c| !c.is_whitespace());
+    let bracket = |c: char| match c {
+        '\u{2039}' | '\u{ff1c}' | '\u{fe64}' => '<',
+        '\u{27e6}' | '\u{ff3b}' => '[',
+        c => c,
+    };
+    visible.map(bracket).collect()
+}
+
 /// A whole number, also written as 1.0 or as a text.
 fn whole_number(value: &Value) -> Option<usize> {
     let number: f64 = text_of(value).trim().parse().ok()?;
@@ -227,37 +279,34 @@ fn whole_number(value: &Value) -> Option<usize> {
 }
 
 /// The verdict of one entry.
-fn verdict_of(entry: &Value, shape: &ReplyShape, mode: Mode) -> Result<CriterionVerdict, String> {
-    let first = level_under(&shape.key, entry, shape, mode)?;
-    if shape.second.is_empty() {
-        return Ok(CriterionVerdict {
-            credit: first,
-            second: None,
-            also: BTreeMap::new(),
-            feedback: feedback(entry),
-        });
+pub(super) fn verdict_of(
+    entry: &Value,
+    shape: &ReplyShape,
+    mode: Mode,
+) -> Result<CriterionVerdict, String> {
+    let mut verdict = level_under(&shape.key, entry, shape, mode)?;
+    if !shape.second.is_empty() {
+        let second = level_under(&shape.second, entry, shape, mode)?.credit;
+        // Without a second credit there is no share, but RACE takes it for 0.
+        if second.is_none() && !is_race(shape, mode) {
+            verdict = CriterionVerdict::default();
+        }
+        verdict.second = Some(second.unwrap_or_default());
     }
-    let second = level_under(&shape.second, entry, shape, mode)?;
-    // Without a second credit there is no share, but RACE takes it for 0.
-    let is_comparable = second.is_some() || is_race(shape, mode);
-    Ok(CriterionVerdict {
-        credit: first.filter(|_| is_comparable),
-        second: Some(second.unwrap_or_default()),
-        also: BTreeMap::new(),
-        feedback: feedback(entry),
-    })
+    verdict.feedback = feedback(entry);
+    Ok(verdict)
 }
 
-/// The credit of the level under a key, `None` for an abstention. RACE leaves out what it cannot read.
+/// The verdict of the level under a key. RACE leaves out what it cannot read.
 fn level_under(
     key: &str,
     entry: &Value,
     shape: &ReplyShape,
     mode: Mode,
-) -> Result<Option<f64>, String> {
+) -> Result<CriterionVerdict, String> {
     let read = match single(entry, key) {
         Err(what) => Err(what),
-        Ok(Some(level)) => credit(level, shape, mode),
+        Ok(Some(level)) => level_verdict(level, shape, mode),
         Ok(None) => Err(format!("no \"{key}\" in a verdict")),
     };
     if is_race(shape, mode) {
@@ -289,41 +338,38 @@ fn lines(
     }
     let mut verdicts: Vec<CriterionVerdict> = Vec::new();
     for (number, line) in (1..).zip(lines) {
-        verdicts.push(CriterionVerdict {
-            credit: credit_in_line(number, line, shape, mode)?,
-            ..CriterionVerdict::default()
-        });
+        verdicts.push(verdict_in_line(number, line, shape, mode)?);
     }
     Ok(verdicts)
 }
 
-/// The credit of the level in a line, `None` for an abstention. Compat takes exact levels only.
-fn credit_in_line(
+/// The verdict of the level in a line. Compat takes exact levels only.
+fn verdict_in_line(
     number: usize,
     line: &str,
     shape: &ReplyShape,
     mode: Mode,
-) -> Result<Option<f64>, Unreadable> {
+) -> Result<CriterionVerdict, Unreadable> {
     if mode == Mode::Compat {
-        let Some(credit) = exact(&line.into(), shape) else {
+        let Some(verdict) = exact(&line.into(), shape) else {
             return Err(Unreadable::exception(format!(
                 "the reference stops at the level \"{}\"",
                 quoted(line)
             )));
         };
-        return Ok(Some(credit));
+        return Ok(verdict);
     }
     // The whole line first: a level may begin with a number itself, as 1.5 does.
-    if let Ok(credit) = credit(&line.into(), shape, mode) {
-        return Ok(credit);
+    if let Ok(verdict) = level_verdict(&line.into(), shape, mode) {
+        return Ok(verdict);
     }
     numbered(line, number)
-        .and_then(|level| credit(&level.into(), shape, mode))
+        .and_then(|level| level_verdict(&level.into(), shape, mode))
         .map_err(Unreadable::new)
 }
 
 /// A line without the number of its criterion, which must be right if it is there.
-fn numbered(line: &str, number: usize) -> Result<&str, String> {
+pub(super) fn numbered(line: &str, number: usize) -> Result<&str, String> {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let behind = &line[digits..];
     // 1.5 is not level 5 of the first criterion.
@@ -338,28 +384,32 @@ fn numbered(line: &str, number: usize) -> Result<&str, String> {
     }
 }
 
-/// The credit of a level, `None` for an abstention: the level that is written exactly so, else a number on a continuous
-/// scale, else the level that is [the same](comparable_level) but for its form. On a continuous scale compat takes numbers
-/// beyond its ends as well.
-fn credit(value: &Value, shape: &ReplyShape, mode: Mode) -> Result<Option<f64>, String> {
+/// The verdict of a level, without a credit for an abstention: the level that is written exactly so, else a number on a
+/// continuous scale, else the level that is [the same](comparable_level) but for its form. On a continuous scale compat takes
+/// numbers beyond its ends as well.
+pub(super) fn level_verdict(
+    value: &Value,
+    shape: &ReplyShape,
+    mode: Mode,
+) -> Result<CriterionVerdict, String> {
     if let Some(level) = shape.levels.iter().find(|level| level.level == *value) {
-        return Ok(Some(level.credit));
+        return Ok(shape.verdict_of(level));
     }
     if let Some(number) = number_in(value, mode)
         && (mode == Mode::Compat || shape.spans(number))
-        && let Some(credit) = shape.credit_at(number)
+        && shape.credit_at(number).is_some()
     {
-        return Ok(Some(credit));
+        return Ok(shape.verdict_at(number));
     }
     let level_text = comparable_level(value);
     if !shape.abstain.is_empty() && level_text == comparable_level(&shape.abstain.as_str().into()) {
-        return Ok(None);
+        return Ok(CriterionVerdict::default());
     }
     shape
         .levels
         .iter()
         .find(|level| comparable_level(&level.level) == level_text)
-        .map(|level| Some(level.credit))
+        .map(|level| shape.verdict_of(level))
         .ok_or_else(|| {
             format!(
                 "\"{}\" is not a level of the scale",
@@ -387,17 +437,16 @@ fn python_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The credit of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
+/// The verdict of a level that is written exactly so; any number has one where levels are numbers: its place on a continuous
 /// scale, else itself.
-fn exact(value: &Value, shape: &ReplyShape) -> Option<f64> {
+fn exact(value: &Value, shape: &ReplyShape) -> Option<CriterionVerdict> {
     if let Some(level) = shape.levels.iter().find(|level| level.level == *value) {
-        return Some(level.credit);
+        return Some(shape.verdict_of(level));
     }
     if !shape.levels.iter().any(|level| level.level.is_number()) {
         return None;
     }
-    let number = python_number(value)?;
-    Some(shape.credit_at(number).unwrap_or(number))
+    python_number(value).map(|number| shape.verdict_at(number))
 }
 
 fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, Unreadable> {
@@ -418,13 +467,9 @@ fn compat_object(content: &str, shape: &ReplyShape) -> Result<CriterionVerdict, 
             )));
         }
     };
-    let Some(credit) = level.and_then(|level| exact(level, shape)) else {
-        return Err(Unreadable::new(format!("no level under \"{}\"", shape.key)));
-    };
-    Ok(CriterionVerdict {
-        credit: Some(credit),
-        ..CriterionVerdict::default()
-    })
+    level
+        .and_then(|level| exact(level, shape))
+        .ok_or_else(|| Unreadable::new(format!("no level under \"{}\"", shape.key)))
 }
 
 #[cfg(test)]

@@ -448,3 +448,391 @@ fn a_verdict_that_stands_twice_is_unreadable_unless_both_are_equal() {
         Err("what holds verdict has two different values".to_owned())
     );
 }
+
+/// The scale of a form, with credits for a further metric.
+fn scale(form: ReplyForm, levels: &[(Value, f64, f64)]) -> ReplyShape {
+    let level = |(level, credit, strict): &(Value, f64, f64)| Level {
+        level: level.clone(),
+        credit: *credit,
+        also: (*strict != 0.0)
+            .then(|| ("strict".to_owned(), *strict))
+            .into_iter()
+            .collect(),
+        means: String::new(),
+    };
+    ReplyShape {
+        form,
+        key: "score".to_owned(),
+        levels: levels.iter().map(level).collect(),
+        ..ReplyShape::default()
+    }
+}
+
+/// Credits and further credits in both modes, or what is wrong.
+fn read_alike(
+    text: &str,
+    shape: &ReplyShape,
+    criteria: &[&str],
+) -> Result<Vec<(Option<f64>, Option<f64>)>, String> {
+    let mut all = Vec::new();
+    for text in criteria {
+        all.push(CaseCriterion {
+            text: (*text).into(),
+            ..CaseCriterion::default()
+        });
+    }
+    let [default, compat] = [Mode::Default, Mode::Compat].map(|mode| {
+        let read = verdicts(&JudgeReply::of_text(text), shape, &all, mode);
+        read.map_err(|unreadable| {
+            assert!(unreadable.ask_again, "{unreadable:?}");
+            unreadable.what
+        })
+    });
+    assert_eq!(default, compat, "{text}");
+    let pair = |verdict: &CriterionVerdict| (verdict.credit, verdict.also.get("strict").copied());
+    default.map(|all| all.iter().map(pair).collect())
+}
+
+#[test]
+fn a_list_has_one_level_for_each_criterion() {
+    let nuggets = scale(
+        ReplyForm::List,
+        &[
+            ("support".into(), 1.0, 1.0),
+            ("partial_support".into(), 0.5, 0.0),
+            ("not_support".into(), 0.0, 0.0),
+        ],
+    );
+    let of = |text: &str| read_alike(text, &nuggets, &["a", "b"]);
+    let both = Ok(vec![(Some(1.0), Some(1.0)), (Some(0.5), Some(0.0))]);
+    for text in [
+        r#"["support", "partial_support"]"#,
+        "['support', 'Partial_Support']",
+        "Labels:\n```python\n['support','partial_support',]\n```",
+        "<think>[\"not_support\"]</think>[\"support\",\"partial support\"]",
+    ] {
+        assert_eq!(of(text), both, "{text}");
+    }
+    assert_eq!(of("['support']").unwrap_err(), "1 levels for 2 criteria");
+    assert_eq!(
+        of("['support', 'support', 'support']").unwrap_err(),
+        "3 levels for 2 criteria"
+    );
+    assert_eq!(
+        of("['support', 'mostly']").unwrap_err(),
+        "\"mostly\" is not a level of the scale"
+    );
+    for text in [
+        "['support', 'support'] or ['not_support', 'support']",
+        r#"{"draft": ["support", "support"]}"#,
+        r#"["support", "support"] {"b": "not_support"}"#,
+        "[support, support]",
+        "",
+    ] {
+        assert!(of(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_map_has_an_entry_for_each_number_and_no_other() {
+    let coverage = ReplyShape {
+        list: Some(("evaluations".to_owned(), "q".to_owned())),
+        ..scale(
+            ReplyForm::Map,
+            &[(1.into(), 1.0, 0.0), (0.into(), 0.0, 0.0)],
+        )
+    };
+    let of = |text: &str| read_alike(text, &coverage, &["a", "b"]);
+    let both = Ok(vec![(Some(0.0), None), (Some(1.0), None)]);
+    let compact = r#"{"evaluations":{"q2":{"score":1,"justification":"j"},"q1":{"score":0}}}"#;
+    assert_eq!(of(compact), both);
+    assert_eq!(of(&format!("```json\n{compact}\n```")), both);
+    let inner = compact.trim_start_matches("{\"evaluations\":");
+    assert_eq!(of(&inner[..inner.len() - 1]), both, "without its key");
+    for (from, to, what) in [
+        ("q2", "p2", "q2 of 2 has no verdict"),
+        ("q2", "q3", "q2 of 2 has no verdict"),
+        ("q2", "q0", "q2 of 2 has no verdict"),
+        (
+            "}}}",
+            "},\"q3\":{\"score\":1}}}",
+            "3 verdicts for 2 criteria",
+        ),
+        (
+            "}}}",
+            "},\"p1\":{\"score\":1}}}",
+            "3 verdicts for 2 criteria",
+        ),
+        (":1,", ":2,", "\"2\" is not a level of the scale"),
+        (":1,", ":0.5,", "\"0.5\" is not a level of the scale"),
+        (":1,", ":null,", "\"null\" is not a level of the scale"),
+        ("\"score\":1,", "", "no \"score\" in a verdict"),
+        ("{\"score\":0}", "1", "no \"score\" in a verdict"),
+        (
+            "{\"score\":0}",
+            "{\"score\":0,\"score\":1}",
+            "score has two different values",
+        ),
+        (
+            "{\"q2\"",
+            "{\"q1\":{\"score\":1},\"q2\"",
+            "what holds score has two different values",
+        ),
+    ] {
+        let text = compact.replacen(from, to, 1);
+        assert_eq!(of(&text).unwrap_err(), what, "{text}");
+    }
+    let two = format!("{compact}\n{compact}");
+    assert!(of(&two).is_err());
+}
+
+#[test]
+fn a_first_word_is_a_whole_word_whatever_stands_around_it() {
+    let answer = scale(
+        ReplyForm::FirstWord,
+        &[("Yes".into(), 1.0, 0.0), ("No".into(), 0.0, 0.0)],
+    );
+    let of = |text: &str| read_alike(text, &answer, &["a"]);
+    for text in [
+        "Yes",
+        " yes: made",
+        "**Yes**, it is",
+        "\"YES\"",
+        "`yes`",
+        "_Yes_",
+        "- Yes, no doubt",
+        "Yes.\nNo is wrong",
+        "1. Yes",
+        "yes\u{2014}it does",
+        "<think>no</think>Yes",
+        "(Yes)",
+    ] {
+        assert_eq!(of(text), Ok(vec![(Some(1.0), None)]), "{text}");
+    }
+    for text in [
+        "no",
+        "NO, made",
+        "No, but yesterday it did",
+        "\u{201c}no\u{201d}",
+    ] {
+        assert_eq!(of(text), Ok(vec![(Some(0.0), None)]), "{text}");
+    }
+    for text in [
+        "yesterday",
+        "Neither yes nor no",
+        "eyes",
+        "Yes/No",
+        "yes-and-no",
+        "Not covered",
+        "nobody",
+        "2. Yes",
+        "unclear",
+        "{\"verdict\": \"Yes\"}",
+        "",
+        "**",
+    ] {
+        assert!(of(text).is_err(), "{text}");
+    }
+    assert!(read_alike("Yes", &answer, &["a", "b"]).is_err());
+
+    let longer = scale(
+        ReplyForm::FirstWord,
+        &[
+            ("not".into(), 0.2, 0.0),
+            ("not at all".into(), 0.0, 0.0),
+            ("wholly".into(), 1.0, 0.0),
+        ],
+    );
+    let of = |text: &str| read_alike(text, &longer, &["a"]).map(|all| all[0].0);
+    assert_eq!(of("Not at all. It"), Ok(Some(0.0)));
+    assert_eq!(of("Not at home"), Ok(Some(0.2)));
+}
+
+#[test]
+fn the_level_behind_the_last_mark_counts() {
+    let points = ReplyShape {
+        marks: vec!["VERDICT:".to_owned(), "[RESULT]".to_owned()],
+        continuous: true,
+        ..scale(
+            ReplyForm::Mark,
+            &[(0.into(), 0.0, 0.0), (10.into(), 1.0, 0.5)],
+        )
+    };
+    let of = |text: &str| read_alike(text, &points, &["a"]).map(|all| all[0]);
+    for (text, number) in [
+        ("Reasons.\nVERDICT: 7.5", 7.5),
+        ("**VERDICT: 6**", 6.0),
+        ("**VERDICT**: 6", 6.0),
+        ("VERDICT: `4`", 4.0),
+        ("verdict: **8**.", 8.0),
+        ("VERDICT:\n10", 10.0),
+        ("VERDICT: 3\nOn second thought\nVERDICT: 5 points", 5.0),
+        ("VERDICT: 2\n[RESULT] 9", 2.0),
+        ("so [RESULT] (9)", 9.0),
+        ("VERDICT: 3\u{5206}", 3.0),
+    ] {
+        let read = of(text).unwrap();
+        assert!((read.0.unwrap() - number / 10.0).abs() < 1e-12, "{text}");
+        assert!((read.1.unwrap() - number / 20.0).abs() < 1e-12, "{text}");
+    }
+    for text in [
+        "VERDICT: 12",
+        "VERDICT: -1",
+        "VERDICT: \u{2212}1",
+        "VERDICT: 7.5.1",
+        "VERDICT: 7,5",
+        "VERDICT: 7/10",
+        "VERDICT: 7 / 10",
+        "VERDICT: 6-7",
+        "VERDICT: 6 or 7",
+        "VERDICT: 70%",
+        "VERDICT: 7th",
+        "VERDICT: 1e1",
+        "VERDICT: seven",
+        "VERDICT:",
+        "I award seven points.",
+        "7",
+        "VERDICT: 7\nVERDICT:",
+        "VERDICT: NaN",
+        "VERDICT: inf",
+    ] {
+        assert!(of(text).is_err(), "{text}");
+    }
+    let word = ReplyShape {
+        continuous: false,
+        levels: shape(ReplyForm::Mark).levels,
+        abstain: "N/A".to_owned(),
+        ..points
+    };
+    let of = |text: &str| read_alike(text, &word, &["a"]).map(|all| all[0].0);
+    assert_eq!(of("met, I thought. VERDICT: **not met**."), Ok(Some(0.0)));
+    assert_eq!(of("VERDICT: N/A"), Ok(None));
+    assert!(of("VERDICT: metal").is_err());
+}
+
+#[test]
+fn entries_may_name_their_criterion_by_its_text() {
+    let by_text = ReplyShape {
+        by_text: true,
+        list: Some(("results".to_owned(), "rubric_item".to_owned())),
+        ..scale(
+            ReplyForm::Object,
+            &[
+                (1.into(), 1.0, 0.0),
+                (0.into(), 0.0, 0.0),
+                ((-1).into(), 0.0, 1.0),
+            ],
+        )
+    };
+    let of = |entries: &[(&str, i32)], criteria: &[&str]| {
+        let mut list = Vec::new();
+        for (text, score) in entries {
+            list.push(serde_json::json!({"rubric_item": text, "score": score}));
+        }
+        let text = serde_json::json!({ "results": list }).to_string();
+        read_alike(&text, &by_text, criteria)
+    };
+    let met = (Some(1.0), Some(0.0));
+    let blocked = (Some(0.0), Some(1.0));
+    let criteria = ["Says  \"a\": 5\nrows", "Names <response> b"];
+    assert_eq!(
+        of(
+            &[
+                ("Names \u{2039}response> b", -1),
+                ("Says \"a\": 5 rows ", 1)
+            ],
+            &criteria
+        ),
+        Ok(vec![met, blocked])
+    );
+    assert_eq!(
+        of(
+            &[("2. Names <response> b", -1), ("1. Says \"a\": 5 rows", 1)],
+            &criteria
+        ),
+        Ok(vec![met, blocked])
+    );
+    assert_eq!(
+        of(&[("same", 1), ("same", -1)], &["same"; 2]),
+        Ok(vec![met, blocked])
+    );
+    for (entries, texts, what) in [
+        (
+            &[("a", 1)][..],
+            &["a", "b"][..],
+            "criterion 2 of 2 has no verdict",
+        ),
+        (
+            &[("a", 1), ("a", 0)],
+            &["a", "b"],
+            "criterion 1 has two verdicts",
+        ),
+        (
+            &[("a", 1), ("A", 0)],
+            &["a", "b"],
+            "a verdict is on \"A\", which is not the text of a criterion",
+        ),
+        (
+            &[("2. a", 1), ("b", 0)],
+            &["a", "b"],
+            "a verdict is on \"2. a\", which is not the text of a criterion",
+        ),
+        (
+            &[("same", 1)],
+            &["same", "same"],
+            "criterion 2 of 2 has no verdict",
+        ),
+        (
+            &[("same", 1), ("same", 1), ("same", 1)],
+            &["same", "same"],
+            "criterion 2 has two verdicts",
+        ),
+        (
+            &[("b", 1)],
+            &["a"],
+            "a verdict is on \"b\", which is not the text of a criterion",
+        ),
+        (&[("a", 2)], &["a"], "\"2\" is not a level of the scale"),
+    ] {
+        assert_eq!(of(entries, texts).unwrap_err(), what);
+    }
+    let number = r#"{"results": [{"criterion": 1, "score": 1}, {"criterion": 2, "score": 1}]}"#;
+    assert_eq!(
+        read_alike(number, &by_text, &["a", "b"]).unwrap_err(),
+        "a verdict has no text of its criterion"
+    );
+    // The same credit, but not the same verdict.
+    let two =
+        r#"{"a": [{"rubric_item": "a", "score": 0}], "b": [{"rubric_item": "a", "score": -1}]}"#;
+    assert_eq!(
+        read_alike(two, &by_text, &["a"]).unwrap_err(),
+        "the reply has verdicts that contradict each other"
+    );
+}
+
+#[test]
+fn cut_replies_count_only_where_their_json_is_whole() {
+    let cut = |text: &str, form| {
+        let reply = JudgeReply {
+            finish_reason: Some("length".to_owned()),
+            ..JudgeReply::of_text(text)
+        };
+        let shape = ReplyShape {
+            marks: vec!["VERDICT:".to_owned()],
+            ..shape(form)
+        };
+        let criteria = [CaseCriterion::default()];
+        let read = [Mode::Default, Mode::Compat]
+            .map(|mode| verdicts(&reply, &shape, &criteria, mode).is_ok());
+        assert_eq!(read[0], read[1], "{text}");
+        read[0]
+    };
+    assert!(cut("[\"met\"]", ReplyForm::List));
+    assert!(cut(
+        "{\"verdicts\": {\"criterion1\": {\"verdict\": \"met\"}}}",
+        ReplyForm::Map
+    ));
+    assert!(!cut("Thus [\"met\"] since", ReplyForm::List));
+    assert!(!cut("met, since", ReplyForm::FirstWord));
+    assert!(!cut("VERDICT: met", ReplyForm::Mark));
+}
