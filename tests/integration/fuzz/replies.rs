@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use scholareval::domain::{
-    JudgeReply, Mode, ReportLanguage, Role, ScoreLocation, Verdict, expected_value,
+    CaseCriterion, JudgeReply, Level, Mode, ReplyForm, ReplyShape, ReportLanguage, Role,
+    ScoreLocation, Verdict, expected_value,
 };
 use scholareval::judge::batch::{BatchCalls, BatchManifest, ImportReport};
 use scholareval::judge::body::RequestOptions;
@@ -14,8 +15,9 @@ use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::{Judge as _, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
 use scholareval::question::{
-    AspectGrade, Citations, CitedStatements, DistinctStatements, Expertise, JudgeCall,
-    NamedStatement, PROPERTY, PageSupport, Property, Question, SnippetEvidence, SourceSupport,
+    AspectGrade, Citations, CitedStatements, CriteriaLevels, DistinctStatements, Expertise,
+    JudgeCall, NamedStatement, PROPERTY, PageSupport, Property, Question, SnippetEvidence,
+    SourceSupport,
 };
 
 use serde_json::{Value, json};
@@ -25,8 +27,64 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer};
 
 const SNIPPETS: usize = 2;
 
+/// A question about criteria in every form of reply.
+fn criteria() -> Vec<Arc<dyn Question>> {
+    let level = |level: u8| Level {
+        level: level.into(),
+        credit: f64::from(level),
+        also: [("strict".to_owned(), 1.0)].into(),
+        means: String::new(),
+    };
+    let criterion = |text: &str| CaseCriterion {
+        text: text.into(),
+        ..CaseCriterion::default()
+    };
+    let mut questions: Vec<Arc<dyn Question>> = Vec::new();
+    for (form, by_text) in [
+        (ReplyForm::Object, true),
+        (ReplyForm::Object, false),
+        (ReplyForm::Lines, false),
+        (ReplyForm::List, false),
+        (ReplyForm::Map, false),
+        (ReplyForm::FirstWord, false),
+        (ReplyForm::Mark, false),
+    ] {
+        let is_about_one = matches!(form, ReplyForm::FirstWord | ReplyForm::Mark);
+        let texts = if is_about_one {
+            &["a"][..]
+        } else {
+            &["a", "b"]
+        };
+        let shape = ReplyShape {
+            form,
+            by_text,
+            key: "verdict".to_owned(),
+            marks: vec!["VERDICT:".to_owned()],
+            levels: vec![level(0), level(1)],
+            continuous: form == ReplyForm::Mark,
+            ..ReplyShape::default()
+        };
+        questions.push(Arc::new(CriteriaLevels {
+            question: "why?".into(),
+            answer: "because".into(),
+            criteria: texts.iter().copied().map(criterion).collect(),
+            shape: shape.into(),
+            reference: None,
+            shown: Default::default(),
+        }));
+    }
+    questions
+}
+
 /// A task of every kind.
 fn tasks() -> Vec<Arc<dyn Question>> {
+    let mut tasks = criteria();
+    tasks.extend(other_tasks());
+    tasks
+}
+
+/// A task of every kind but criteria.
+fn other_tasks() -> Vec<Arc<dyn Question>> {
     let (question, answer) = (|| "why?".into(), || "because".into());
     vec![
         Arc::new(Expertise {
@@ -210,6 +268,8 @@ fn nearly_json_replies_have_the_verdict_of_json_or_none() {
         json!({"claims": []}),
         json!({"verdicts": [{"number": 1, "verdict": "supported"}, {"number": 2, "verdict": "unsupported"}]}),
         json!({"duplicates": [[1, 2]]}),
+        json!({"verdicts": {"criterion1": {"verdict": 1}, "criterion2": {"verdict": 0}}}),
+        json!({"verdicts": [{"criterion": "b", "verdict": 1}, {"criterion": "a", "verdict": 0}]}),
         json!({"result": {"score": 3, "ok": true, "x": null}}),
     ] {
         read_nearly_json(&object);
@@ -238,7 +298,7 @@ fn reply_bodies() {
         let call = JudgeCall {
             item: "expertise".into(),
             role: Role::Rubric,
-            question: tasks().swap_remove(0),
+            question: other_tasks().swap_remove(0),
             sample: 0,
             member: 0,
             opens: None,

@@ -318,3 +318,6 @@ fn of_criterion(judgment: &Judgment, place: usize) -> Judgment {
     let feedback = of_place.feedback.clone();
     Ok(Reading::new(Verdict::Criteria([of_place].into())).with_feedback(feedback))
 }
+
+#[cfg(test)]
+mod tests;

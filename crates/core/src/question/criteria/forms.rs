@@ -164,7 +164,8 @@ fn goes_on(behind: &str) -> bool {
     let begins_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let is_joined = behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '%');
     let fraction = behind.strip_prefix(['.', ',']).unwrap_or_default();
-    let behind = behind.trim_start();
+    // On the next line a dash begins an item of a list.
+    let behind = behind.trim_start_matches(' ');
     let mut further = FURTHER_NUMBER
         .iter()
         .filter_map(|joint| behind.strip_prefix(joint));

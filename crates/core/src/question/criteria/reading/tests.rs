@@ -666,6 +666,7 @@ fn the_level_behind_the_last_mark_counts() {
         ("VERDICT: `4`", 4.0),
         ("verdict: **8**.", 8.0),
         ("VERDICT:\n10", 10.0),
+        ("VERDICT: 7\n- 2 points lost", 7.0),
         ("VERDICT: 3\nOn second thought\nVERDICT: 5 points", 5.0),
         ("VERDICT: 2\n[RESULT] 9", 2.0),
         ("so [RESULT] (9)", 9.0),
