@@ -468,12 +468,11 @@ fn scale(form: ReplyForm, levels: &[(Value, f64, f64)]) -> ReplyShape {
     }
 }
 
+/// A credit and the one for the further metric.
+type Credits = (Option<f64>, Option<f64>);
+
 /// Credits and further credits in both modes, or what is wrong.
-fn read_alike(
-    text: &str,
-    shape: &ReplyShape,
-    criteria: &[&str],
-) -> Result<Vec<(Option<f64>, Option<f64>)>, String> {
+fn read_alike(text: &str, shape: &ReplyShape, criteria: &[&str]) -> Result<Vec<Credits>, String> {
     let mut all = Vec::new();
     for text in criteria {
         all.push(CaseCriterion {
