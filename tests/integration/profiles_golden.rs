@@ -38,19 +38,19 @@ fn by_call(value: &Value) -> Vec<Vec<Value>> {
     calls.map(|attempts| list(attempts).to_vec()).collect()
 }
 
-/// The case of these rows and the scorer of its profile in compat mode.
-fn read(rubric: &str, rows: &[Value]) -> (Arc<TestCase>, CriteriaScorer) {
+/// The case of these rows and the scorer of its profile in compat mode; `None` for rows that are refused.
+fn read(rubric: &str, rows: &[Value]) -> Option<(Arc<TestCase>, CriteriaScorer)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rows.jsonl");
     let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
     std::fs::write(&path, lines.join("\n")).unwrap();
-    let (tests, profile) = load_tests(&path, Mode::Compat, Some(rubric), false).unwrap();
+    let (tests, profile) = load_tests(&path, Mode::Compat, Some(rubric), false).ok()?;
     let scorer = CriteriaScorer {
         profile,
         mode: Mode::Compat,
         is_baseline: false,
     };
-    (Arc::clone(&tests.cases[0]), scorer)
+    Some((Arc::clone(&tests.cases[0]), scorer))
 }
 
 /// Scores an answer, call after call; a call without a readable reply among its attempts is unreadable.
@@ -102,15 +102,19 @@ fn is_close(value: Option<f64>, expected: Option<f64>) -> bool {
     }
 }
 
+fn answer_of(rubric: &str, row: &Row) -> Option<ScoredAnswer> {
+    let (case, scorer) = read(rubric, &row.rows)?;
+    let score = score(&scorer, &case, row);
+    Some(ScoredAnswer::new("s".into(), case, score))
+}
+
 /// Checks every row; those that differ are exactly `differing`, each by the rule next to it.
 #[track_caller]
 fn check(rubric: &str, rows: &[Row], differing: &[(&str, &str)]) {
     let mut different = Vec::new();
     for row in rows {
-        let (case, scorer) = read(rubric, &row.rows);
-        let score = score(&scorer, &case, row);
-        let answer = ScoredAnswer::new("s".into(), case, score);
-        let metrics = metrics(vec![answer]);
+        let metrics =
+            answer_of(rubric, row).map_or_else(BTreeMap::new, |answer| metrics(vec![answer]));
         for (name, expected) in &row.expected {
             let value = metrics.get(*name).and_then(|metric| metric.estimate);
             if !is_close(value, *expected) {
@@ -143,20 +147,29 @@ fn row(example: &Value, replies: Vec<Vec<Value>>, expected: &[(&'static str, &Va
         rows: vec![example["row"].clone()],
         answer: "An answer.".to_owned(),
         replies,
-        expected: expected.map(|(name, value)| (*name, value.as_f64())).collect(),
+        expected: expected
+            .map(|(name, value)| (*name, value.as_f64()))
+            .collect(),
     }
 }
 
 #[test]
 fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
     let verdict = |digit: &Value| match digit.as_str() {
-        Some("1") => json!({"criterion_status": "MET", "explanation": ""}).to_string().into(),
-        Some("0") => json!({"criterion_status": "UNMET", "explanation": ""}).to_string().into(),
+        Some("1") => json!({"criterion_status": "MET", "explanation": ""})
+            .to_string()
+            .into(),
+        Some("0") => json!({"criterion_status": "UNMET", "explanation": ""})
+            .to_string()
+            .into(),
         _ => digit.clone(),
     };
     let rows = rows_of("bench.json", "draco", |example| {
         let pass = list(&example["passes"]).first()?;
-        let replies = list(pass).iter().map(|digit| vec![verdict(digit)]).collect();
+        let replies = list(pass)
+            .iter()
+            .map(|digit| vec![verdict(digit)])
+            .collect();
         let first = &example["expect"]["package"][0];
         Some(row(example, replies, &[("score", &first["score"])]))
     });
@@ -168,7 +181,10 @@ fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
             reply => vec![reply.clone()],
         });
         let first = &example["expect"]["runs"][0];
-        let expected = [("score", &first["normalized_score"]), ("pass_rate", &first["pass_rate"])];
+        let expected = [
+            ("score", &first["normalized_score"]),
+            ("pass_rate", &first["pass_rate"]),
+        ];
         Some(row(example, replies.collect(), &expected))
     });
     check("draco", &rows.unwrap(), &[]);
@@ -178,7 +194,10 @@ fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
 fn deep_research_bench_2_is_its_references() {
     let rows = rows_of("bench.json", "deepresearch_bench_2", |example| {
         let averages = &example["expect"]["averages"];
-        let expected = [("score", &averages["total"]), ("blocked_rate", &averages["blocked_rate"])];
+        let expected = [
+            ("score", &averages["total"]),
+            ("blocked_rate", &averages["blocked_rate"]),
+        ];
         Some(row(example, by_call(&example["replies"]), &expected))
     });
     let Some(rows) = rows else { return };
@@ -190,7 +209,10 @@ fn healthbench_professional_is_its_references() {
     let rows = rows_of("bench.json", "healthbench_professional", |example| {
         let metrics = &example["expect"]["metrics"];
         let adjusted = "overall_score_length_adjusted";
-        let expected = [("score", &metrics["overall_score"]), (adjusted, &metrics[adjusted])];
+        let expected = [
+            ("score", &metrics["overall_score"]),
+            (adjusted, &metrics[adjusted]),
+        ];
         let times = example["answer"]["times"].as_u64()? as usize;
         Some(Row {
             answer: example["answer"]["unit"].as_str()?.repeat(times),
@@ -205,8 +227,15 @@ fn healthbench_professional_is_its_references() {
 fn frontier_science_is_that_of_olmo_eval() {
     let rows = rows_of("bench2.json", "frontierscience_research", |example| {
         let expect = &example["expect"]["olmo_eval"];
-        let expected = [("score", &expect["rubric_score"]), ("success", &expect["success"])];
-        Some(row(example, vec![vec![example["reply"].clone()]], &expected))
+        let expected = [
+            ("score", &expect["rubric_score"]),
+            ("success", &expect["success"]),
+        ];
+        Some(row(
+            example,
+            vec![vec![example["reply"].clone()]],
+            &expected,
+        ))
     });
     let Some(rows) = rows else { return };
     check("frontierscience-research", &rows, &[]);
@@ -220,7 +249,10 @@ fn prbench_is_its_references() {
             reply => vec![reply.clone()],
         });
         let expect = &example["expect"];
-        let expected = [("score", &expect["clipped"]), ("normalized_score", &expect["normalized"])];
+        let expected = [
+            ("score", &expect["clipped"]),
+            ("normalized_score", &expect["normalized"]),
+        ];
         Some(row(example, replies.collect(), &expected))
     });
     let Some(rows) = rows else { return };
@@ -265,14 +297,21 @@ fn researcher_bench_is_its_references() {
 #[test]
 fn nuggets_are_those_of_the_nuggetizer() {
     let rows = rows_of("bench2.json", "nuggets", |example| {
-        let expect = &example["expect"];
+        let both = &example["expect"];
+        let expect = both.get("nuggetizer").unwrap_or(both);
         let expected = [
             ("score", &expect["all_score"]),
             ("strict_all_score", &expect["strict_all_score"]),
             ("vital_score", &expect["vital_score"]),
             ("strict_vital_score", &expect["strict_vital_score"]),
         ];
-        Some(row(example, by_call(&example["replies"]), &expected))
+        let replies = list(&example["replies"]);
+        let windows = list(&example["row"]["nuggets"]).len().div_ceil(10);
+        let replies = match windows {
+            1 => vec![replies.to_vec()],
+            _ => replies.iter().map(|reply| vec![reply.clone()]).collect(),
+        };
+        Some(row(example, replies, &expected))
     });
     let Some(rows) = rows else { return };
     check("nuggets", &rows, &[]);
@@ -290,7 +329,9 @@ fn biggen_and_sedareval_grades_are_their_references() {
     let Some(rows) = rows else { return };
     check("biggen-bench", &rows, &[]);
     let rows = rows_of("bench.json", "sedareval", |example| {
-        let points = example["expect"]["score"].as_f64().filter(|points| *points >= 0.0);
+        let points = example["expect"]["score"]
+            .as_f64()
+            .filter(|points| *points >= 0.0);
         Some(Row {
             expected: vec![("score", points.map(|points| points / 5.0))],
             ..row(example, vec![list(&example["replies"]).to_vec()], &[])

@@ -257,6 +257,10 @@ impl<'a> CriteriaReader<'a> {
         }
         match found.gap {
             _ if self.may_be_empty() => Ok(criteria),
+            // A group without criteria counts for nothing among tags.
+            Some(gap) if gap.is_empty && self.profile.case.pooled && !criteria.is_empty() => {
+                Ok(criteria)
+            }
             Some(gap) if gap.is_empty => Err(format!(
                 "{} is empty; give the case criteria, or leave it out",
                 gap.place
@@ -647,17 +651,21 @@ impl<'a> CriteriaReader<'a> {
         for n in 0..TURNS {
             for (at, path) in paths.iter().enumerate() {
                 let path = path.filled(|_, _| Ok(n.to_string()))?;
-                let role = if at % 2 == 0 { "user" } else { "assistant" };
-                match path.value(fields)?.as_deref() {
-                    Some(Value::String(text)) => {
-                        messages.push(json!({"role": role, "content": text}));
-                    }
-                    Some(Value::Null) | None if at > 0 => {}
+                // The last one is the reply; what stands before it is the user's.
+                let is_reply = at > 0 && at + 1 == paths.len();
+                let role = if is_reply { "assistant" } else { "user" };
+                let texts = match path.value(fields)?.as_deref() {
+                    Some(Value::String(text)) => text.clone(),
+                    Some(Value::Array(texts)) if at > 0 => texts_of(texts, &path)?,
+                    Some(Value::Null) | None if at > 0 => String::new(),
                     Some(Value::Null) | None if n > 0 => {
                         return Ok(conversation(&messages).unwrap_or_default());
                     }
                     None => return Err(format!("{path} is missing; found {}", names_of(fields))),
                     Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
+                };
+                if !texts.is_empty() {
+                    messages.push(json!({"role": role, "content": texts}));
                 }
             }
         }
@@ -786,6 +794,12 @@ fn question_at(fields: &Value, path: &FieldPath) -> Result<String, String> {
         )),
         None => Err(format!("{path} is missing; found {}", names_of(fields))),
     }
+}
+
+/// Texts beside a turn of a talk, such as documents, as one text.
+fn texts_of(texts: &[Value], path: &FieldPath) -> Result<String, String> {
+    let texts: Vec<String> = typed(Value::from(texts)).map_err(|what| format!("{path}: {what}"))?;
+    Ok(texts.join("\n\n"))
 }
 
 /// Messages as one text: a single one as it is, several with their roles.
