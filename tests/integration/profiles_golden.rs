@@ -24,6 +24,8 @@ struct Row {
     answer: String,
     /// The replies to each call, attempt by attempt.
     replies: Vec<Vec<Value>>,
+    /// Criteria a call, where the reference's settings differ from the profile's.
+    batch: Option<usize>,
     /// Values by metric; `score` is the score.
     expected: Vec<(&'static str, Option<f64>)>,
 }
@@ -103,12 +105,14 @@ fn is_close(value: Option<f64>, expected: Option<f64>) -> bool {
 }
 
 fn answer_of(rubric: &str, row: &Row) -> Option<ScoredAnswer> {
-    let (case, scorer) = read(rubric, &row.rows)?;
+    let (case, mut scorer) = read(rubric, &row.rows)?;
+    scorer.profile.batch = row.batch.unwrap_or(scorer.profile.batch);
     let score = score(&scorer, &case, row);
     Some(ScoredAnswer::new("s".into(), case, score))
 }
 
-/// Checks every row; those that differ are exactly `differing`, each by the rule next to it.
+/// Checks every row; those that differ are exactly `differing`: their numbers behind the prefix of the benchmark, with the rule by which
+/// they do (the replies that a judge may give, and what a case may hold, are the same for all profiles).
 #[track_caller]
 fn check(rubric: &str, rows: &[Row], differing: &[(&str, &str)]) {
     let mut different = Vec::new();
@@ -118,21 +122,49 @@ fn check(rubric: &str, rows: &[Row], differing: &[(&str, &str)]) {
         for (name, expected) in &row.expected {
             let value = metrics.get(*name).and_then(|metric| metric.estimate);
             if !is_close(value, *expected) {
-                different.push(format!("{} {name}: {value:?}, not {expected:?}", row.id));
+                different.push((
+                    number_of(&row.id),
+                    format!("{name}: {value:?}, not {expected:?}"),
+                ));
                 break;
             }
         }
     }
-    let ids = different.iter().map(|row| row.split(' ').next().unwrap());
-    let known: Vec<&str> = differing.iter().map(|(id, _)| *id).collect();
-    assert_eq!(ids.collect::<Vec<_>>(), known, "{rubric}: {different:#?}");
+    let mut known: Vec<&str> = differing
+        .iter()
+        .flat_map(|(numbers, _)| numbers.split(' '))
+        .collect();
+    known.sort_unstable();
+    let numbers: Vec<&str> = different.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, known, "{rubric}: {different:#?}");
+}
+
+/// `08` of `draco-d08`.
+fn number_of(id: &str) -> &str {
+    &id[id.len() - 2..]
+}
+
+/// The metrics of a system with the answers of these ids, means clipped where the profile does.
+fn over(rubric: &str, rows: &[Row], ids: &Value) -> Option<BTreeMap<String, Metric>> {
+    let mut answers = Vec::new();
+    for id in list(ids) {
+        let row = rows.iter().find(|row| *id == row.id)?;
+        answers.push(Arc::new(answer_of(rubric, row)?));
+    }
+    let options = AggregateOptions {
+        mode: Mode::Compat,
+        clip: read(rubric, &rows[0].rows)?.1.profile.clip_in_compat,
+        ..AggregateOptions::default()
+    };
+    let summary = summarize(&answers, &[], options);
+    Some(summary.scorers[0].rows[0].metrics.clone())
 }
 
 /// The rows of a benchmark.
 fn rows_of(file: &str, name: &str, row: impl Fn(&Value) -> Option<Row>) -> Option<Vec<Row>> {
     let golden = golden(file)?;
     let rows: Vec<Row> = list(&golden[name]).iter().filter_map(row).collect();
-    assert!(rows.len() > 5, "{name}");
+    assert!(!rows.is_empty(), "{name}");
     Some(rows)
 }
 
@@ -147,6 +179,7 @@ fn row(example: &Value, replies: Vec<Vec<Value>>, expected: &[(&'static str, &Va
         rows: vec![example["row"].clone()],
         answer: "An answer.".to_owned(),
         replies,
+        batch: None,
         expected: expected
             .map(|(name, value)| (*name, value.as_f64()))
             .collect(),
@@ -174,7 +207,21 @@ fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
         Some(row(example, replies, &[("score", &first["score"])]))
     });
     let Some(rows) = rows else { return };
-    check("draco", &rows, &[]);
+    check(
+        "draco",
+        &rows,
+        &[
+            (
+                "08",
+                "without positive weights the score is 0, as in the judge of others",
+            ),
+            ("12", "without a verdict: 0, as in the judge of others"),
+            (
+                "13 14 16",
+                "the case of a level and a fence do not matter; an empty reply counts 0",
+            ),
+        ],
+    );
     let rows = rows_of("bench2.json", "draco_valyu", |example| {
         let replies = list(&example["runs"][0]).iter().map(|reply| match reply {
             Value::Array(attempts) => attempts.clone(),
@@ -187,7 +234,11 @@ fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
         ];
         Some(row(example, replies.collect(), &expected))
     });
-    check("draco", &rows.unwrap(), &[]);
+    check(
+        "draco",
+        &rows.unwrap(),
+        &[("04", "a level is written as asked, as HealthBench reads it")],
+    );
 }
 
 #[test]
@@ -198,10 +249,27 @@ fn deep_research_bench_2_is_its_references() {
             ("score", &averages["total"]),
             ("blocked_rate", &averages["blocked_rate"]),
         ];
-        Some(row(example, by_call(&example["replies"]), &expected))
+        let size = example["chunk_size"].as_u64()? as usize;
+        Some(Row {
+            batch: Some(size),
+            ..row(example, by_call(&example["replies"]), &expected)
+        })
     });
     let Some(rows) = rows else { return };
-    check("deepresearch-bench-2", &rows, &[]);
+    check(
+        "deepresearch-bench-2",
+        &rows,
+        &[
+            ("12", "compact JSON is read"),
+            ("14", "a level as a text is a level"),
+            (
+                "15 16 17",
+                "each point has one level of the scale, else the reply is unreadable",
+            ),
+            ("20 21", "a point that occurs twice counts twice"),
+            ("24", "every group counts"),
+        ],
+    );
 }
 
 #[test]
@@ -221,6 +289,24 @@ fn healthbench_professional_is_its_references() {
     });
     let Some(rows) = rows else { return };
     check("healthbench-professional", &rows, &[]);
+    let golden = golden("bench.json").unwrap();
+    for example in list(&golden["healthbench_professional_over"]) {
+        let metrics = over("healthbench-professional", &rows, &example["ids"]).unwrap();
+        for (name, expected) in example["expect"]["metrics"].as_object().unwrap() {
+            let name = if name == "overall_score" {
+                "score"
+            } else {
+                name
+            };
+            if !name.contains(":n_samples") {
+                let value = metrics[name].estimate;
+                assert!(
+                    is_close(value, expected.as_f64()),
+                    "{name}: {value:?}, {expected}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
@@ -238,7 +324,11 @@ fn frontier_science_is_that_of_olmo_eval() {
         ))
     });
     let Some(rows) = rows else { return };
-    check("frontierscience-research", &rows, &[]);
+    check(
+        "frontierscience-research",
+        &rows,
+        &[("06", "a number above the scale is unreadable")],
+    );
 }
 
 #[test]
@@ -256,7 +346,18 @@ fn prbench_is_its_references() {
         Some(row(example, replies.collect(), &expected))
     });
     let Some(rows) = rows else { return };
-    check("prbench", &rows, &[]);
+    check(
+        "prbench",
+        &rows,
+        &[
+            ("06", "JSON is read as JSON"),
+            (
+                "08",
+                "without positive weights the score is 0, not the end of the run",
+            ),
+            ("12", "a reply without JSON is unreadable"),
+        ],
+    );
 }
 
 #[test]
@@ -271,7 +372,24 @@ fn live_research_bench_is_its_references() {
         })
     });
     let Some(rows) = rows else { return };
-    check("liveresearchbench", &rows, &[]);
+    check(
+        "liveresearchbench",
+        &rows,
+        &[
+            (
+                "13 26 29",
+                "text and a fence around JSON, and an object without the outer key, are read",
+            ),
+            (
+                "16 17 18 19 24",
+                "exactly one verdict for each item, under its number",
+            ),
+            ("20 23", "what is no level of the scale is unreadable"),
+            ("21", "a level as a text is a level"),
+            ("27", "what is no JSON is unreadable"),
+            ("30", "a case with an empty item is refused"),
+        ],
+    );
 }
 
 #[test]
@@ -281,7 +399,17 @@ fn prof_bench_is_its_references() {
         Some(row(example, by_call(&example["replies"]), &expected))
     });
     let Some(rows) = rows else { return };
-    check("profbench", &rows, &[]);
+    check(
+        "profbench",
+        &rows,
+        &[
+            (
+                "00 01 02 03 06 07 10 11 12 13 14",
+                "of a first word case and marks do not matter, and it is a whole word",
+            ),
+            ("18 20", "a criterion without a reply counts 0"),
+        ],
+    );
 }
 
 #[test]
@@ -291,7 +419,15 @@ fn researcher_bench_is_its_references() {
         Some(row(example, by_call(&example["replies"]), &expected))
     });
     let Some(rows) = rows else { return };
-    check("researcherbench", &rows, &[]);
+    check(
+        "researcherbench",
+        &rows,
+        &[
+            ("12", "yes is a first word, not a part of one"),
+            ("15", "a point without a weight is refused"),
+            ("17 18", "what can be earned are the positive weights"),
+        ],
+    );
 }
 
 #[test]
@@ -314,7 +450,30 @@ fn nuggets_are_those_of_the_nuggetizer() {
         Some(row(example, replies, &expected))
     });
     let Some(rows) = rows else { return };
-    check("nuggets", &rows, &[]);
+    check("nuggets", &rows, &[("12", "another word is unreadable")]);
+}
+
+#[test]
+fn gdpval_is_the_share_of_points() {
+    let rows = rows_of("bench2.json", "gdpval", |example| {
+        let reply = |credit: &Value| {
+            let level = if credit.as_f64() == Some(1.0) {
+                "met"
+            } else {
+                "not met"
+            };
+            vec![
+                json!({"explanation": "", "verdict": level})
+                    .to_string()
+                    .into(),
+            ]
+        };
+        let replies = list(&example["credits"]).iter().map(reply).collect();
+        let expected = [("score", &example["expect"]["score"])];
+        (example["kind"] == "per_criterion").then(|| row(example, replies, &expected))
+    });
+    let Some(rows) = rows else { return };
+    check("gdpval", &rows, &[]);
 }
 
 #[test]
@@ -327,7 +486,20 @@ fn biggen_and_sedareval_grades_are_their_references() {
         })
     });
     let Some(rows) = rows else { return };
-    check("biggen-bench", &rows, &[]);
+    check(
+        "biggen-bench",
+        &rows,
+        &[
+            (
+                "00 13 15",
+                "marks around a grade, and words behind it, do not matter",
+            ),
+            (
+                "07 08 14 19 21",
+                "the mark is the one that the prompt asks for",
+            ),
+        ],
+    );
     let rows = rows_of("bench.json", "sedareval", |example| {
         let points = example["expect"]["score"]
             .as_f64()
@@ -337,5 +509,18 @@ fn biggen_and_sedareval_grades_are_their_references() {
             ..row(example, vec![list(&example["replies"]).to_vec()], &[])
         })
     });
-    check("sedareval", &rows.unwrap(), &[]);
+    check(
+        "sedareval",
+        &rows.unwrap(),
+        &[
+            ("08", "a number above the scale is unreadable"),
+            ("13", "marks around a number do not matter"),
+            ("15", "a fraction is no number"),
+            ("18", "an empty answer is asked about like others"),
+            (
+                "19 20 21 22",
+                "several votes are samples (--samples), here the first one counts",
+            ),
+        ],
+    );
 }
