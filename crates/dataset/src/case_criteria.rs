@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::fields::last_step;
-use super::paths::{FieldPath, Match};
+use super::paths::{FieldPath, Match, at_place};
 use super::profile_paths::ProfilePaths;
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
@@ -127,7 +127,7 @@ impl<'a> CriteriaReader<'a> {
         let Some(id) = path.value(fields)? else {
             return Err(format!("{path} is missing"));
         };
-        let Id(id) = Id::try_from(id.into_owned()).map_err(|what| format!("{path}: {what}"))?;
+        let Id(id) = Id::try_from(id).map_err(|what| format!("{path}: {what}"))?;
         if id.is_empty() {
             return Err(format!("{path} is empty"));
         }
@@ -148,7 +148,7 @@ impl<'a> CriteriaReader<'a> {
         for element in &elements {
             // ScholarQA-CS2 leaves these out.
             let text = self.paths.text.value(&element.value)?;
-            if self.profile.report && text.is_some_and(|text| *text == "") {
+            if self.profile.report && text.is_some_and(|text| text == "") {
                 continue;
             }
             self.check_flat(element)?;
@@ -169,10 +169,9 @@ impl<'a> CriteriaReader<'a> {
         self.weigh_groups(fields, &groups, &mut criteria)?;
         for (group, members) in &groups {
             if members.iter().all(|at| criteria[*at].weight == 0.0) {
-                let what = format!("all weights of the group {} are 0", group.escape_debug());
-                let fault = line.fault(what).of_case(id);
-                self.warnings
-                    .push(fault.hint("none of its criteria counts; give one of them a weight"));
+                let what = format!("the group {} has no weight", group.escape_debug());
+                let hint = "its criteria are asked and count nothing; give one of them a weight";
+                self.warnings.push(line.fault(what).of_case(id).hint(hint));
             }
         }
         self.cases[place].case.criteria.append(&mut criteria);
@@ -236,7 +235,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Each criterion of a case, with its groups and its place.
-    pub(super) fn criteria_of<'v>(&self, fields: &'v Value) -> Result<Vec<Match<'v>>, String> {
+    pub(super) fn criteria_of(&self, fields: &Value) -> Result<Vec<Match>, String> {
         if self.form.is_rows {
             return Ok(self.paths.itself.matches(fields)?.all);
         }
@@ -244,14 +243,14 @@ impl<'a> CriteriaReader<'a> {
         let mut found = path.matches(fields)?;
         let mut criteria = Vec::new();
         for value in found.all {
-            let rest = match &*value.value {
+            let rest = match &value.value {
                 _ if path.ends_in_elements() => &self.paths.itself,
                 Value::String(_) => &self.paths.itself,
                 other if self.is_criterion(other) => &self.paths.itself,
                 Value::Object(_) => &self.paths.groups,
                 _ => &self.paths.elements,
             };
-            let mut matches = rest.matches_from(value)?;
+            let mut matches = rest.matches_from(&value.value, &value.groups, &value.place)?;
             criteria.append(&mut matches.all);
             found.gap = found.gap.or(matches.gap);
         }
@@ -292,7 +291,7 @@ impl<'a> CriteriaReader<'a> {
         }
         let weights = self.group_weights(fields, groups.len())?;
         for (name, members) in groups {
-            let weight = self.group_weight(weights.as_deref(), name)?;
+            let weight = self.group_weight(weights.as_ref(), name)?;
             let place = &self.profile.case.criteria;
             share(criteria, members, weight).map_err(|what| format!("{place}.{name}: {what}"))?;
         }
@@ -301,11 +300,7 @@ impl<'a> CriteriaReader<'a> {
 
     /// The object with the weights of groups, if the profile names one. Groups without weights are refused: counted equally,
     /// or with their criteria pooled, they give different scores, and only the author of the rubric can say which is meant.
-    fn group_weights<'v>(
-        &self,
-        fields: &'v Value,
-        groups: usize,
-    ) -> Result<Option<Cow<'v, Value>>, String> {
+    fn group_weights(&self, fields: &Value, groups: usize) -> Result<Option<Value>, String> {
         let path = &self.paths.group_weights;
         let criteria = &self.paths.criteria;
         if !path.text().is_empty() {
@@ -341,7 +336,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Refuses a criterion with a field that holds further criteria: they would not be asked.
-    fn check_flat(&self, criterion: &Match<'_>) -> Result<(), String> {
+    fn check_flat(&self, criterion: &Match) -> Result<(), String> {
         for (name, value) in criterion.value.as_object().into_iter().flatten() {
             if self.is_nested(name, value) {
                 let place = if criterion.place.is_empty() {
@@ -407,8 +402,9 @@ impl<'a> CriteriaReader<'a> {
         let id = self.id(value)?;
         let tags = self.tags(&self.paths.criterion_tags, value)?;
         let examples = match self.paths.examples.value(value)? {
-            Some(examples) => typed(examples.into_owned())
-                .map_err(|what| format!("{}: {what}", self.paths.examples))?,
+            Some(examples) => {
+                typed(examples).map_err(|what| format!("{}: {what}", self.paths.examples))?
+            }
             None => Vec::new(),
         };
         Ok(CaseCriterion {
@@ -433,12 +429,12 @@ impl<'a> CriteriaReader<'a> {
             path = &self.paths.text_of_tables;
             value = path.value(criterion)?;
         }
-        let text = match value.as_deref() {
+        let text = match value.as_ref() {
             Some(Value::String(text)) => self.checked_text(path.text(), text)?,
             Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", self.paths.text)),
         };
-        match self.paths.explanation.value(criterion)?.as_deref() {
+        match self.paths.explanation.value(criterion)?.as_ref() {
             Some(Value::String(explanation)) if !explanation.trim().is_empty() => {
                 Ok(format!("{text} ({explanation})"))
             }
@@ -480,7 +476,7 @@ impl<'a> CriteriaReader<'a> {
                 (None, None) => Ok(1.0),
             };
         };
-        let number = match &*value {
+        let number = match &value {
             Value::Null => Some(1.0),
             // An empty cell of a table is what null is in JSON.
             Value::String(text) if text.trim().is_empty() && !names.weight_required => Some(1.0),
@@ -508,7 +504,7 @@ impl<'a> CriteriaReader<'a> {
                 beside = FieldPath::parse(&format!("{before}{name}"))?;
                 value = beside.value(criterion)?;
             }
-            match value.as_deref() {
+            match value.as_ref() {
                 Some(Value::String(text)) if !text.trim().is_empty() => {
                     Ok(text.trim().replace(' ', "_"))
                 }
@@ -538,7 +534,7 @@ impl<'a> CriteriaReader<'a> {
         for level in &self.profile.reply.levels {
             let level = text_of(&level.level);
             let path = self.paths.level_means.filled(|_, _| Ok(level.clone()))?;
-            match path.value(criterion)?.as_deref() {
+            match path.value(criterion)?.as_ref() {
                 Some(Value::String(text)) if !text.trim().is_empty() => means.push(text.clone()),
                 Some(Value::Null | Value::String(_)) | None => {
                     return Err(format!(
@@ -560,7 +556,7 @@ impl<'a> CriteriaReader<'a> {
         let Some(id) = path.value(criterion)? else {
             return Ok(None);
         };
-        let Id(id) = typed::<Id>(id.into_owned())?;
+        let Id(id) = typed::<Id>(id)?;
         let is_given = self.profile.report || !id.trim().is_empty();
         Ok(is_given.then_some(id))
     }
@@ -590,7 +586,7 @@ impl<'a> CriteriaReader<'a> {
     fn tags(&self, path: &FieldPath, fields: &Value) -> Result<Vec<String>, String> {
         let mut all: Vec<String> = Vec::new();
         for found in path.matches(fields)?.all {
-            match found.value.into_owned() {
+            match found.value {
                 Value::Null => {}
                 // Semicolons, because commas separate the cells.
                 Value::String(tags) if self.form.is_table => {
@@ -617,7 +613,7 @@ impl<'a> CriteriaReader<'a> {
             let mut values = Vec::new();
             for found in path.matches(fields)?.all {
                 if !found.value.is_null() {
-                    values.push(found.value.into_owned());
+                    values.push(found.value);
                 }
             }
             let value = match values.len() {
@@ -648,7 +644,7 @@ impl<'a> CriteriaReader<'a> {
             for (at, path) in paths.iter().enumerate() {
                 let path = path.filled(|_, _| Ok(n.to_string()))?;
                 let role = if at % 2 == 0 { "user" } else { "assistant" };
-                match path.value(fields)?.as_deref() {
+                match path.value(fields)?.as_ref() {
                     Some(Value::String(text)) => {
                         messages.push(json!({"role": role, "content": text}));
                     }
@@ -758,15 +754,6 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
     }
 }
 
-/// What is wrong, with the place where it is.
-fn at_place(place: &str, what: &str) -> String {
-    if place.is_empty() {
-        what.to_owned()
-    } else {
-        format!("{place}: {what}")
-    }
-}
-
 /// The first names of fields.
 pub(super) fn names_of(fields: &Value) -> String {
     let fields = fields.as_object().into_iter().flatten();
@@ -775,7 +762,7 @@ pub(super) fn names_of(fields: &Value) -> String {
 
 /// A text, or the messages of a conversation.
 fn question_at(fields: &Value, path: &FieldPath) -> Result<String, String> {
-    match path.value(fields)?.as_deref() {
+    match path.value(fields)?.as_ref() {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Array(messages)) if !messages.is_empty() => {
             conversation(messages).ok_or_else(|| format!("{path}: a message has no content"))

@@ -3,7 +3,6 @@
 //! The first case decides the profile, unless it is named; [`CriteriaReader`] reads the cases; then the criteria of each
 //! case are checked together.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
@@ -228,12 +227,11 @@ fn field_faults(
         .iter()
         .filter_map(|line| serde_json::from_str(line.text).ok());
     let cases: Vec<Value> = cases.collect();
-    let criteria: Vec<Cow<'_, Value>> = cases
+    let criteria: Vec<Value> = cases
         .iter()
         .flat_map(|case| reader.criteria_of(case).unwrap_or_default())
         .map(|criterion| criterion.value)
         .collect();
-    let cases: Vec<Cow<'_, Value>> = cases.iter().map(Cow::Borrowed).collect();
     for (key, path) in paths {
         let (all, owner) = if key.starts_with("criterion.") {
             (&criteria, "criterion")
@@ -271,7 +269,7 @@ fn field_faults(
 
 /// The longest part of a path that leads nowhere in all these values; `None` if it leads somewhere, or to a value of another
 /// kind, which the reader reports with its line.
-fn nowhere(path: &FieldPath, values: &[Cow<'_, Value>]) -> Option<Gap> {
+fn nowhere(path: &FieldPath, values: &[Value]) -> Option<Gap> {
     let mut longest = Gap::default();
     for value in values {
         let found = path.matches(value).ok()?;
