@@ -121,7 +121,7 @@ impl<'a> CriteriaReader<'a> {
 
     fn case_id(&self, line: &JsonLine<'_>, fields: &Value) -> Result<String, String> {
         let path = &self.paths.id;
-        if path.text() == ProfilePaths::ROW_NUMBER {
+        if path.text == ProfilePaths::ROW_NUMBER {
             return Ok((line.index + 1).to_string());
         }
         let Some(id) = path.value(fields)? else {
@@ -260,7 +260,7 @@ impl<'a> CriteriaReader<'a> {
                 "{} is empty; give the case criteria, or leave it out",
                 gap.place
             )),
-            Some(gap) if gap.is_at_root() => {
+            Some(gap) if gap.steps == 0 => {
                 Err(format!("{path} is missing; found {}", names_of(fields)))
             }
             Some(gap) => Err(format!("{path} is missing; {gap}")),
@@ -303,7 +303,7 @@ impl<'a> CriteriaReader<'a> {
     fn group_weights(&self, fields: &Value, groups: usize) -> Result<Option<Value>, String> {
         let path = &self.paths.group_weights;
         let criteria = &self.paths.criteria;
-        if !path.text().is_empty() {
+        if !path.text.is_empty() {
             let weights = path.value(fields)?;
             if weights.is_none() && groups > 1 {
                 return Err(format!(
@@ -376,7 +376,7 @@ impl<'a> CriteriaReader<'a> {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
         // Names are compared without case and separators: `sub_criteria`, `subCriteria` and
         // `Sub-criteria` all occur.
-        let is_named = name == paths.criteria.text()
+        let is_named = name == paths.criteria.text
             || NESTED
                 .split(' ')
                 .any(|nested| nested == plain.to_lowercase());
@@ -430,7 +430,7 @@ impl<'a> CriteriaReader<'a> {
             value = path.value(criterion)?;
         }
         let text = match value.as_ref() {
-            Some(Value::String(text)) => self.checked_text(path.text(), text)?,
+            Some(Value::String(text)) => self.checked_text(&path.text, text)?,
             Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", self.paths.text)),
         };
@@ -528,7 +528,7 @@ impl<'a> CriteriaReader<'a> {
     /// What each level means for this criterion, if the profile names fields that say so.
     fn level_means(&self, criterion: &Value) -> Result<Vec<String>, String> {
         let mut means = Vec::new();
-        if self.paths.level_means.text().is_empty() {
+        if self.paths.level_means.text.is_empty() {
             return Ok(means);
         }
         for level in &self.profile.reply.levels {
@@ -664,16 +664,17 @@ impl<'a> CriteriaReader<'a> {
     fn other_number(&self, criterion: &Value) -> Option<String> {
         let paths = &self.paths;
         let has_text = paths.text.value(criterion).is_ok_and(|text| text.is_some());
-        let mut known = vec![
-            paths.id.text(),
-            paths.text.text(),
-            paths.criterion_id.text(),
-            paths.criterion_tags.text(),
+        let of_criterion = [
+            &paths.text,
+            &paths.criterion_id,
+            &paths.criterion_tags,
+            &paths.id,
         ];
-        known.extend((!has_text).then_some(TEXT_OF_TABLES));
         let of_case = paths.question.iter().chain(&paths.tags).chain(&paths.shown);
-        known.extend(of_case.map(FieldPath::text));
-        known.extend(paths.skip.iter().map(|(path, _)| path.text()));
+        let all = of_case.chain(of_criterion);
+        let mut known: Vec<&str> = all.map(|path| path.text.as_str()).collect();
+        known.extend(paths.skip.iter().map(|(path, _)| path.text.as_str()));
+        known.extend((!has_text).then_some(TEXT_OF_TABLES));
         // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
         // to see in the output.
         let mut all = criterion.as_object().into_iter().flatten();

@@ -182,7 +182,7 @@ impl FirstCase {
         let criteria = &profile.case.criteria;
         let gap = FieldPath::parse(criteria).and_then(|path| Ok(path.matches(&self.fields)?.gap));
         let found = match gap {
-            Ok(Some(gap)) if !gap.is_at_root() => gap.to_string(),
+            Ok(Some(gap)) if gap.steps > 0 => gap.to_string(),
             _ => format!("found {}", names_of(&self.fields)),
         };
         let what = format!("no field {criteria} with the criteria of a case; {found}");
@@ -253,12 +253,12 @@ fn field_faults(
         };
         let fields = all.iter().filter_map(|value| value.as_object());
         let found: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
-        let found = if gap.is_at_root() {
+        let found = if gap.steps == 0 {
             format!("found {}", list(found, 8))
         } else {
             gap.to_string()
         };
-        let path = path.text().escape_debug();
+        let path = path.text.escape_debug();
         let what = format!("{key} is the field {path}, which no {owner} has; {found}");
         let hint = match named {
             Some(_) => "correct the key in profile.toml, or take it out",
@@ -282,7 +282,7 @@ fn nowhere(path: &FieldPath, values: &[Value]) -> Option<Gap> {
         }
         longest = found
             .gap
-            .filter(|gap| gap.is_beyond(&longest))
+            .filter(|gap| gap.steps > longest.steps)
             .unwrap_or(longest);
     }
     Some(longest)
@@ -918,6 +918,16 @@ mod tests {
             let error = read_with(keys, "rows.jsonl", &rows(other)).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_table_has_a_case_in_a_row_if_a_cell_has_its_criteria() {
+        let keys =
+            "[case]\nid = \"#\"\nquestion = \"talk:json\"\ncriteria = \"meta:json.rubrics:json\"";
+        let table = "talk,meta\n\"[{\"\"content\"\": \"\"q\"\"}]\",\"{\"\"rubrics\"\": \"\"[\\\"\"a\\\"\", \\\"\"b\\\"\"]\"\"}\"\n";
+        let read = read_with(keys, "cases.csv", table).unwrap();
+        let case = &read.cases[0];
+        assert_eq!((&*case.initial_prompt, case.criteria.len()), ("q", 2));
     }
 
     #[test]

@@ -21,7 +21,8 @@ const SHOWN: usize = 8;
 /// A path in a profile.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FieldPath {
-    text: String,
+    /// As it is written.
+    pub(super) text: String,
     steps: Vec<Step>,
 }
 
@@ -77,7 +78,7 @@ struct Here<'v> {
 #[derive(Debug, Default)]
 pub(super) struct Gap {
     /// Number of steps that lead to a value.
-    steps: usize,
+    pub(super) steps: usize,
     pub(super) place: String,
     found: String,
     /// Whether it is a list or an object without elements.
@@ -85,11 +86,6 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    /// Whether the path leads further than in `other`.
-    pub(super) fn is_beyond(&self, other: &Self) -> bool {
-        self.steps > other.steps
-    }
-
     /// Whether only the last step of the path leads nowhere.
     pub(super) fn is_at_last_step(&self, path: &FieldPath) -> bool {
         self.steps > 0 && self.steps + 1 == path.steps.len()
@@ -193,11 +189,6 @@ impl FieldPath {
             self.push(kind, field, range);
         }
         Ok(())
-    }
-
-    /// The path as it is written.
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 
     /// Whether the path has more than one step.
@@ -592,7 +583,7 @@ mod tests {
             Ok("x.y[]".to_owned())
         });
         let filled = filled.unwrap();
-        assert_eq!(filled.text(), "a.x.y[]_w[]");
+        assert_eq!(filled.text, "a.x.y[]_w[]");
         assert_eq!(filled.value(&root), Ok(Some(json!(1))));
     }
 
