@@ -2,6 +2,7 @@
 //! field), `a.*` (each value of an object, grouped by its key), `a:json` (the JSON in a text), `.` (the value itself).
 
 use std::fmt;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -26,14 +27,21 @@ pub(super) struct FieldPath {
     steps: Vec<Step>,
 }
 
-/// A step of a path, which stands at `start..end` of its text.
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq)]
 struct Step {
     kind: StepKind,
     /// The name of a field, or of the field that groups elements.
     name: String,
-    start: usize,
-    end: usize,
+    /// Where it stands in the text of the path.
+    range: Range<usize>,
+}
+
+impl Step {
+    fn new(kind: StepKind, name: impl Into<String>, range: Range<usize>) -> Self {
+        let name = name.into();
+        Self { kind, name, range }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +54,16 @@ enum StepKind {
     Values,
     /// The JSON in a text.
     Json,
+}
+
+impl StepKind {
+    fn needs(self) -> &'static str {
+        match self {
+            Self::Json => "a text with JSON",
+            Self::Values => "an object",
+            _ => "a list",
+        }
+    }
 }
 
 /// A value to which a path leads.
@@ -66,14 +84,6 @@ pub(super) struct Matches {
     pub(super) gap: Option<Gap>,
 }
 
-/// A value on a path.
-#[derive(Clone, Copy)]
-struct Here<'v> {
-    value: &'v Value,
-    groups: &'v [String],
-    place: &'v str,
-}
-
 /// Where a path ends too early.
 #[derive(Debug, Default)]
 pub(super) struct Gap {
@@ -89,11 +99,6 @@ impl Gap {
     /// Whether only the last step of the path leads nowhere.
     pub(super) fn is_at_last_step(&self, path: &FieldPath) -> bool {
         self.steps > 0 && self.steps + 1 == path.steps.len()
-    }
-
-    /// Whether the first step leads nowhere.
-    pub(super) fn is_at_root(&self) -> bool {
-        self.steps == 0
     }
 }
 
@@ -125,16 +130,20 @@ impl FieldPath {
                 let end = start + 1 + name.len();
                 // Escapes of RFC 6901.
                 let name = name.replace("~1", "/").replace("~0", "~");
-                path.push(StepKind::Field, &name, start..end);
+                path.steps
+                    .push(Step::new(StepKind::Field, name, start..end));
                 start = end;
             }
         } else if text.is_empty() {
-            path.push(StepKind::Field, "", 0..0);
+            path.steps.push(Step::new(StepKind::Field, "", 0..0));
         } else if text != "." {
             let mut start = 0;
             for part in parts(text) {
-                path.push_part(part, start)
-                    .map_err(|what| format!("{} is not a path: {what}", text.escape_debug()))?;
+                let steps = steps_of_part(part, start).map_err(|what| {
+                    let hint = "write / before the name of a field with these signs";
+                    format!("{} is not a path: {what}; {hint}", text.escape_debug())
+                })?;
+                path.steps.extend(steps);
                 start += part.len() + 1;
             }
         }
@@ -142,53 +151,6 @@ impl FieldPath {
             return Err(format!("a path has at most {STEPS} steps"));
         }
         Ok(path)
-    }
-
-    fn push(&mut self, kind: StepKind, name: &str, range: std::ops::Range<usize>) {
-        self.steps.push(Step {
-            kind,
-            name: name.to_owned(),
-            start: range.start,
-            end: range.end,
-        });
-    }
-
-    /// Adds the steps of a part between dots: a name with what follows it.
-    fn push_part(&mut self, part: &str, start: usize) -> Result<(), String> {
-        let hint = "write / before the name of a field with these signs";
-        let mut behind = Vec::new();
-        let mut name = part;
-        loop {
-            let end = start + name.len();
-            if let Some(before) = name.strip_suffix(":json") {
-                behind.push((StepKind::Json, "", start + before.len()..end));
-                name = before;
-            } else if let Some((before, field)) = name
-                .strip_suffix(']')
-                .and_then(|inner| inner.rsplit_once('['))
-            {
-                behind.push((StepKind::Each, field, start + before.len()..end));
-                name = before;
-            } else {
-                break;
-            }
-        }
-        let is_open = name.matches('{').count() != name.matches('}').count();
-        let mut fields = behind.iter().map(|(_, field, _)| field);
-        if is_open || name.contains(['[', ']']) || fields.any(|field| field.contains(']')) {
-            return Err(format!("a bracket is not closed; {hint}"));
-        }
-        let end = start + name.len();
-        match name {
-            "" if behind.is_empty() => return Err(format!("a step is empty; {hint}")),
-            "" => {}
-            "*" => self.push(StepKind::Values, "*", start..end),
-            name => self.push(StepKind::Field, name, start..end),
-        }
-        for (kind, field, range) in behind.into_iter().rev() {
-            self.push(kind, field, range);
-        }
-        Ok(())
     }
 
     /// Whether the path has more than one step.
@@ -233,27 +195,29 @@ impl FieldPath {
         };
         let mut end = 0;
         for step in &self.steps {
-            path.text.push_str(&self.text[end..step.start]);
-            end = step.end;
+            let Range { start, .. } = step.range;
+            let before = &self.text[..start];
+            path.text.push_str(&before[end..]);
+            end = step.range.end;
             let start = path.text.len();
             let mut name = String::new();
             let mut rest = step.name.as_str();
-            while let Some((before, (inner, behind))) = rest
+            while let Some((first, (inner, behind))) = rest
                 .split_once('{')
-                .and_then(|(before, from)| Some((before, from.split_once('}')?)))
+                .and_then(|(first, from)| Some((first, from.split_once('}')?)))
             {
-                name.push_str(before);
-                name.push_str(&text_of(inner, &self.text[..step.start])?);
+                name.push_str(first);
+                name.push_str(&text_of(inner, before)?);
                 rest = behind;
             }
             name.push_str(rest);
             if step.kind == StepKind::Field {
                 path.text.push_str(&name);
             } else {
-                path.text.push_str(&self.text[step.start..step.end]);
+                path.text.push_str(&self.text[step.range.clone()]);
             }
             let range = start..path.text.len();
-            path.push(step.kind, &name, range);
+            path.steps.push(Step::new(step.kind, name, range));
         }
         Ok(path)
     }
@@ -285,109 +249,65 @@ impl FieldPath {
         place: &str,
     ) -> Result<Matches, String> {
         let mut matches = Matches::default();
-        let root = Here {
-            value,
-            groups,
-            place,
-        };
-        self.walk(0, root, &mut matches)?;
+        self.walk(0, value, groups, place, &mut matches)?;
         Ok(matches)
     }
 
-    /// Walks from the step at `at`.
-    fn walk(&self, at: usize, here: Here<'_>, to: &mut Matches) -> Result<(), String> {
-        let Here { value, place, .. } = here;
+    /// Walks from the step at `at`, with the groups and the place of the value.
+    fn walk(
+        &self,
+        at: usize,
+        value: &Value,
+        groups: &[String],
+        place: &str,
+        to: &mut Matches,
+    ) -> Result<(), String> {
         if has_two_values(value) {
             return Err(format!("{place} has {TWO_VALUES_NAME}"));
         }
         let Some(step) = self.steps.get(at) else {
             to.all.push(Match {
                 value: value.clone(),
-                groups: here.groups.to_vec(),
+                groups: groups.to_vec(),
                 place: place.to_owned(),
             });
             return Ok(());
         };
         match (step.kind, value) {
-            (_, Value::Null) => to.note_gap(at.saturating_sub(1), here),
+            (_, Value::Null) => to.note_gap(at.saturating_sub(1), value, place),
             (StepKind::Field, _) => {
                 let (name, next) = self.longest_name(at, value);
-                let Some(value) = field(value, name) else {
-                    to.note_gap(at, here);
-                    return Ok(());
-                };
-                let place = &within(place, name);
-                self.walk(
-                    next,
-                    Here {
-                        value,
-                        place,
-                        ..here
-                    },
-                    to,
-                )?;
+                match field(value, name) {
+                    Some(field) => self.walk(next, field, groups, &within(place, name), to)?,
+                    None => to.note_gap(at, value, place),
+                }
             }
             (StepKind::Json, Value::String(text)) => {
-                let value = &serde_json::from_str(&settled(text))
+                let json = serde_json::from_str(&settled(text))
                     .map_err(|error| format!("{place}: no JSON in the text: {error}"))?;
-                let place = &format!("{place}:json");
-                self.walk(
-                    at + 1,
-                    Here {
-                        value,
-                        place,
-                        ..here
-                    },
-                    to,
-                )?;
+                self.walk(at + 1, &json, groups, &format!("{place}:json"), to)?;
             }
             (StepKind::Each, Value::Array(elements)) => {
-                for (number, value) in elements.iter().enumerate() {
-                    let place = &format!("{place}[{number}]");
-                    let mut groups = here.groups.to_vec();
+                for (number, element) in elements.iter().enumerate() {
+                    let place = format!("{place}[{number}]");
+                    let mut groups = groups.to_vec();
                     if !step.name.is_empty() {
-                        groups.push(group_of(value, &step.name, place)?);
+                        groups.push(group_of(element, &step.name, &place)?);
                     }
-                    let groups = &groups;
-                    self.walk(
-                        at + 1,
-                        Here {
-                            value,
-                            groups,
-                            place,
-                        },
-                        to,
-                    )?;
+                    self.walk(at + 1, element, &groups, &place, to)?;
                 }
             }
             (StepKind::Values, Value::Object(fields)) => {
-                for (name, value) in fields {
-                    let place = &within(place, name);
-                    let groups = &[here.groups, &[group(name, place)?]].concat();
-                    self.walk(
-                        at + 1,
-                        Here {
-                            value,
-                            groups,
-                            place,
-                        },
-                        to,
-                    )?;
+                for (name, field) in fields {
+                    let place = within(place, name);
+                    let groups = [groups, &[group(name, &place)?]].concat();
+                    self.walk(at + 1, field, &groups, &place, to)?;
                 }
             }
-            (kind, other) => {
-                let what = match kind {
-                    StepKind::Json => "a text with JSON",
-                    StepKind::Values => "an object",
-                    _ => "a list",
-                };
-                return Err(at_place(place, &expected(what, other)));
-            }
+            (kind, other) => return Err(at_place(place, &expected(kind.needs(), other))),
         }
-        if matches!(value, Value::Array(list) if list.is_empty())
-            || matches!(value, Value::Object(fields) if fields.is_empty())
-        {
-            to.note_gap(at, here);
+        if is_empty(value) {
+            to.note_gap(at, value, place);
         }
         Ok(())
     }
@@ -395,9 +315,9 @@ impl FieldPath {
     /// The longest name of a field of this object with which the rest of the path begins, and the step behind it: names may
     /// have the signs of paths.
     fn longest_name(&self, at: usize, object: &Value) -> (&str, usize) {
-        let start = self.steps[at].start;
+        let start = self.steps[at].range.start;
         for next in (at + 1..=self.steps.len()).rev() {
-            let name = &self.text[start..self.steps[next - 1].end];
+            let name = &self.text[start..self.steps[next - 1].range.end];
             if object.get(name).is_some() {
                 return (name, next);
             }
@@ -419,28 +339,34 @@ impl Matches {
     }
 
     /// Keeps the longest part of the path that leads to a value.
-    fn note_gap(&mut self, steps: usize, here: Here<'_>) {
+    fn note_gap(&mut self, steps: usize, last: &Value, place: &str) {
         if self.gap.as_ref().is_some_and(|gap| gap.steps >= steps) {
             return;
         }
-        let mut gap = Gap {
-            steps,
-            place: here.place.to_owned(),
-            ..Gap::default()
+        let found = match last {
+            // Messages about the root list its fields themselves.
+            _ if place.is_empty() => String::new(),
+            _ if is_empty(last) => "is empty".to_owned(),
+            Value::Object(fields) => {
+                format!("has {}", list(fields.keys().map(String::as_str), SHOWN))
+            }
+            Value::Array(_) => "is a list".to_owned(),
+            other => format!("is {}", start_of(&other.to_string())),
         };
-        // Messages about the root list its fields themselves.
-        if !gap.place.is_empty() {
-            gap.found = match here.value {
-                Value::Object(fields) if !fields.is_empty() => {
-                    format!("has {}", list(fields.keys().map(String::as_str), SHOWN))
-                }
-                Value::Array(elements) if !elements.is_empty() => "is a list".to_owned(),
-                Value::Object(_) | Value::Array(_) => "is empty".to_owned(),
-                other => format!("is {}", start_of(&other.to_string())),
-            };
-            gap.is_empty = gap.found == "is empty";
-        }
-        self.gap = Some(gap);
+        self.gap = Some(Gap {
+            steps,
+            place: place.to_owned(),
+            is_empty: is_empty(last),
+            found,
+        });
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
     }
 }
 
@@ -470,6 +396,42 @@ fn parts(text: &str) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
+}
+
+/// The steps of a part between dots: a name with what follows it.
+fn steps_of_part(part: &str, start: usize) -> Result<Vec<Step>, &'static str> {
+    // From the end to the name.
+    let mut steps = Vec::new();
+    let mut name = part;
+    loop {
+        let end = start + name.len();
+        let brackets = name.strip_suffix(']');
+        let (before, kind, field) = if let Some(before) = name.strip_suffix(":json") {
+            (before, StepKind::Json, "")
+        } else if let Some((before, field)) = brackets.and_then(|inner| inner.rsplit_once('[')) {
+            (before, StepKind::Each, field)
+        } else {
+            break;
+        };
+        if field.contains(']') {
+            return Err("a bracket is not closed");
+        }
+        steps.push(Step::new(kind, field, start + before.len()..end));
+        name = before;
+    }
+    let is_open = name.matches('{').count() != name.matches('}').count();
+    if is_open || name.contains(['[', ']']) {
+        return Err("a bracket is not closed");
+    }
+    let range = start..start + name.len();
+    match name {
+        "" if steps.is_empty() => return Err("a step is empty"),
+        "" => {}
+        "*" => steps.push(Step::new(StepKind::Values, name, range)),
+        name => steps.push(Step::new(StepKind::Field, name, range)),
+    }
+    steps.reverse();
+    Ok(steps)
 }
 
 /// The place of a field within another place.
