@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
 use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase, text_of};
 use scholareval_core::error::InputFault;
-use scholareval_core::text::names::list;
+use scholareval_core::text::names::{counted, list};
 
 /// What is wrong with weights whose sum is infinite.
 pub(super) const TOO_LARGE: &str =
@@ -89,19 +90,23 @@ impl<'a> CriteriaReader<'a> {
         self.form.is_rows
     }
 
-    /// Number of cases that the profile leaves out.
-    pub(super) fn skipped(&self) -> usize {
-        self.skipped.len()
-    }
-
-    /// The cases in file order, each with its first line, and warnings.
-    pub(super) fn into_cases(self) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
+    /// The cases in file order, each with its first line, and warnings about the file at `path`.
+    pub(super) fn into_cases(
+        self,
+        path: &Path,
+    ) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
+        let mut warnings = self.warnings;
+        if !self.skipped.is_empty() {
+            let count = counted(self.skipped.len(), "case");
+            let what = format!("{count} left out, as case.skip of the profile says");
+            warnings.push(InputFault::new(path, what));
+        }
         let mut cases = Vec::with_capacity(self.cases.len());
         for mut read in self.cases {
             add_tags_of_case(&mut read.case.criteria, read.tags);
             cases.push((read.line, read.case));
         }
-        (cases, self.warnings)
+        (cases, warnings)
     }
 
     /// Reads a case, or a criterion of one.

@@ -16,7 +16,7 @@ use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
 use scholareval_core::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::text::names::{counted, list, start_of};
+use scholareval_core::text::names::{list, start_of};
 
 /// What a file of cases with criteria holds.
 const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
@@ -68,16 +68,8 @@ pub fn load_tests(
     let faults = elements.iter().filter_map(|line| reader.read(line).err());
     let mut faults: Vec<InputFault> = faults.collect();
     let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
-    let skipped = reader.skipped();
-    let (mut cases, of_reader) = reader.into_cases();
+    let (mut cases, of_reader) = reader.into_cases(path);
     warnings.extend(of_reader);
-    if skipped > 0 {
-        let what = format!(
-            "{} left out, as case.skip of the profile says",
-            counted(skipped, "case")
-        );
-        warnings.push(InputFault::new(path, what));
-    }
     if cases.is_empty() && faults.is_empty() {
         let fault = InputFault::new(path, "case.skip of the profile leaves no case");
         return Err(fault.hint("correct it in profile.toml").into());
@@ -85,8 +77,28 @@ pub fn load_tests(
     if mode == Mode::Compat && profile.clip_in_compat {
         extend_overall_tag(&mut cases);
     }
+    let (of_cases, doubts) = check_cases(&mut cases, &profile, mode);
+    faults.extend(of_cases);
+    warnings.extend(doubts);
+    no_faults(faults)?;
+    let tests = TestCases {
+        path: path.to_path_buf(),
+        blake3,
+        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
+        warnings,
+    };
+    Ok((tests, profile))
+}
+
+/// Gives the criteria of reports their names, and returns the faults and the warnings of all cases.
+fn check_cases(
+    cases: &mut [(JsonLine<'_>, TestCase)],
+    profile: &RubricProfile,
+    mode: Mode,
+) -> (Vec<InputFault>, Vec<InputFault>) {
+    let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
-    for (line, case) in &mut cases {
+    for (line, case) in cases {
         // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
         // has another rule.
         if profile.report {
@@ -98,14 +110,7 @@ pub fn load_tests(
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
-    no_faults(faults)?;
-    let tests = TestCases {
-        path: path.to_path_buf(),
-        blake3,
-        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
-        warnings,
-    };
-    Ok((tests, profile))
+    (faults, warnings)
 }
 
 /// The fields of the first case, which show what kind of file it is.
@@ -199,6 +204,8 @@ impl FirstCase {
             if let Ok(profile) = rubric_profile(Some(&name))
                 && self.has(&profile.case.id)
                 && self.has_criteria(&profile)
+                && CriteriaReader::new(&profile, self.form(&profile), Mode::Default)
+                    .is_ok_and(|reader| reader.criteria_of(&self.fields).is_ok())
             {
                 return Some(profile);
             }
@@ -251,14 +258,8 @@ fn field_faults(
         let Some(gap) = nowhere(path, all).filter(|_| !is_elsewhere) else {
             continue;
         };
-        let fields = all.iter().filter_map(|value| value.as_object());
-        let found: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
-        let found = if gap.steps == 0 {
-            format!("found {}", list(found, 8))
-        } else {
-            gap.to_string()
-        };
         let path = path.text.escape_debug();
+        let found = found_instead(&gap, all);
         let what = format!("{key} is the field {path}, which no {owner} has; {found}");
         let hint = match named {
             Some(_) => "correct the key in profile.toml, or take it out",
@@ -269,6 +270,16 @@ fn field_faults(
         faults.push(InputFault::new(first.path, what).hint(hint));
     }
     faults
+}
+
+/// The longest part of a path that is there, or the fields of these values.
+fn found_instead(gap: &Gap, values: &[Value]) -> String {
+    if gap.steps > 0 {
+        return gap.to_string();
+    }
+    let fields = values.iter().filter_map(Value::as_object);
+    let names: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
+    format!("found {}", list(names, 8))
 }
 
 /// The longest part of a path that leads nowhere in all these values; `None` if it leads somewhere, or to a value of another
