@@ -5,17 +5,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::fields::last_step;
-use super::paths::{FieldPath, Match};
+use super::paths::{FieldPath, Match, at_place};
 use super::profile_paths::ProfilePaths;
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
 use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase, text_of};
 use scholareval_core::error::InputFault;
-use scholareval_core::text::names::list;
+use scholareval_core::text::names::{counted, list};
 
 /// What is wrong with weights whose sum is infinite.
 pub(super) const TOO_LARGE: &str =
@@ -89,19 +90,23 @@ impl<'a> CriteriaReader<'a> {
         self.form.is_rows
     }
 
-    /// Number of cases that the profile leaves out.
-    pub(super) fn skipped(&self) -> usize {
-        self.skipped.len()
-    }
-
-    /// The cases in file order, each with its first line, and warnings.
-    pub(super) fn into_cases(self) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
+    /// The cases in file order, each with its first line, and warnings about the file at `path`.
+    pub(super) fn into_cases(
+        self,
+        path: &Path,
+    ) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
+        let mut warnings = self.warnings;
+        if !self.skipped.is_empty() {
+            let count = counted(self.skipped.len(), "case");
+            let what = format!("{count} left out, as case.skip of the profile says");
+            warnings.push(InputFault::new(path, what));
+        }
         let mut cases = Vec::with_capacity(self.cases.len());
         for mut read in self.cases {
             add_tags_of_case(&mut read.case.criteria, read.tags);
             cases.push((read.line, read.case));
         }
-        (cases, self.warnings)
+        (cases, warnings)
     }
 
     /// Reads a case, or a criterion of one.
@@ -121,13 +126,13 @@ impl<'a> CriteriaReader<'a> {
 
     fn case_id(&self, line: &JsonLine<'_>, fields: &Value) -> Result<String, String> {
         let path = &self.paths.id;
-        if path.text() == ProfilePaths::ROW_NUMBER {
+        if path.text == ProfilePaths::ROW_NUMBER {
             return Ok((line.index + 1).to_string());
         }
         let Some(id) = path.value(fields)? else {
             return Err(format!("{path} is missing"));
         };
-        let Id(id) = Id::try_from(id.into_owned()).map_err(|what| format!("{path}: {what}"))?;
+        let Id(id) = Id::try_from(id).map_err(|what| format!("{path}: {what}"))?;
         if id.is_empty() {
             return Err(format!("{path} is empty"));
         }
@@ -148,7 +153,7 @@ impl<'a> CriteriaReader<'a> {
         for element in &elements {
             // ScholarQA-CS2 leaves these out.
             let text = self.paths.text.value(&element.value)?;
-            if self.profile.report && text.is_some_and(|text| *text == "") {
+            if self.profile.report && text.is_some_and(|text| text == "") {
                 continue;
             }
             self.check_flat(element)?;
@@ -169,10 +174,9 @@ impl<'a> CriteriaReader<'a> {
         self.weigh_groups(fields, &groups, &mut criteria)?;
         for (group, members) in &groups {
             if members.iter().all(|at| criteria[*at].weight == 0.0) {
-                let what = format!("all weights of the group {} are 0", group.escape_debug());
-                let fault = line.fault(what).of_case(id);
-                self.warnings
-                    .push(fault.hint("none of its criteria counts; give one of them a weight"));
+                let what = format!("the group {} has no weight", group.escape_debug());
+                let hint = "its criteria are asked and count nothing; give one of them a weight";
+                self.warnings.push(line.fault(what).of_case(id).hint(hint));
             }
         }
         self.cases[place].case.criteria.append(&mut criteria);
@@ -236,7 +240,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Each criterion of a case, with its groups and its place.
-    pub(super) fn criteria_of<'v>(&self, fields: &'v Value) -> Result<Vec<Match<'v>>, String> {
+    pub(super) fn criteria_of(&self, fields: &Value) -> Result<Vec<Match>, String> {
         if self.form.is_rows {
             return Ok(self.paths.itself.matches(fields)?.all);
         }
@@ -244,14 +248,14 @@ impl<'a> CriteriaReader<'a> {
         let mut found = path.matches(fields)?;
         let mut criteria = Vec::new();
         for value in found.all {
-            let rest = match &*value.value {
+            let rest = match &value.value {
                 _ if path.ends_in_elements() => &self.paths.itself,
                 Value::String(_) => &self.paths.itself,
                 other if self.is_criterion(other) => &self.paths.itself,
                 Value::Object(_) => &self.paths.groups,
                 _ => &self.paths.elements,
             };
-            let mut matches = rest.matches_from(value)?;
+            let mut matches = rest.matches_from(&value.value, &value.groups, &value.place)?;
             criteria.append(&mut matches.all);
             found.gap = found.gap.or(matches.gap);
         }
@@ -265,7 +269,7 @@ impl<'a> CriteriaReader<'a> {
                 "{} is empty; give the case criteria, or leave it out",
                 gap.place
             )),
-            Some(gap) if gap.is_at_root() => {
+            Some(gap) if gap.steps == 0 => {
                 Err(format!("{path} is missing; found {}", names_of(fields)))
             }
             Some(gap) => Err(format!("{path} is missing; {gap}")),
@@ -296,7 +300,7 @@ impl<'a> CriteriaReader<'a> {
         }
         let weights = self.group_weights(fields, groups.len())?;
         for (name, members) in groups {
-            let weight = self.group_weight(weights.as_deref(), name)?;
+            let weight = self.group_weight(weights.as_ref(), name)?;
             let place = &self.profile.case.criteria;
             share(criteria, members, weight).map_err(|what| format!("{place}.{name}: {what}"))?;
         }
@@ -305,14 +309,10 @@ impl<'a> CriteriaReader<'a> {
 
     /// The object with the weights of groups, if the profile names one. Groups without weights are refused: counted equally,
     /// or with their criteria pooled, they give different scores, and only the author of the rubric can say which is meant.
-    fn group_weights<'v>(
-        &self,
-        fields: &'v Value,
-        groups: usize,
-    ) -> Result<Option<Cow<'v, Value>>, String> {
+    fn group_weights(&self, fields: &Value, groups: usize) -> Result<Option<Value>, String> {
         let path = &self.paths.group_weights;
         let criteria = &self.paths.criteria;
-        if !path.text().is_empty() {
+        if !path.text.is_empty() {
             let weights = path.value(fields)?;
             if weights.is_none() && groups > 1 {
                 return Err(format!(
@@ -345,7 +345,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Refuses a criterion with a field that holds further criteria: they would not be asked.
-    fn check_flat(&self, criterion: &Match<'_>) -> Result<(), String> {
+    fn check_flat(&self, criterion: &Match) -> Result<(), String> {
         for (name, value) in criterion.value.as_object().into_iter().flatten() {
             if self.is_nested(name, value) {
                 let place = if criterion.place.is_empty() {
@@ -385,7 +385,7 @@ impl<'a> CriteriaReader<'a> {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
         // Names are compared without case and separators: `sub_criteria`, `subCriteria` and
         // `Sub-criteria` all occur.
-        let is_named = name == paths.criteria.text()
+        let is_named = name == paths.criteria.text
             || NESTED
                 .split(' ')
                 .any(|nested| nested == plain.to_lowercase());
@@ -411,8 +411,9 @@ impl<'a> CriteriaReader<'a> {
         let id = self.id(value)?;
         let tags = self.tags(&self.paths.criterion_tags, value)?;
         let examples = match self.paths.examples.value(value)? {
-            Some(examples) => typed(examples.into_owned())
-                .map_err(|what| format!("{}: {what}", self.paths.examples))?,
+            Some(examples) => {
+                typed(examples).map_err(|what| format!("{}: {what}", self.paths.examples))?
+            }
             None => Vec::new(),
         };
         Ok(CaseCriterion {
@@ -437,12 +438,12 @@ impl<'a> CriteriaReader<'a> {
             path = &self.paths.text_of_tables;
             value = path.value(criterion)?;
         }
-        let text = match value.as_deref() {
-            Some(Value::String(text)) => self.checked_text(path.text(), text)?,
+        let text = match value.as_ref() {
+            Some(Value::String(text)) => self.checked_text(&path.text, text)?,
             Some(other) => return Err(format!("{path}: {}", expected("a text", other))),
             None => return Err(format!("{} is missing", self.paths.text)),
         };
-        match self.paths.explanation.value(criterion)?.as_deref() {
+        match self.paths.explanation.value(criterion)?.as_ref() {
             Some(Value::String(explanation)) if !explanation.trim().is_empty() => {
                 Ok(format!("{text} ({explanation})"))
             }
@@ -484,7 +485,7 @@ impl<'a> CriteriaReader<'a> {
                 (None, None) => Ok(1.0),
             };
         };
-        let number = match &*value {
+        let number = match &value {
             Value::Null => Some(1.0),
             // An empty cell of a table is what null is in JSON.
             Value::String(text) if text.trim().is_empty() && !names.weight_required => Some(1.0),
@@ -512,7 +513,7 @@ impl<'a> CriteriaReader<'a> {
                 beside = FieldPath::parse(&format!("{before}{name}"))?;
                 value = beside.value(criterion)?;
             }
-            match value.as_deref() {
+            match value.as_ref() {
                 Some(Value::String(text)) if !text.trim().is_empty() => {
                     Ok(text.trim().replace(' ', "_"))
                 }
@@ -536,13 +537,13 @@ impl<'a> CriteriaReader<'a> {
     /// What each level means for this criterion, if the profile names fields that say so.
     fn level_means(&self, criterion: &Value) -> Result<Vec<String>, String> {
         let mut means = Vec::new();
-        if self.paths.level_means.text().is_empty() {
+        if self.paths.level_means.text.is_empty() {
             return Ok(means);
         }
         for level in &self.profile.reply.levels {
             let level = text_of(&level.level);
             let path = self.paths.level_means.filled(|_, _| Ok(level.clone()))?;
-            match path.value(criterion)?.as_deref() {
+            match path.value(criterion)?.as_ref() {
                 Some(Value::String(text)) if !text.trim().is_empty() => means.push(text.clone()),
                 Some(Value::Null | Value::String(_)) | None => {
                     return Err(format!(
@@ -564,7 +565,7 @@ impl<'a> CriteriaReader<'a> {
         let Some(id) = path.value(criterion)? else {
             return Ok(None);
         };
-        let Id(id) = typed::<Id>(id.into_owned())?;
+        let Id(id) = typed::<Id>(id)?;
         let is_given = self.profile.report || !id.trim().is_empty();
         Ok(is_given.then_some(id))
     }
@@ -594,7 +595,7 @@ impl<'a> CriteriaReader<'a> {
     fn tags(&self, path: &FieldPath, fields: &Value) -> Result<Vec<String>, String> {
         let mut all: Vec<String> = Vec::new();
         for found in path.matches(fields)?.all {
-            match found.value.into_owned() {
+            match found.value {
                 Value::Null => {}
                 // Semicolons, because commas separate the cells.
                 Value::String(tags) if self.form.is_table => {
@@ -621,7 +622,7 @@ impl<'a> CriteriaReader<'a> {
             let mut values = Vec::new();
             for found in path.matches(fields)?.all {
                 if !found.value.is_null() {
-                    values.push(found.value.into_owned());
+                    values.push(found.value);
                 }
             }
             let value = match values.len() {
@@ -654,7 +655,7 @@ impl<'a> CriteriaReader<'a> {
                 // The last one is the reply; what stands before it is the user's.
                 let is_reply = at > 0 && at + 1 == paths.len();
                 let role = if is_reply { "assistant" } else { "user" };
-                let texts = match path.value(fields)?.as_deref() {
+                let texts = match path.value(fields)?.as_ref() {
                     Some(Value::String(text)) => text.clone(),
                     Some(Value::Array(texts)) if at > 0 => texts_of(texts, &path)?,
                     Some(Value::Null) | None if at > 0 => String::new(),
@@ -676,16 +677,17 @@ impl<'a> CriteriaReader<'a> {
     fn other_number(&self, criterion: &Value) -> Option<String> {
         let paths = &self.paths;
         let has_text = paths.text.value(criterion).is_ok_and(|text| text.is_some());
-        let mut known = vec![
-            paths.id.text(),
-            paths.text.text(),
-            paths.criterion_id.text(),
-            paths.criterion_tags.text(),
+        let of_criterion = [
+            &paths.text,
+            &paths.criterion_id,
+            &paths.criterion_tags,
+            &paths.id,
         ];
-        known.extend((!has_text).then_some(TEXT_OF_TABLES));
         let of_case = paths.question.iter().chain(&paths.tags).chain(&paths.shown);
-        known.extend(of_case.map(FieldPath::text));
-        known.extend(paths.skip.iter().map(|(path, _)| path.text()));
+        let all = of_case.chain(of_criterion);
+        let mut known: Vec<&str> = all.map(|path| path.text.as_str()).collect();
+        known.extend(paths.skip.iter().map(|(path, _)| path.text.as_str()));
+        known.extend((!has_text).then_some(TEXT_OF_TABLES));
         // `points: 5` read as weight 1 would give every criterion the same weight, with nothing
         // to see in the output.
         let mut all = criterion.as_object().into_iter().flatten();
@@ -766,15 +768,6 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
     }
 }
 
-/// What is wrong, with the place where it is.
-fn at_place(place: &str, what: &str) -> String {
-    if place.is_empty() {
-        what.to_owned()
-    } else {
-        format!("{place}: {what}")
-    }
-}
-
 /// The first names of fields.
 pub(super) fn names_of(fields: &Value) -> String {
     let fields = fields.as_object().into_iter().flatten();
@@ -783,7 +776,7 @@ pub(super) fn names_of(fields: &Value) -> String {
 
 /// A text, or the messages of a conversation.
 fn question_at(fields: &Value, path: &FieldPath) -> Result<String, String> {
-    match path.value(fields)?.as_deref() {
+    match path.value(fields)?.as_ref() {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Array(messages)) if !messages.is_empty() => {
             conversation(messages).ok_or_else(|| format!("{path}: a message has no content"))

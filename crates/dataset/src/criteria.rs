@@ -3,7 +3,6 @@
 //! The first case decides the profile, unless it is named; [`CriteriaReader`] reads the cases; then the criteria of each
 //! case are checked together.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
@@ -17,7 +16,7 @@ use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
 use scholareval_core::domain::{CaseCriterion, Mode, REPORT_METRICS, RubricProfile, TestCase};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::text::names::{counted, list, start_of};
+use scholareval_core::text::names::{list, start_of};
 
 /// What a file of cases with criteria holds.
 const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
@@ -69,16 +68,8 @@ pub fn load_tests(
     let faults = elements.iter().filter_map(|line| reader.read(line).err());
     let mut faults: Vec<InputFault> = faults.collect();
     let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
-    let skipped = reader.skipped();
-    let (mut cases, of_reader) = reader.into_cases();
+    let (mut cases, of_reader) = reader.into_cases(path);
     warnings.extend(of_reader);
-    if skipped > 0 {
-        let what = format!(
-            "{} left out, as case.skip of the profile says",
-            counted(skipped, "case")
-        );
-        warnings.push(InputFault::new(path, what));
-    }
     if cases.is_empty() && faults.is_empty() {
         let fault = InputFault::new(path, "case.skip of the profile leaves no case");
         return Err(fault.hint("correct it in profile.toml").into());
@@ -86,8 +77,28 @@ pub fn load_tests(
     if mode == Mode::Compat && profile.clip_in_compat {
         extend_overall_tag(&mut cases);
     }
+    let (of_cases, doubts) = check_cases(&mut cases, &profile, mode);
+    faults.extend(of_cases);
+    warnings.extend(doubts);
+    no_faults(faults)?;
+    let tests = TestCases {
+        path: path.to_path_buf(),
+        blake3,
+        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
+        warnings,
+    };
+    Ok((tests, profile))
+}
+
+/// Gives the criteria of reports their names, and returns the faults and the warnings of all cases.
+fn check_cases(
+    cases: &mut [(JsonLine<'_>, TestCase)],
+    profile: &RubricProfile,
+    mode: Mode,
+) -> (Vec<InputFault>, Vec<InputFault>) {
+    let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
-    for (line, case) in &mut cases {
+    for (line, case) in cases {
         // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
         // has another rule.
         if profile.report {
@@ -99,14 +110,7 @@ pub fn load_tests(
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
-    no_faults(faults)?;
-    let tests = TestCases {
-        path: path.to_path_buf(),
-        blake3,
-        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
-        warnings,
-    };
-    Ok((tests, profile))
+    (faults, warnings)
 }
 
 /// The fields of the first case, which show what kind of file it is.
@@ -183,7 +187,7 @@ impl FirstCase {
         let criteria = &profile.case.criteria;
         let gap = FieldPath::parse(criteria).and_then(|path| Ok(path.matches(&self.fields)?.gap));
         let found = match gap {
-            Ok(Some(gap)) if !gap.is_at_root() => gap.to_string(),
+            Ok(Some(gap)) if gap.steps > 0 => gap.to_string(),
             _ => format!("found {}", names_of(&self.fields)),
         };
         let what = format!("no field {criteria} with the criteria of a case; {found}");
@@ -200,6 +204,8 @@ impl FirstCase {
             if let Ok(profile) = rubric_profile(Some(&name))
                 && self.has(&profile.case.id)
                 && self.has_criteria(&profile)
+                && CriteriaReader::new(&profile, self.form(&profile), Mode::Default)
+                    .is_ok_and(|reader| reader.criteria_of(&self.fields).is_ok())
             {
                 return Some(profile);
             }
@@ -228,14 +234,17 @@ fn field_faults(
         .iter()
         .filter_map(|line| serde_json::from_str(line.text).ok());
     let cases: Vec<Value> = cases.collect();
-    let criteria: Vec<Cow<'_, Value>> = cases
+    let criteria: Vec<Value> = cases
         .iter()
         .flat_map(|case| reader.criteria_of(case).unwrap_or_default())
         .map(|criterion| criterion.value)
         .collect();
-    let cases: Vec<Cow<'_, Value>> = cases.iter().map(Cow::Borrowed).collect();
     for (key, path) in paths {
         let (all, owner) = if key.starts_with("criterion.") {
+            // Lists of criteria that cannot be read are reported with their lines.
+            if criteria.is_empty() {
+                continue;
+            }
             (&criteria, "criterion")
         } else {
             (&cases, "case")
@@ -249,14 +258,8 @@ fn field_faults(
         let Some(gap) = nowhere(path, all).filter(|_| !is_elsewhere) else {
             continue;
         };
-        let fields = all.iter().filter_map(|value| value.as_object());
-        let found: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
-        let found = if gap.is_at_root() {
-            format!("found {}", list(found, 8))
-        } else {
-            gap.to_string()
-        };
-        let path = path.text().escape_debug();
+        let path = path.text.escape_debug();
+        let found = found_instead(&gap, all);
         let what = format!("{key} is the field {path}, which no {owner} has; {found}");
         let hint = match named {
             Some(_) => "correct the key in profile.toml, or take it out",
@@ -269,9 +272,19 @@ fn field_faults(
     faults
 }
 
+/// The longest part of a path that is there, or the fields of these values.
+fn found_instead(gap: &Gap, values: &[Value]) -> String {
+    if gap.steps > 0 {
+        return gap.to_string();
+    }
+    let fields = values.iter().filter_map(Value::as_object);
+    let names: BTreeSet<&str> = fields.flat_map(Map::keys).map(String::as_str).collect();
+    format!("found {}", list(names, 8))
+}
+
 /// The longest part of a path that leads nowhere in all these values; `None` if it leads somewhere, or to a value of another
 /// kind, which the reader reports with its line.
-fn nowhere(path: &FieldPath, values: &[Cow<'_, Value>]) -> Option<Gap> {
+fn nowhere(path: &FieldPath, values: &[Value]) -> Option<Gap> {
     let mut longest = Gap::default();
     for value in values {
         let found = path.matches(value).ok()?;
@@ -280,7 +293,7 @@ fn nowhere(path: &FieldPath, values: &[Cow<'_, Value>]) -> Option<Gap> {
         }
         longest = found
             .gap
-            .filter(|gap| gap.is_beyond(&longest))
+            .filter(|gap| gap.steps > longest.steps)
             .unwrap_or(longest);
     }
     Some(longest)
@@ -686,5 +699,317 @@ mod tests {
             error.contains("criteria has two different values"),
             "{error}"
         );
+    }
+
+    /// The cases of a file and the warnings, under a profile of the user's with these keys.
+    fn read_with(keys: &str, name: &str, cases: &str) -> Result<TestCases> {
+        let dir = tempfile::tempdir().unwrap();
+        let levels = "levels = [{ level = 1, credit = 1, means = \"\" }, { level = 0, credit = 0, means = \"\" }]";
+        let profile = format!("name = \"mine\"\nabout = \"a\"\n{keys}\n[reply]\n{levels}\n");
+        std::fs::write(dir.path().join("profile.toml"), profile).unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, cases).unwrap();
+        Ok(load_tests(&path, Mode::Default, dir.path().to_str(), false)?.0)
+    }
+
+    fn fault_with(keys: &str, cases: &str) -> String {
+        read_with(keys, "cases.jsonl", cases)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn groups_of_texts_are_pooled_and_tags() {
+        let keys = "show = [\"question\", \"content.blocked\", \"content.none\"]\n[case]\nid = \"idx\"\nquestion = \"prompt\"\n\
+                    criteria = \"content.rubric.*[]\"\ntags = [\"theme\", \"language\"]\npooled = true\nskip = { idx = [112, \"3\"] }\n\
+                    [criterion]\ntext = \".\"";
+        let case = |idx: u32, more: &str| {
+            format!(
+                r#"{{"idx": {idx}, "prompt": "q", "theme": "Food", "language": null, "content": {{
+                "rubric": {{"recall": ["a", "b"], "analysis": ["c"]}}, "blocked": {{"title": "t", "urls": [1]}}{more}}}}}"#
+            )
+        };
+        let cases = [case(1, ""), case(112, ""), case(3, r#", "none": 1"#)].join("\n");
+        let read = read_with(keys, "cases.json", &cases).unwrap();
+        let [only] = &read.cases[..] else {
+            panic!("{:?}", read.cases);
+        };
+        let criteria: Vec<_> = only.criteria.iter().collect();
+        assert_eq!((criteria[2].weight, &*criteria[2].text), (1.0, "c"));
+        assert_eq!(criteria[2].tags, ["analysis", "Food"]);
+        let shown = r#"{"title":"t","urls":[1]}"#;
+        assert_eq!(*only.shown, [("blocked".to_owned(), shown.to_owned())]);
+        assert!(
+            read.warnings[0]
+                .to_string()
+                .contains("2 cases left out, as case.skip")
+        );
+        let unpooled = keys.replace("pooled = true", "");
+        let fault = fault_with(&unpooled, &case(1, r#", "none": 1"#).replace('\n', " "));
+        assert!(
+            fault.contains("2 groups without weights; to pool them, write case.pooled = true"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn criteria_in_a_text_are_grouped_by_the_id_of_their_section() {
+        let keys = "[case]\nid = \"id\"\nquestion = \"problem\"\ncriteria = \"answer:json.sections[id].criteria[]\"\npooled = true\n\
+                    [criterion]\ntext = \"requirement\"";
+        let with = |rubric: &str| {
+            let rubric = Value::from(rubric);
+            format!(r#"{{"id": "x", "problem": "q", "answer": {rubric}}}"#)
+        };
+        let sections = r#"{"sections": [
+            {"id": "facts", "criteria": [{"id": "a", "weight": 10, "requirement": "r"}, {"id": "b", "weight": -15, "requirement": "s"}]},
+            {"id": "style", "criteria": [{"id": "c", "weight": 0, "requirement": "t"}]}]}"#;
+        let read = read_with(keys, "cases.jsonl", &with(sections)).unwrap();
+        let criteria: Vec<_> = read.cases[0].criteria.iter().collect();
+        assert_eq!((criteria[1].weight, &*criteria[1].name), (-15.0, "b"));
+        assert_eq!(criteria[1].tags, ["facts"]);
+        let warning = read.warnings[0].to_string();
+        assert!(
+            warning.contains("(case x): the group style has no weight"),
+            "{warning}"
+        );
+        for (rubric, expected) in [
+            (
+                "Points: 4",
+                "cases.jsonl:1 (case x): answer: no JSON in the text",
+            ),
+            (
+                r#"{"sections": [{"criteria": []}]}"#,
+                "answer:json.sections[0] has no text id",
+            ),
+            (
+                r#"{"sections": [{"id": 1, "criteria": []}]}"#,
+                "answer:json.sections[0].criteria is empty",
+            ),
+            (
+                r#"{"sections": [{"id": 1, "criteria": [{"requirement": "r"}]}, {"id": 2}]}"#,
+                "criteria[] is missing; answer:json.sections[1] has id",
+            ),
+            (
+                r#"{"parts": [], "b": 1}"#,
+                "the criteria of a case; answer:json has parts, b",
+            ),
+            (
+                r#"{"sections": [{"id": 1, "criteria": [{"id": "a", "requirement": "r", "parts": [{"requirement": "s", "weight": 1}]}]}]}"#,
+                "(case x): answer:json.sections[0].criteria[0].parts looks like criteria below",
+            ),
+        ] {
+            let fault = fault_with(keys, &with(rubric));
+            assert!(fault.contains(expected), "{fault}");
+            assert_eq!(fault.lines().count(), 1, "{fault}");
+        }
+    }
+
+    #[test]
+    fn turns_are_read_and_a_word_names_the_weight() {
+        let keys = "[case]\nid = \"#\"\nquestion = [\"prompt_{n}\", \"response_{n}\"]\ncriteria = \"rubric\"\n\
+                    [criterion]\ntext = \"title\"\nweight = \"annotations.{weight_class}_weight\"";
+        let with = |annotations: &str| {
+            format!(
+                r#"{{"prompt_0": "a", "response_0": "b", "prompt_1": "c", "response_1": null, "prompt_2": null, "rubric": [
+                {{"title": "t", "annotations": {annotations}}}]}}"#
+            )
+            .replace('\n', " ")
+        };
+        let good = r#"{"weight_class": "critically important", "critically_important_weight": 9, "important_weight": 1}"#;
+        let read = read_with(keys, "cases.jsonl", &[with(good), with(good)].join("\n")).unwrap();
+        let second = &read.cases[1];
+        assert_eq!(
+            (second.case_id.as_str(), second.criteria[0].weight),
+            ("2", 9.0)
+        );
+        assert_eq!(
+            &*second.initial_prompt,
+            "user: a\n\nassistant: b\n\nuser: c"
+        );
+        for (annotations, expected) in [
+            (
+                r#"{"weight_class": "important"}"#,
+                "rubric[0]: annotations.important_weight is missing",
+            ),
+            (
+                r#"{"weight_class": "a.b", "a": {"b_weight": 1}}"#,
+                "annotations.a.b_weight is missing",
+            ),
+            (
+                r#"{"important_weight": 1}"#,
+                "weight_class, which names the weight, is missing",
+            ),
+        ] {
+            let fault = fault_with(keys, &with(annotations));
+            assert!(
+                fault.contains(&format!("(case 1): rubric[0]: {expected}"))
+                    || fault.contains(expected),
+                "{fault}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_have_the_weights_of_the_profile_and_other_values_none() {
+        let keys = "[criterion]\nweight = \"kind\"\nweights = { Critical = 4, Minor = 2 }";
+        let with = |kind: &str| {
+            format!(
+                r#"{{"case_id": 7, "question": "q", "criteria": [{{"text": "a", "kind": {kind}}}]}}"#
+            )
+        };
+        let read = read_with(keys, "cases.jsonl", &with("\"Critical\"")).unwrap();
+        assert_eq!(read.cases[0].criteria[0].weight, 4.0);
+        for (kind, found) in [
+            ("\"critical\"", "\"critical\""),
+            ("true", "true"),
+            ("3", "3"),
+        ] {
+            let fault = fault_with(keys, &with(kind));
+            let expected = format!(
+                "criteria[0]: kind: expected a word of criterion.weights, found {found}; it has Critical, Minor"
+            );
+            assert!(fault.contains(&expected), "{fault}");
+        }
+        let fault = fault_with("[criterion]\nweight = \"kind\"", &with("true"));
+        assert!(
+            fault.contains("kind: expected a number, found true"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn one_object_or_text_is_one_criterion_which_says_what_levels_mean() {
+        let keys = "[case]\ncriteria = \"rubric\"\n[criterion]\ntext = \"criteria\"\nlevel_means = \"score{level}_description\"";
+        let with = |more: &str| {
+            format!(
+                r#"{{"case_id": 7, "question": "q", "rubric": {{"criteria": "a", "score1_description": "good"{more}}}}}"#
+            )
+        };
+        let read = read_with(
+            keys,
+            "cases.jsonl",
+            &with(r#", "score0_description": "bad""#),
+        )
+        .unwrap();
+        assert_eq!(read.cases[0].criteria[0].level_means, ["good", "bad"]);
+        let fault = fault_with(keys, &with(""));
+        let expected = "rubric: score0_description, which says what level 0 means, is missing";
+        assert!(fault.contains(expected), "{fault}");
+        let text = r#"{"case_id": 7, "question": "q", "rubric": "a"}"#;
+        let read = read_with("[case]\ncriteria = \"rubric\"", "cases.jsonl", text).unwrap();
+        assert_eq!(&*read.cases[0].criteria[0].text, "a");
+    }
+
+    #[test]
+    fn rows_of_one_id_are_a_case_and_agree() {
+        let keys =
+            "[case]\nid = \"qid\"\nrows = true\ntags = \"area\"\n[criterion]\ntext = \"item\"";
+        let row = |id: &str, question: &str, area: &str, item: &str| {
+            format!(
+                r#"{{"qid": "{id}", "question": "{question}", "area": "{area}", "item": "{item}"}}"#
+            )
+        };
+        let rows =
+            |other: String| [row("x", "q", "a", "i"), row("y", "q", "a", "j"), other].join("\n");
+        let read = read_with(keys, "rows.jsonl", &rows(row("x", "q", "a", "k"))).unwrap();
+        let criteria: Vec<_> = read.cases[0].criteria.iter().collect();
+        assert_eq!(criteria.len(), 2);
+        assert_eq!((&*criteria[1].text, &*criteria[1].name), ("k", "c2"));
+        assert_eq!(criteria[1].tags, ["a"]);
+        for (other, expected) in [
+            (
+                row("x", "r", "a", "k"),
+                "rows.jsonl:3 (case x): another question than on line 1",
+            ),
+            (
+                row("x", "q", "b", "k"),
+                "other tags of the case than on line 1",
+            ),
+        ] {
+            let error = read_with(keys, "rows.jsonl", &rows(other)).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_table_has_a_case_in_a_row_if_a_cell_has_its_criteria() {
+        let keys =
+            "[case]\nid = \"#\"\nquestion = \"talk:json\"\ncriteria = \"meta:json.rubrics:json\"";
+        let table = "talk,meta\n\"[{\"\"content\"\": \"\"q\"\"}]\",\"{\"\"rubrics\"\": \"\"[\\\"\"a\\\"\", \\\"\"b\\\"\"]\"\"}\"\n";
+        let read = read_with(keys, "cases.csv", table).unwrap();
+        let case = &read.cases[0];
+        assert_eq!((&*case.initial_prompt, case.criteria.len()), ("q", 2));
+    }
+
+    #[test]
+    fn two_fields_with_the_same_tag_are_an_error() {
+        let case =
+            r#"{"case_id": 7, "question": "q", "a": "x", "b": ["y", "x"], "criteria": ["c"]}"#;
+        let fault = fault_with("[case]\ntags = [\"a\", \"b\"]", case);
+        assert!(
+            fault.contains("(case 7): b: the case has the tag x from another field, too"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn another_kind_of_value_than_the_path_needs_is_one_error_with_its_place() {
+        let case =
+            |rubric: &str| format!(r#"{{"case_id": 7, "question": "q", "rubric": {rubric}}}"#);
+        for (path, rubric, expected) in [
+            (
+                "rubric.*[]",
+                r#"{"a": ["b"], "c": {"d": "e"}}"#,
+                "rubric.c: expected a list, found an object",
+            ),
+            (
+                "rubric.*[]",
+                r#"["a"]"#,
+                "rubric: expected an object, found a list",
+            ),
+            (
+                "rubric[]",
+                r#"{"a": ["b"]}"#,
+                "rubric: expected a list, found an object",
+            ),
+            (
+                "rubric[]",
+                r#"[["a"]]"#,
+                "rubric[0]: expected an object or a text, found a list",
+            ),
+            (
+                "rubric.*[]",
+                r#"{"a": ["b"], "c": null}"#,
+                "rubric.*[] is missing; rubric.c is null",
+            ),
+        ] {
+            let keys = format!("[case]\ncriteria = \"{path}\"\npooled = true");
+            let fault = fault_with(&keys, &case(rubric));
+            assert!(
+                fault.contains(&format!("cases.jsonl:1 (case 7): {expected}")),
+                "{fault}"
+            );
+            assert_eq!(fault.lines().count(), 1, "{fault}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_criteria_of_a_case_are_read_at_once() {
+        let criterion = |at: usize| {
+            format!(r#"{{"id": "{at}", "requirements": "Criterion {at}", "weight": 1}}"#)
+        };
+        let criteria: Vec<String> = (0..10_000).map(criterion).collect();
+        let case = format!(
+            r#"{{"case_id": 7, "question": "q", "criteria": [{}]}}"#,
+            criteria.join(",")
+        );
+        let keys = "[criterion]\ntext = \"requirements\"";
+        let start = std::time::Instant::now();
+        let read = read_with(keys, "cases.jsonl", &case).unwrap();
+        assert_eq!(read.cases[0].criteria.len(), 10_000);
+        // A wrong path is one error, found as fast.
+        let fault = fault_with("[criterion]\ntext = \"text.of\"", &case);
+        assert_eq!(fault.lines().count(), 1);
+        assert!(start.elapsed().as_secs() < 5);
     }
 }

@@ -81,7 +81,7 @@ impl<'p> ProfilePaths<'p> {
             ("criterion.examples", &self.examples),
             ("criterion.explanation", &self.explanation),
         ];
-        if self.id.text() != Self::ROW_NUMBER {
+        if self.id.text != Self::ROW_NUMBER {
             paths.push(("case.id", &self.id));
         }
         paths.extend(self.question.iter().map(|path| ("case.question", path)));
@@ -89,7 +89,7 @@ impl<'p> ProfilePaths<'p> {
         paths.extend(self.skip.iter().map(|(path, _)| ("case.skip", path)));
         paths.extend(self.shown.iter().map(|path| ("show", path)));
         // What stands for a name in braces differs from criterion to criterion.
-        paths.retain(|(_, path)| !path.text().is_empty() && !path.has_braces());
+        paths.retain(|(_, path)| !path.text.is_empty() && !path.has_braces());
         paths
     }
 }

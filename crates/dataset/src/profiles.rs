@@ -6,10 +6,14 @@ use std::path::Path;
 use scholareval_rubrics::{File, RUBRICS};
 use serde_json::Value;
 
-use scholareval_core::domain::{RubricProfile, comparable_level};
+use scholareval_core::domain::{
+    REPORT_METRICS, ReplyForm, RubricProfile, comparable_level, text_of,
+};
 use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::{parse_toml, read_small_text};
 use scholareval_core::text::names::nearest;
+
+use super::profile_paths::ProfilePaths;
 
 /// File of a profile in its directory.
 const PROFILE: &str = "profile.toml";
@@ -106,10 +110,114 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
 fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
     let hint = "`scholareval rubrics show criteria` prints one to start from";
     let profile: RubricProfile = parse_toml(source, path, hint)?;
-    match reply_fault(&profile) {
-        Some(what) => Err(InputFault::new(path, what).hint("change [reply]").into()),
+    let fault = case_fault(&profile)
+        .map(|what| (what, "change the key"))
+        .or_else(|| reply_fault(&profile).map(|what| (what, "change [reply]")))
+        .or_else(|| form_fault(&profile).map(|what| (what, "change [reply]")))
+        .or_else(|| metric_fault(&profile).map(|what| (what, "change [[metrics]]")));
+    match fault {
+        Some((what, hint)) => Err(InputFault::new(path, what).hint(hint).into()),
         None => Ok(profile),
     }
+}
+
+/// Why cases cannot be read by this profile.
+fn case_fault(profile: &RubricProfile) -> Option<String> {
+    let (case, criterion) = (&profile.case, &profile.criterion);
+    let paths = match ProfilePaths::of(profile) {
+        Ok(paths) => paths,
+        Err(what) => return Some(what),
+    };
+    let question = &case.question.0;
+    let has_number = |path: &String| path.contains("{n}");
+    let mut shown = HashSet::new();
+    let repeated = paths
+        .shown
+        .iter()
+        .find(|path| !shown.insert(path.last_name()));
+    let mut weights = criterion.weights.values();
+    let what = if profile.show.iter().any(String::is_empty) {
+        "show has an empty name"
+    } else if let Some(path) = repeated {
+        return Some(format!("show has two fields called {}", path.last_name()));
+    } else if question.is_empty() {
+        "case.question names no field"
+    } else if !question.iter().all(has_number) && (question.len() > 1 || has_number(&question[0])) {
+        "several paths of case.question are the turns of a talk, each with {n} in it"
+    } else if case.pooled && !case.group_weights.is_empty() {
+        "case.pooled and case.group_weights exclude each other: groups have weights, or are only tags"
+    } else if !criterion.level_means.is_empty() && !criterion.level_means.contains("{level}") {
+        "criterion.level_means needs {level}, which stands for each level"
+    } else if weights.any(|weight| !weight.is_finite()) {
+        "criterion.weights has a weight that is not finite"
+    } else {
+        return None;
+    };
+    Some(what.to_owned())
+}
+
+/// What in [reply] contradicts its form.
+fn form_fault(profile: &RubricProfile) -> Option<String> {
+    let reply = &profile.reply;
+    let is_about_one = matches!(reply.form, ReplyForm::FirstWord | ReplyForm::Mark);
+    let has_list = matches!(reply.form, ReplyForm::Object | ReplyForm::Map);
+    let has_blank = |level: &Value| text_of(level).contains(char::is_whitespace);
+    let what = if is_about_one && profile.batch != 1 {
+        "first_word and mark are about one criterion: batch must be 1"
+    } else if (reply.form == ReplyForm::Mark) == reply.marks.is_empty() {
+        "reply.marks are needed for form = \"mark\", and for no other form"
+    } else if reply.marks.iter().any(|mark| mark.trim().is_empty()) {
+        "reply.marks has an empty mark"
+    } else if reply.list.is_some() && !has_list {
+        "reply.list is for the forms object and map"
+    } else if reply.by_text && (reply.list.is_none() || reply.form != ReplyForm::Object) {
+        "reply.by_text is for form = \"object\" and needs reply.list: the key of the list, and the key of a criterion's text"
+    } else if !reply.second.is_empty() && reply.form != ReplyForm::Object {
+        "reply.second is for form = \"object\""
+    } else if reply.form == ReplyForm::FirstWord && reply.words().iter().any(has_blank) {
+        "levels of form = \"first_word\" are single words"
+    } else {
+        return None;
+    };
+    Some(what.to_owned())
+}
+
+/// What is wrong with the metrics of this profile.
+fn metric_fault(profile: &RubricProfile) -> Option<String> {
+    let mut names = HashSet::from(["", "score"]);
+    for metric in &profile.metrics {
+        let name = metric.name.escape_debug();
+        if !names.insert(&metric.name) || REPORT_METRICS.contains(&&*metric.name) {
+            return Some(format!(
+                "\"{name}\" cannot be the name of a metric: it is empty, reserved or used twice"
+            ));
+        }
+        let rules = [
+            !metric.also.is_empty(),
+            metric.right,
+            metric.length.is_some(),
+            metric.pass.is_some(),
+        ];
+        if rules.into_iter().filter(|rule| *rule).count() != 1 {
+            return Some(format!(
+                "the metric {name} needs exactly one of also, right, length and pass"
+            ));
+        }
+        let mut levels = profile.reply.levels.iter();
+        if rules[0] && !levels.any(|level| level.also.contains_key(&metric.also)) {
+            let also = metric.also.escape_debug();
+            return Some(format!(
+                "the metric {name} counts also.{also}, which no level has"
+            ));
+        }
+        if metric
+            .length
+            .is_some_and(|length| length.per.is_nan() || length.per <= 0.0)
+        {
+            return Some(format!("length.per of the metric {name} must be above 0"));
+        }
+    }
+    None
 }
 
 /// Why replies cannot be read by this profile.
@@ -121,10 +229,11 @@ fn reply_fault(profile: &RubricProfile) -> Option<String> {
         return Some("a scale needs two levels or more".to_owned());
     }
     for level in levels {
-        if !(0.0..=1.0).contains(&level.credit) {
+        let mut credits = level.also.values().chain([&level.credit]);
+        if let Some(credit) = credits.find(|credit| !(0.0..=1.0).contains(*credit)) {
             return Some(format!(
-                "the credit of level {} is {}, outside 0..1",
-                level.level, level.credit
+                "the credit of level {} is {credit}, outside 0..1",
+                level.level
             ));
         }
     }
@@ -269,6 +378,99 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn keys_that_contradict_each_other_are_refused() {
+        let of = |top: &str, tables: &str| {
+            let reply = if tables.contains("[reply]") {
+                ""
+            } else {
+                "[reply]"
+            };
+            let text = format!(
+                "name = \"n\"\nabout = \"a\"\n{top}\n{tables}\n{reply}\nlevels = [{{ level = \"yes\", credit = 1, \
+                 also = {{ strict = 1 }}, means = \"\" }}, {{ level = \"no way\", credit = 0, means = \"\" }}]\n"
+            );
+            let read = parse(&text, Path::new("profile.toml"));
+            read.err()
+                .map_or_else(String::new, |error| error.to_string())
+        };
+        for (top, tables, expected) in [
+            ("show = [\"\"]", "", "show has an empty name"),
+            (
+                "show = [\"a.x\", \"b.x\"]",
+                "",
+                "show has two fields called x",
+            ),
+            ("", "[case]\nid = \"a..b\"", "case.id: a..b is not a path"),
+            ("", "[case]\nquestion = []", "case.question names no field"),
+            (
+                "",
+                "[case]\nquestion = [\"q{n}\", \"r\"]",
+                "are the turns of a talk",
+            ),
+            (
+                "",
+                "[case]\npooled = true\ngroup_weights = \"w\"",
+                "exclude each other",
+            ),
+            ("", "[criterion]\nlevel_means = \"score\"", "needs {level}"),
+            ("", "[criterion]\nweights = { a = inf }", "is not finite"),
+            (
+                "",
+                "[reply]\nform = \"mark\"",
+                "reply.marks are needed for form = \"mark\"",
+            ),
+            (
+                "",
+                "[reply]\nmarks = [\"[RESULT]\"]",
+                "and for no other form",
+            ),
+            (
+                "batch = 2",
+                "[reply]\nform = \"mark\"\nmarks = [\"a\"]",
+                "batch must be 1",
+            ),
+            ("", "[reply]\nform = \"first_word\"", "are single words"),
+            ("", "[reply]\nby_text = true", "needs reply.list"),
+            (
+                "",
+                "[reply]\nform = \"list\"\nlist = [\"a\", \"b\"]",
+                "for the forms object and map",
+            ),
+            (
+                "",
+                "[[metrics]]\nname = \"score\"\nright = true",
+                "reserved or used twice",
+            ),
+            ("", "[[metrics]]\nname = \"m\"", "exactly one of also"),
+            (
+                "",
+                "[[metrics]]\nname = \"m\"\nright = true\npass = 0.5",
+                "exactly one of also",
+            ),
+            (
+                "",
+                "[[metrics]]\nname = \"m\"\nalso = \"lax\"",
+                "also.lax, which no level has",
+            ),
+            (
+                "",
+                "[[metrics]]\nname = \"m\"\nlength = { center = 1, per = 0, lose = 1 }",
+                "must be above 0",
+            ),
+        ] {
+            let error = of(top, tables);
+            assert!(error.contains(expected), "{tables}: {error}");
+        }
+        let metrics =
+            "[[metrics]]\nname = \"m\"\nalso = \"strict\"\n[[metrics]]\nname = \"r\"\nright = true";
+        assert_eq!(of("show = [\"a.x\", \"question\"]", metrics), "");
+        assert_eq!(
+            of("", "[reply]\nform = \"mark\"\nmarks = [\"[RESULT]\"]"),
+            ""
+        );
     }
 
     /// The schema of a reply about so many criteria; the baseline's reply must be readable.
