@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -208,6 +209,7 @@ impl<'a> CriteriaReader<'a> {
             case.reference = Some(question_at(fields, &self.paths.reference)?.into());
         }
         case.shown = self.shown(fields)?.into();
+        case.group = self.group(fields)?;
         let tags = self.tags_of_case(fields)?;
         let Some(place) = self.lines.get(id).copied() else {
             self.lines.insert(id.to_owned(), self.cases.len());
@@ -229,7 +231,7 @@ impl<'a> CriteriaReader<'a> {
             "another question"
         } else if first.case.reference != case.reference {
             "another reference article"
-        } else if first.case.shown != case.shown {
+        } else if (&first.case.shown, &first.case.group) != (&case.shown, &case.group) {
             "other texts for the judge (show)"
         } else if first.tags != tags {
             "other tags of the case"
@@ -613,6 +615,19 @@ impl<'a> CriteriaReader<'a> {
         let tags = all.iter().map(|tag| tag.trim());
         let tags = tags.filter(|tag| !tag.is_empty() && seen.insert(*tag));
         Ok(tags.map(str::to_owned).collect())
+    }
+
+    /// The group of a case by whose mean its system is valued; a benchmark that has groups has one for each case.
+    fn group(&self, fields: &Value) -> Result<Option<Arc<str>>, String> {
+        let path = &self.paths.group;
+        if path.text.is_empty() {
+            return Ok(None);
+        }
+        match path.value(fields)?.as_ref() {
+            Some(Value::String(group)) if !group.trim().is_empty() => Ok(Some(group.trim().into())),
+            Some(other) => Err(format!("{path}: {}", expected("a text", other))),
+            None => Err(format!("{path} is missing; found {}", names_of(fields))),
+        }
     }
 
     /// Names and texts of further fields that the judge sees; a field that the case lacks is left out.

@@ -105,7 +105,7 @@ fn check_cases(
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
-        let faults_of_case = case_faults(case, profile.report).into_iter();
+        let faults_of_case = case_faults(case, &profile).into_iter();
         faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
@@ -353,8 +353,9 @@ fn give_names(criteria: &mut [CaseCriterion]) {
 }
 
 /// A name that two components would share.
-fn name_fault(case: &TestCase) -> Option<String> {
-    let mut seen = HashSet::new();
+fn name_fault(case: &TestCase, profile: &RubricProfile) -> Option<String> {
+    let metrics = profile.metrics.iter().map(|metric| metric.name.as_str());
+    let mut seen: HashSet<&str> = metrics.collect();
     let mut names = case
         .criteria
         .iter()
@@ -364,14 +365,14 @@ fn name_fault(case: &TestCase) -> Option<String> {
         .find(|name| !seen.insert(*name) || name.contains(".."))?
         .escape_debug();
     Some(format!(
-        "the id {name} of a criterion occurs twice or holds two full stops; give each its own id"
+        "the id {name} of a criterion occurs twice, is that of a metric, or holds two full stops; give each its own id"
     ))
 }
 
 /// What makes a case unusable.
-fn case_faults(case: &TestCase, is_report: bool) -> Vec<String> {
-    let names = name_fault(case).into_iter();
-    names.chain(weight_fault(case, is_report)).collect()
+fn case_faults(case: &TestCase, profile: &RubricProfile) -> Vec<String> {
+    let names = name_fault(case, profile).into_iter();
+    names.chain(weight_fault(case, profile.report)).collect()
 }
 
 /// Weights whose sums or shares no number can hold, so that no answer would have a score. Reports divide by the sum of

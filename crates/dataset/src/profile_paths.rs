@@ -12,6 +12,7 @@ pub(super) struct ProfilePaths<'p> {
     pub(super) question: Vec<FieldPath>,
     pub(super) criteria: FieldPath,
     pub(super) tags: Vec<FieldPath>,
+    pub(super) group: FieldPath,
     pub(super) group_weights: FieldPath,
     pub(super) reference: FieldPath,
     /// With the values with which a case is left out.
@@ -50,6 +51,7 @@ impl<'p> ProfilePaths<'p> {
             question: all_parsed("case.question", question)?,
             criteria: parsed("case.criteria", &case.criteria)?,
             tags: all_parsed("case.tags", tags)?,
+            group: parsed("case.group", &case.group)?,
             group_weights: parsed("case.group_weights", &case.group_weights)?,
             reference: parsed("case.reference", &case.reference)?,
             skip,
@@ -72,6 +74,7 @@ impl<'p> ProfilePaths<'p> {
     pub(super) fn by_key(&self) -> Vec<(&'static str, &FieldPath)> {
         let mut paths = vec![
             ("case.criteria", &self.criteria),
+            ("case.group", &self.group),
             ("case.group_weights", &self.group_weights),
             ("case.reference", &self.reference),
             ("criterion.text", &self.text),

@@ -197,10 +197,11 @@ fn metric_fault(profile: &RubricProfile) -> Option<String> {
             metric.right,
             metric.length.is_some(),
             metric.pass.is_some(),
+            metric.normalized,
         ];
         if rules.into_iter().filter(|rule| *rule).count() != 1 {
             return Some(format!(
-                "the metric {name} needs exactly one of also, right, length and pass"
+                "the metric {name} needs exactly one of also, right, length, pass and normalized"
             ));
         }
         let mut levels = profile.reply.levels.iter();
