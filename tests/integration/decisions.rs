@@ -36,6 +36,11 @@ fn out_of_order(judge: &str) -> FakeServer {
 
 /// The same, and chats as `chat` says.
 fn out_of_order_with(judge: &str, chat: Behaviour) -> FakeServer {
+    out_of_order_up_to(judge, usize::MAX, chat)
+}
+
+/// The same, to which more than `most` questions are too long.
+fn out_of_order_up_to(judge: &str, most: usize, chat: Behaviour) -> FakeServer {
     let is_listed = judge == "decisions";
     FakeServer::start(chat.handler(move |request| {
         if request.method != "POST" || request.is_chat() {
@@ -43,6 +48,9 @@ fn out_of_order_with(judge: &str, chat: Behaviour) -> FakeServer {
         }
         let questions = &request.json()["questions"];
         let count = questions.as_array().map_or_else(|| questions.as_object().map_or(0, serde_json::Map::len), Vec::len);
+        if count > most {
+            return Some(Act::status(413, "request entity too large"));
+        }
         let names = (1..=count).rev().map(|at| format!("c{at}")).chain(["c0".to_owned()]);
         let answers: Value = if is_listed {
             let answer = |name: String| json!({"type": "predicate", "name": name, "probability": 0.9});
