@@ -121,6 +121,38 @@ fn a_request_that_others_replace_is_not_counted_as_one_without_a_verdict() {
 }
 
 #[test]
+fn a_run_whose_requests_bring_no_verdict_at_all_stops_with_advice_for_decision_models() {
+    // The kind of fault, the questions of an answer, and the requests to three answers: of an unreadable answer one more alone, and of
+    // a reply that is none two repeats before it.
+    for (fault, questions, requests) in [("empty", 4, 3), ("nan-text", 1, 6), ("nan", 1, 12)] {
+        for judge in SHAPES {
+            let Some(decider) = Decider::start(&["--fault", fault]) else {
+                return;
+            };
+            let case = |at: usize| {
+                let criteria = (0..questions).map(|at| (format!("No. {at}"), 2));
+                (
+                    format!("k{at}"),
+                    "A question?".to_owned(),
+                    criteria.collect(),
+                )
+            };
+            let work = workspace("healthbench", &(0..9).map(case).collect::<Vec<Case>>());
+            let one = ["--concurrency", "1"];
+            let done = decider.score(&work, judge, "healthbench", &one);
+            let done = done.exits_with(5);
+            let done = done.says(&[
+                "3 different cases",
+                "scholareval check",
+                "--criteria-per-call",
+            ]);
+            assert!(!done.stderr.contains("--structured"), "{}", done.stderr);
+            assert_eq!(decider.requests(), requests, "{fault}");
+        }
+    }
+}
+
+#[test]
 fn a_run_killed_between_requests_is_continued_by_what_is_left() {
     for judge in SHAPES {
         let options = ["--limit-tokens", "400", "--latency", "0.4"];
