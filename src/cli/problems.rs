@@ -7,7 +7,7 @@ use crate::domain::UnscoredKind;
 use crate::judge::chat::excerpt;
 use crate::judge::meters::{TimeOuts, Waiting};
 use crate::question::Kind;
-use crate::record::{CallRecord, remedy};
+use crate::record::CallRecord;
 
 /// Failures of a kind that are reported.
 // A few failures are normal in a long run; five of one kind are worth a look while it can still be
@@ -37,8 +37,8 @@ type ProblemKind = (UnscoredKind, Option<Kind>);
 impl Problems {
     /// The line to print after this call.
     pub(super) fn call(&mut self, record: &CallRecord) -> Option<String> {
-        let reason = record.verdict.as_ref().err()?;
-        let remedy = remedy(reason.kind)?;
+        let reason = record.failure()?;
+        let remedy = record.remedy(reason.kind)?;
         let reply = record.reply.as_ref();
         // A cached reply was reported when it came, and one that was cut in its reasoning is asked again with more room.
         if reply.is_some_and(|reply| reply.cached || reply.is_starved(reply, false)) {
@@ -120,6 +120,7 @@ fn name((failure, call): ProblemKind) -> String {
         (UnscoredKind::ContextOverflow, None) => {
             "prompts beyond the context of the judge".to_owned()
         }
+        (UnscoredKind::Missing, None) => "replies without an answer to any question".to_owned(),
         (UnscoredKind::Refused, None) => "refused calls".to_owned(),
         (UnscoredKind::Moderated, None) => "calls whose text the server refuses".to_owned(),
         (_, None) => "calls without a reply".to_owned(),
@@ -147,6 +148,8 @@ mod tests {
             prompt: None,
             room: 0,
             reply: Some(JudgeReply::of_text(failure.map_or("7", |(_, reply)| reply))),
+            is_decision: false,
+            is_replaced: false,
             verdict: failure.map_or(Ok(Verdict::Points(7.0)), |(kind, _)| {
                 Err(UnscoredReason::new(kind, "no JSON object"))
             }),

@@ -4,6 +4,7 @@
 //! the bar draws at every tick. A thread reports what has no event: failed attempts, and calls
 //! that wait for another process.
 
+use std::collections::HashSet;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,10 +15,11 @@ use tokio::time::Instant;
 
 use super::problems::Problems;
 use super::terminal::{self, about, dollars, grouped, of_day};
-use crate::domain::ScoredAnswer;
+use crate::domain::{CaseId, Role, ScoredAnswer, SystemName};
 use crate::error::Result;
 use crate::evaluation::PlanOutcome;
 use crate::judge::meters::{Activity, CallInFlight, Meters};
+use crate::question::Kind;
 use crate::record::{CallRecord, EventSink, RunEvent};
 use crate::report::table::short_names;
 
@@ -216,9 +218,24 @@ struct Seen {
     calls: u64,
     /// Those of them that repeat an unreadable reply.
     repeats: u64,
-    /// Calls whose last attempt has no verdict.
-    failed: u64,
+    /// Calls whose last attempt has no verdict, but those that other calls ask again.
+    failed: HashSet<CallKey>,
     problems: Problems,
+}
+
+/// A call: its system, case, item and kind, the role and the judge that it asks, and the index of its sample.
+type CallKey = (SystemName, CaseId, Arc<str>, Kind, Role, Arc<str>, u32);
+
+fn key_of(record: &CallRecord) -> CallKey {
+    (
+        record.system.clone(),
+        record.case_id.clone(),
+        Arc::clone(&record.item),
+        record.kind.clone(),
+        record.role.clone(),
+        Arc::clone(&record.judge),
+        record.sample,
+    )
 }
 
 impl Seen {
@@ -232,11 +249,11 @@ impl Seen {
             self.cached += u64::from(is_cached);
         } else {
             self.repeats += u64::from(!is_cached);
-            // The attempt before it had no verdict.
-            self.failed = self.failed.saturating_sub(1);
         }
-        if record.verdict.is_err() {
-            self.failed += 1;
+        if record.failure().is_some() {
+            self.failed.insert(key_of(record));
+        } else if !self.failed.is_empty() {
+            self.failed.remove(&key_of(record));
         }
         self.problems.call(record)
     }
@@ -330,7 +347,7 @@ impl ProgressCounts {
         }
         let mut parts = vec![calls];
         push_count(&mut parts, seen.cached, "cached");
-        push_count(&mut parts, seen.failed, "without a verdict");
+        push_count(&mut parts, seen.failed.len() as u64, "without a verdict");
         parts.push(format!("in {}", span(self.start.elapsed())));
         let retries = Meters::read(&self.meters.retries);
         push_count(&mut parts, retries, "retried after a failed request");
@@ -439,6 +456,8 @@ mod tests {
                 cached,
                 ..JudgeReply::of_text("REPLY-TEXT")
             }),
+            is_decision: false,
+            is_replaced: false,
             verdict: if is_read {
                 Ok(Verdict::Points(7.0))
             } else {

@@ -21,7 +21,7 @@ use crate::judge::room::RUNGS;
 use crate::judge::streak::Begun;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::prompt::Prompt;
-use crate::question::{DecisionChunk, JudgeCall, Unreadable};
+use crate::question::{JudgeCall, Unreadable};
 use crate::record::{CallRecord, RunEvent};
 
 /// The note on a reply that the strict parser cannot read.
@@ -43,20 +43,19 @@ enum AttemptEnd {
 struct Asked<'a> {
     call: &'a JudgeCall,
     member: &'a Member,
+    unit: &'a SampleCall<'a>,
     /// Rendered once for all requests; `None` for judges that answer the task itself.
     prompt: Option<Arc<Prompt>>,
-    /// The index of the first attempt.
-    first_attempt: u32,
 }
 
 impl<'a> Asked<'a> {
-    fn new(unit: &'a SampleCall<'_>) -> Self {
+    fn new(unit: &'a SampleCall<'a>) -> Self {
         let (call, member) = (&unit.call, unit.member);
         let renderer = member.renderer.as_ref();
         Self {
             call,
             member,
-            first_attempt: unit.attempt,
+            unit,
             prompt: renderer.map(|renderer| renderer.prompt(&*call.question)),
         }
     }
@@ -83,7 +82,7 @@ impl Asked<'_> {
     fn tries(&self, beginning: Beginning) -> Tries {
         Tries {
             beginning,
-            attempt: self.first_attempt,
+            attempt: self.unit.attempt,
             fresh: 0,
             room: None,
             refused_room: u64::MAX,
@@ -125,7 +124,7 @@ impl AnswerRun<'_> {
                 AttemptEnd::OtherForm => continue,
                 AttemptEnd::Deferred => return Ok(None),
                 AttemptEnd::Failed(reason) => {
-                    self.record(&request, member, None, &Err(reason.clone()))
+                    self.record(&request, &asked, None, &Err(reason.clone()))
                         .await;
                     return Ok(Some(SampleResult::unscored(reason)));
                 }
@@ -149,7 +148,7 @@ impl AnswerRun<'_> {
             reply.note = note;
             // Before the next attempt is made: a crash in between must not lose a reply that was
             // paid for.
-            self.record(&request, member, Some(reply.clone()), &sample)
+            self.record(&request, &asked, Some(reply.clone()), &sample)
                 .await;
             note_room(&request, member, &reply, tries.is_starved, true).map_err(Abort::Fatal)?;
             climb = None;
@@ -157,7 +156,7 @@ impl AnswerRun<'_> {
                 tries.attempt += 1;
                 continue;
             }
-            self.note_legibility(&request, member, &reply, &sample, begun)?;
+            self.note_legibility(&request, &asked, &reply, &sample, begun)?;
             return Ok(Some(SampleResult {
                 sample,
                 raw,
@@ -171,20 +170,23 @@ impl AnswerRun<'_> {
     fn note_legibility(
         &self,
         request: &JudgeRequest,
-        member: &Member,
+        asked: &Asked<'_>,
         reply: &JudgeReply,
         sample: &Judgment,
         begun: Begun,
     ) -> Result<(), Abort> {
-        let fault = sample.as_ref().err();
+        let fault = match sample {
+            Ok(reading) => reading.verdict.failure(),
+            Err(reason) => Some(reason),
+        };
         // Readable replies count even from the cache, since they show that the judge can be read. The judge of a re-run is
         // not blamed for the unreadable ones of an earlier run.
-        if fault.is_some_and(|reason| reply.cached || !self.is_final(&request.call, reason)) {
+        if fault.is_some_and(|reason| reply.cached || !self.is_final(asked, sample, reason)) {
             return Ok(());
         }
         let unreadable = fault.map(|reason| (reason.clone(), reply.content.clone()));
         self.legibility
-            .note(request, member, unreadable.as_ref(), begun)
+            .note(request, asked.member, unreadable.as_ref(), begun)
             .map_err(Abort::Fatal)
     }
 
@@ -281,7 +283,7 @@ impl AnswerRun<'_> {
     async fn record(
         &self,
         request: &JudgeRequest,
-        member: &Member,
+        asked: &Asked<'_>,
         reply: Option<JudgeReply>,
         sample: &Judgment,
     ) {
@@ -289,24 +291,27 @@ impl AnswerRun<'_> {
             Ok(reading) => Ok(reading.verdict.clone()),
             Err(reason) => Err(reason.clone()),
         };
-        let record = CallRecord::of(request, &member.judge_id, reply, verdict);
+        let mode = self.job.options.mode;
+        let record = CallRecord {
+            is_replaced: asked.unit.is_replaced(sample, mode),
+            ..CallRecord::of(request, &asked.member.judge_id, reply, verdict)
+        };
         match self.pass {
             Pass::Plan(tally) => tally.recall(record),
             Pass::Run(sender) => sender.send(RunEvent::Call(Box::new(record))).await,
         }
     }
 
-    /// Whether an unreadable last reply to this call counts against the judge.
+    /// Whether a last reply to this call without any verdict counts against the judge.
     ///
     /// With `--retry-unscored`, new calls repeat unreadable replies, which is not a fair sample of the judge. After an
     /// unreadable reply about several criteria each of them is asked alone; a judge that writes text is not in compat mode. That a
     /// request is too long says nothing of the judge.
-    fn is_final(&self, call: &JudgeCall, reason: &UnscoredReason) -> bool {
-        let is_asked_alone = call.question.unit_count() > 1
-            && match call.question.downcast_ref::<DecisionChunk>() {
-                Some(_) => reason.kind == UnscoredKind::Unreadable,
-                None => self.job.options.mode == Mode::Default,
-            };
+    fn is_final(&self, asked: &Asked<'_>, sample: &Judgment, reason: &UnscoredReason) -> bool {
+        let is_asked_alone = match asked.unit.chunk() {
+            Some(chunk) => asked.unit.asks_some_alone(chunk, sample),
+            None => asked.call.question.unit_count() > 1 && self.job.options.mode == Mode::Default,
+        };
         let is_too_long = reason.kind == UnscoredKind::ContextOverflow;
         !is_asked_alone && !is_too_long && !self.job.options.retry_unscored
     }
@@ -416,7 +421,7 @@ impl AnswerRun<'_> {
             return Ok(false);
         };
         let sample = Err(Unreadable::cut(reply).into());
-        self.record(request, member, Some(reply.clone()), &sample)
+        self.record(request, asked, Some(reply.clone()), &sample)
             .await;
         note_room(request, member, reply, true, false).map_err(Abort::Fatal)?;
         tries.room = Some(room);

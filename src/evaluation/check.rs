@@ -22,7 +22,7 @@ use crate::judge::meters::Meters;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
 use crate::question::KindInfo;
 use crate::question::reading::INSIDE_REASONING;
-use crate::record::{CallRecord, EventSink, RunEvent, remedy};
+use crate::record::{CallRecord, EventSink, RunEvent};
 use crate::scorer::{Step, Subject, Verdicts};
 
 /// The last reply to the question of each role.
@@ -111,12 +111,12 @@ fn replies_of(
     let mut replies = Vec::new();
     let mut fault = None;
     for (role, call) in calls.last() {
-        match (&call.verdict, &server.cache) {
-            (Err(reason), _) => {
+        match (call.failure(), &server.cache) {
+            (Some(reason), _) => {
                 let error = no_verdict(endpoint.masked_url(), call, reason, member);
                 fault = fault.or(Some(error));
             }
-            (Ok(_), cache) => {
+            (None, cache) => {
                 if let Some(renderer) = &member.renderer {
                     renderer.room().raise(call.room)?;
                 }
@@ -272,7 +272,7 @@ fn no_verdict(url: String, call: &CallRecord, reason: &UnscoredReason, member: &
             renderer.forms().form_advice(info).to_owned()
         }
         (UnscoredKind::Unreadable, ..) => "start the server with another one".to_owned(),
-        (kind, ..) => remedy(kind).unwrap_or_default().to_owned(),
+        (kind, ..) => call.remedy(kind).unwrap_or_default().to_owned(),
     };
     let text = reply
         .map(|reply| shortened(&reply.content))

@@ -127,6 +127,11 @@ fn advice(failure: &UnscoredReason, kind: &KindInfo, member: &Member) -> String 
                 "start the server with another one: {CONTINUES}, and with --retry-unscored asks these calls again"
             )
         }
+        (_, Some(renderer)) if member.decider.is_some() => format!(
+            "`scholareval check` shows how the server answers; {}, which is another run (add --out NEW_RUN); {CONTINUES}, and \
+             with --retry-unscored asks these calls again",
+            renderer.forms().form_advice(kind)
+        ),
         (_, Some(renderer)) => format!(
             "{}, which is another run (add --out NEW_RUN); {CONTINUES}, and with \
              --retry-unscored asks these calls again",

@@ -13,14 +13,14 @@ use super::{Job, PlanEstimate, PlanOutcome, RunOutcome, StopHandle};
 use crate::analysis::comparison::RunLooks;
 use crate::analysis::{AggregateOptions, Summary, summarize};
 use crate::domain::{
-    CaseId, EndingModel, JudgeReply, Role, ScoredAnswer, Severity, SystemName, UnscoredKind,
-    UnscoredReason,
+    CaseId, EndingModel, Role, ScoredAnswer, Severity, SystemName, UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::judge::refuse_ended;
 use crate::record::{
-    EventSink, Manifest, NoEvents, RecordedReplies, RunDir, RunEvent, RunRecord, RunStatus, remedy,
+    CallRecord, EventSink, Manifest, NoEvents, RecordedReplies, RunDir, RunEvent, RunRecord,
+    RunStatus,
 };
 use crate::text::names::counted;
 
@@ -443,7 +443,7 @@ impl Run {
             return None;
         }
         let reason = results.failure.as_ref()?;
-        let remedy = remedy(reason.kind).unwrap_or_default();
+        let remedy = results.remedy.unwrap_or_default();
         Some(match results.replies {
             0 => Error::JudgeUnavailable(format!(
                 "no call got a usable reply (the last one: {reason}); {remedy}"
@@ -477,19 +477,22 @@ struct CallResults {
     replies: u64,
     /// The last failure; of replies that cannot be read the first.
     failure: Option<UnscoredReason>,
+    /// What may help against it.
+    remedy: Option<&'static str>,
     /// The beginning of the first reply that cannot be read.
     first_reply: Option<String>,
 }
 
 impl CallResults {
-    fn add_failure(&mut self, reason: &UnscoredReason, reply: Option<&JudgeReply>) {
-        match reply {
+    fn add_failure(&mut self, reason: &UnscoredReason, call: &CallRecord) {
+        match &call.reply {
             // An example of the judge's text helps more than the newest of many failures.
             Some(_) if self.first_reply.is_some() => return,
             Some(reply) => self.first_reply = Some(shortened(&reply.content)),
             None => {}
         }
         self.failure = Some(reason.clone());
+        self.remedy = call.remedy(reason.kind);
     }
 }
 
@@ -508,11 +511,12 @@ impl EventSink for Recording<'_> {
             RunEvent::Scored(scored) => self.scored.push(Arc::clone(scored)),
             RunEvent::Call(call) => {
                 self.results.replies += u64::from(call.reply.is_some());
-                match &call.verdict {
-                    Ok(_) => self.results.verdicts += 1,
+                match call.failure() {
+                    None if call.is_replaced => {}
+                    None => self.results.verdicts += 1,
                     // What a server refuses of one answer says nothing about the judge.
-                    Err(reason) if reason.kind == UnscoredKind::Moderated => {}
-                    Err(reason) => self.results.add_failure(reason, call.reply.as_ref()),
+                    Some(reason) if reason.kind == UnscoredKind::Moderated => {}
+                    Some(reason) => self.results.add_failure(reason, call),
                 }
             }
             RunEvent::Stopping(_) => {}

@@ -918,6 +918,43 @@ async fn what_is_too_long_is_asked_in_halves_and_the_plan_counts_what_is_left() 
     assert!(outcome.scored[0].score.is_complete());
     let recorded = seen.0.iter().filter_map(call_id_of).count();
     assert_eq!(recorded, 4, "the refusal is recorded like a reply");
+    // The halves took its place, and each has a verdict.
+    assert_eq!(replaced_and_failed(&seen), (1, 0));
+}
+
+/// How many requests other ones replaced, and how many have no verdict in the end.
+fn replaced_and_failed(seen: &Seen) -> (usize, usize) {
+    let (mut replaced, mut failed) = (0, 0);
+    for event in &seen.0 {
+        if let RunEvent::Call(call) = event {
+            replaced += usize::from(call.is_replaced);
+            failed += usize::from(call.failure().is_some());
+        }
+    }
+    (replaced, failed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_has_no_verdict_when_it_was_asked_alone_is_a_failure() {
+    // Neither can be read together; alone the first can.
+    let judge = Scripted::new(|request| {
+        let is_alone = request.call.items().len() == 1;
+        decided(
+            request,
+            |item| if is_alone && item != "b" { 10 } else { 11 },
+        )
+    });
+    let (_, _, seen) = both_passes(&decided_job(64), judge.clone()).await;
+    assert_eq!(
+        judge.asked(),
+        ["c0/a..b#0.0", "c0/a#0.1", "c0/b#0.1", "c0/a_evidence#0.0"]
+    );
+    assert_eq!(replaced_and_failed(&seen), (1, 1));
+    // A request that brings nothing for good is one.
+    let judge = Scripted::new(|_| Ok(Outcome::Reply(JudgeReply::of_text("{}"))));
+    let (_, _, seen) = both_passes(&decided_job(64), judge.clone()).await;
+    assert_eq!(judge.asked(), ["c0/a..b#0.0"]);
+    assert_eq!(replaced_and_failed(&seen), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

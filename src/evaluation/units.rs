@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::Job;
 use super::panel::Member;
 use super::votes::sure_samples;
-use crate::domain::{Judgment, UnscoredKind, UnscoredReason};
+use crate::domain::{Judgment, Mode, UnscoredKind, UnscoredReason};
 use crate::judge::decider::Decider;
-use crate::question::{ChunkItem, DecisionChunk, JudgeCall};
+use crate::question::{ChunkItem, DecisionChunk, JudgeCall, Question as _};
 
 /// The result of a request: its verdict, its first reply, and flags.
 pub(super) struct SampleResult {
@@ -66,7 +66,7 @@ impl<'a> SampleCall<'a> {
                 Vec::new(),
             );
         };
-        let chunk = self.call.question.downcast_ref::<DecisionChunk>();
+        let chunk = self.chunk();
         if let (Some(chunk), Err(reason)) = (chunk, &end.sample)
             && let Some(halves) = halves_of(chunk, reason)
         {
@@ -80,8 +80,7 @@ impl<'a> SampleCall<'a> {
         let mut ended = Vec::new();
         let mut further = Vec::new();
         for (at, ((call_index, item), judgment)) in self.places.iter().zip(judgments).enumerate() {
-            // Once: a request of a further attempt asks one item alone already.
-            let alone = chunk.filter(|_| self.attempt == 0 && is_unreadable(&judgment));
+            let alone = chunk.filter(|_| self.is_asked_alone(&judgment));
             if let Some(alone) = alone.and_then(|chunk| chunk.alone(at)) {
                 further.push(self.about(alone, &[(*call_index, *item)], end.attempt + 1));
                 continue;
@@ -95,6 +94,37 @@ impl<'a> SampleCall<'a> {
             ended.push((*call_index, *item, Some(of_item)));
         }
         (ended, further)
+    }
+
+    /// What is asked of a decision model; `None` of a judge that writes text.
+    pub(super) fn chunk(&self) -> Option<&DecisionChunk> {
+        self.call.question.downcast_ref()
+    }
+
+    /// Whether other requests ask everything again that this one asks, if it ends with this sample.
+    pub(super) fn is_replaced(&self, sample: &Judgment, mode: Mode) -> bool {
+        let Some(chunk) = self.chunk() else {
+            let question = &self.call.question;
+            return mode == Mode::Default && question.unit_count() > 1 && is_unreadable(sample);
+        };
+        if let Err(reason) = sample
+            && halves_of(chunk, reason).is_some()
+        {
+            return true;
+        }
+        let judgments = chunk.split(sample);
+        judgments.iter().all(|item| self.is_asked_alone(item))
+    }
+
+    /// Whether an item of this chunk is asked alone if it ends with this sample.
+    pub(super) fn asks_some_alone(&self, chunk: &DecisionChunk, sample: &Judgment) -> bool {
+        let judgments = chunk.split(sample);
+        judgments.iter().any(|item| self.is_asked_alone(item))
+    }
+
+    /// Whether an item of a chunk that ended so is asked alone: once, since a request of a further attempt asks one item already.
+    fn is_asked_alone(&self, judgment: &Judgment) -> bool {
+        self.attempt == 0 && is_unreadable(judgment)
     }
 
     fn in_halves(&self, [first, second]: [DecisionChunk; 2]) -> Vec<Self> {

@@ -11,6 +11,7 @@ use super::manifest::Manifest;
 use super::role::{JudgeEntry, RoomUse};
 use crate::domain::{CallId, ModelEnd, Role};
 use crate::error::Result;
+use crate::question::TOO_LONG;
 use crate::text::names::without_directories;
 
 /// Longest name that is recorded, in characters: names come from servers.
@@ -101,6 +102,10 @@ impl Manifest {
             let Some(reply) = call.reply.take() else {
                 continue;
             };
+            // The server's refusal in place of a reply.
+            if reply.finish_reason.as_deref() == Some(TOO_LONG) {
+                continue;
+            }
             let own_rooms = rooms.entry((call.role.clone(), call.judge.clone()));
             let is_cut = reply.finish_reason.as_deref() == Some("length");
             own_rooms.or_default().add(&call, is_cut);
@@ -134,6 +139,12 @@ impl Manifest {
     pub(super) fn misses_answers(&self) -> bool {
         let mut judges = self.roles.values().flat_map(|role| &role.judges);
         judges.all(|judge| judge.answered_by.is_empty())
+    }
+
+    /// Whether every judge is a decision model, of which there is at least one.
+    pub fn asks_only_decision_models(&self) -> bool {
+        let mut judges = self.roles.values().flat_map(|role| &role.judges).peekable();
+        judges.peek().is_some() && judges.all(|judge| judge.decider().is_some())
     }
 
     /// Every judge with the models that answered for it; one that has several roles once.

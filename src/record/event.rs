@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::remedy::{decision_remedy, remedy};
 use crate::domain::{
-    CallId, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason,
-    Verdict,
+    CallId, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use crate::error;
 use crate::judge::JudgeRequest;
-use crate::question::{JudgeCall, Kind};
+use crate::question::{DecisionChunk, JudgeCall, Kind};
 
 /// One call and its outcome: a line of `calls.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,12 @@ pub struct CallRecord {
     /// The verdict, or why there is none; in files under `verdict` or `unscored`.
     #[serde(flatten, with = "VerdictOrReason")]
     pub verdict: Result<Verdict, UnscoredReason>,
+    /// Whether a decision model was asked; not in files.
+    #[serde(skip)]
+    pub is_decision: bool,
+    /// Whether other requests ask everything again that this one asked; not in files.
+    #[serde(skip)]
+    pub is_replaced: bool,
 }
 
 fn is_zero(tokens: &u64) -> bool {
@@ -86,6 +93,28 @@ impl CallRecord {
             room: rendered.map_or(0, |call| call.room),
             reply,
             verdict,
+            is_decision: call.question.downcast_ref::<DecisionChunk>().is_some(),
+            is_replaced: false,
+        }
+    }
+
+    /// What may help against failures of this kind.
+    pub fn remedy(&self, kind: UnscoredKind) -> Option<&'static str> {
+        if self.is_decision {
+            decision_remedy(kind)
+        } else {
+            remedy(kind)
+        }
+    }
+
+    /// Why nothing that it asked has a verdict; `None` also where other requests ask it again.
+    pub fn failure(&self) -> Option<&UnscoredReason> {
+        if self.is_replaced {
+            return None;
+        }
+        match &self.verdict {
+            Ok(verdict) => verdict.failure(),
+            Err(reason) => Some(reason),
         }
     }
 }

@@ -34,7 +34,7 @@ pub use manifest::{
     REASONING_TAGS, RunStatus, SELECTED_SETTING, THINKING,
 };
 pub(crate) use manifest::{SOURCES_INPUT, scorer_key};
-pub use remedy::remedy;
+pub use remedy::{decision_remedy, remedy};
 pub(crate) use role::QUESTIONS_PER_REQUEST;
 pub use role::{JudgeEntry, PromptsEntry, RoleEntry, RoomUse};
 pub use run::{RecordedRun, load_run};

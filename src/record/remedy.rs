@@ -37,3 +37,14 @@ pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         | UnscoredKind::NotAsked => None,
     }
 }
+
+/// What may help against failures of this kind by a decision model.
+pub fn decision_remedy(kind: UnscoredKind) -> Option<&'static str> {
+    match kind {
+        UnscoredKind::Unreadable => Some(
+            "see the replies in calls.jsonl; `scholareval check` shows how the server answers, --retry-unscored asks again, and in a \
+             new run (--out) another kind of --judge, or fewer questions a request (--criteria-per-call N), may help",
+        ),
+        other => remedy(other),
+    }
+}

@@ -62,6 +62,8 @@ fn record(item: &str, reply: Option<&str>) -> CallRecord {
         prompt: None,
         room: 0,
         reply: reply.map(JudgeReply::of_text),
+        is_decision: false,
+        is_replaced: false,
         verdict: match reply {
             Some(_) => Ok(Verdict::Points(7.0)),
             None => Err(UnscoredReason::new(UnscoredKind::Unreachable, "503")),

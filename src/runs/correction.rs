@@ -11,7 +11,7 @@ use super::verdict_frame::{VerdictFrame, VerdictKey};
 use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, VerdictCorrection};
 use crate::dataset::{SHEET_FILE, load_selected};
 use crate::domain::{Component, Rater, VerdictDraw};
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::record::{RecordedRun, RunStatus, load_run};
 use crate::stats::{DrawnVerdict, corrected_values};
 
@@ -141,14 +141,19 @@ impl RunSet {
     /// The systems of one run compared by their scores as they are, and corrected by these dear verdicts.
     ///
     /// # Errors
-    /// As [`VerdictFrame::of`]; where the verdicts were drawn from another run, or none of them has a credit.
+    /// As [`VerdictFrame::of`]; for several runs; where the verdicts were drawn from another run, or none of them has a credit.
     pub fn corrected_by(
         &self,
         dear: &DearVerdicts,
         path: &Path,
         options: &ComparisonOptions,
     ) -> Result<Comparison> {
-        let run = &self.runs[0];
+        let [run] = &self.runs[..] else {
+            return Err(Error::Usage(
+                "drawn verdicts correct one run: name only the one that they were drawn from"
+                    .to_owned(),
+            ));
+        };
         let frame = VerdictFrame::of(run)?;
         let Some((drawn, probabilities)) = frame.draw_again(&dear.draw) else {
             let what = format!(

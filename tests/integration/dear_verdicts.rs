@@ -368,6 +368,80 @@ fn draws_of_other_runs_and_empty_labels_are_refused_and_labels_of_people_correct
     );
 }
 
+#[test]
+fn a_correction_takes_one_run_and_no_option_that_it_would_ignore() {
+    let work = Workspace::new(&["alpha"], 6);
+    let cheap = judge_of_one_score(4);
+    for out in ["cheap", "other"] {
+        let more = ["--tests", "tests.json", "--out", out];
+        score_by(&work, ("cheap", &cheap), "answers", &more);
+    }
+    let draw = ["label", "cheap", "--verdicts", "8", "--format", "csv"];
+    let drawn = work.run(&draw).exits_with(0).stdout;
+    work.write("drawn.csv", &drawn.replace(",person,,", ",ann,1,"));
+    let compare = ["compare", "cheap", "--corrected-by", "drawn.csv"];
+    work.run(&compare).exits_with(0);
+    for (option, says) in [
+        ("other", "one run, but 2 are named"),
+        ("--require=score>0.2", "cannot be used with"),
+        ("--baseline=alpha", "cannot be used with"),
+        ("--junit=gates.xml", "cannot be used with"),
+        ("--on-undecided=pass", "cannot be used with"),
+        ("--margin=0.1", "cannot be used with"),
+        ("--metric=score", "leave it out"),
+        ("--without=alpha", "single verdicts"),
+    ] {
+        let refused = work.run(&[&compare[..], &[option]].concat());
+        refused.exits_with(2).says(&[says]);
+    }
+    let draw = ["label", "cheap", "other", "--verdicts", "8"];
+    let pages = ["--raters", "ann", "--out", "pages"];
+    let refused = work.run(&[&draw[..], &pages].concat());
+    refused.exits_with(2).says(&["name only one"]);
+}
+
+#[test]
+fn scores_that_are_not_weighted_means_of_criteria_are_not_corrected() {
+    let work = Workspace::with_cases(&[]);
+    let score = |rubric: &str, answers: &str, tests: &str, out: &str| {
+        let data = format!("{}/data/rubrics", env!("CARGO_MANIFEST_DIR"));
+        let (answers, tests) = (
+            format!("{data}/answers/{answers}"),
+            format!("{data}/{tests}"),
+        );
+        let score = ["score", &answers, "--tests", &tests, "--rubric", rubric];
+        let by = ["--judge", "lexical", "--out", out];
+        work.run(&[&score[..], &by].concat()).exits_with(0);
+    };
+    let health = "healthbench.jsonl";
+    score("healthbench", health, health, "health");
+    work.run(&["rescore", "health", "--compat", "--out", "clipped"])
+        .exits_with(0);
+    score("race", "race.jsonl", "race.jsonl", "race");
+    let cs2 = "scholarqa-cs2";
+    score(cs2, "scholarqa_cs2.jsonl", "scholarqa_cs2.json", "report");
+    // A draw of the run without clipping, labeled.
+    let draw = ["label", "health", "--verdicts", "3", "--format", "csv"];
+    let drawn = work.run(&draw).exits_with(0).stdout;
+    let drawn = drawn.replace(",person,,", ",ann,1,");
+    work.write("drawn.csv", &drawn);
+    let compare = |run: &str| work.run(&["compare", run, "--corrected-by", "drawn.csv"]);
+    compare("health").exits_with(0);
+    for (run, says) in [
+        ("clipped", "its means are clipped in compat mode"),
+        (
+            "race",
+            "weights depend on what the judge says of the reference",
+        ),
+        ("report", "means of several metrics of a report"),
+    ] {
+        let says = [says, "weighted means of criteria"];
+        let draw = ["label", run, "--verdicts", "2", "--format", "csv"];
+        work.run(&draw).exits_with(3).says(&says);
+        compare(run).exits_with(3).says(&says);
+    }
+}
+
 /// A judge that gives all criteria and snippets this score.
 fn judge_of_one_score(score: u64) -> FakeServer {
     let models = Act::json(&json!({"data": [{"id": "cheap"}, {"id": "dear"}]}));

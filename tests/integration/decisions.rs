@@ -36,6 +36,11 @@ fn out_of_order(judge: &str) -> FakeServer {
 
 /// The same, and chats as `chat` says.
 fn out_of_order_with(judge: &str, chat: Behaviour) -> FakeServer {
+    out_of_order_up_to(judge, usize::MAX, chat)
+}
+
+/// The same, to which more than `most` questions are too long.
+fn out_of_order_up_to(judge: &str, most: usize, chat: Behaviour) -> FakeServer {
     let is_listed = judge == "decisions";
     FakeServer::start(chat.handler(move |request| {
         if request.method != "POST" || request.is_chat() {
@@ -43,6 +48,9 @@ fn out_of_order_with(judge: &str, chat: Behaviour) -> FakeServer {
         }
         let questions = &request.json()["questions"];
         let count = questions.as_array().map_or_else(|| questions.as_object().map_or(0, serde_json::Map::len), Vec::len);
+        if count > most {
+            return Some(Act::status(413, "request entity too large"));
+        }
         let names = (1..=count).rev().map(|at| format!("c{at}")).chain(["c0".to_owned()]);
         let answers: Value = if is_listed {
             let answer = |name: String| json!({"type": "predicate", "name": name, "probability": 0.9});
@@ -383,4 +391,91 @@ fn the_packages_of_openai_and_typesafe_take_our_requests_and_read_the_replies() 
         "{\"openai\": 3, \"typesafe\": 3}",
         "{stderr}"
     );
+}
+
+/// Names the Python that has the types of vLLM's decisions; `.ci/python-venvs` makes one.
+const VLLM_PYTHON: &str = "SCHOLAREVAL_VLLM_PYTHON";
+
+#[test]
+fn the_types_of_vllm_take_our_requests_and_write_replies_that_are_read() {
+    let Some(python) = std::env::var_os(VLLM_PYTHON) else {
+        eprintln!(
+            "skipped: {VLLM_PYTHON} is not set; `bash .ci/run` downloads the types and sets it"
+        );
+        return;
+    };
+    let script = format!(
+        "{}/tests/support/vllm_decisions.py",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let server = Decider::of(std::process::Command::new(python).arg(script));
+    let server = server.unwrap();
+    // The expected scores by hand, for weights of 2 and -1: (2 x - x) / 2 for an expected credit of x. Of false and true by name
+    // the first is true (1/3), in a list the second (2/3). A choice is met, not met or cannot assess: 1/6, 2/6 and 3/6. A scale of
+    // 0, .5 and 1: (2 x .5 + 3) / 6.
+    for (judge, rubric, expected) in [
+        ("systemone", "healthbench", 1.0 / 6.0),
+        ("decisions", "healthbench", 1.0 / 3.0),
+        ("systemone", "researchrubrics", 1.0 / 3.0),
+        ("decisions", "researchrubrics", 1.0 / 3.0),
+    ] {
+        let criteria = vec![("One".to_owned(), 2), ("Two".to_owned(), -1)];
+        let work = workspace(rubric, &[("k0".to_owned(), "Why?".to_owned(), criteria)]);
+        server.score(&work, judge, rubric, &[]).exits_with(0);
+        let found = fake::score_of(&work, "k0");
+        let found = found["expected_score"].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-9, "{judge} {rubric}: {found}");
+    }
+    for judge in SHAPES {
+        let criteria = vec![("One".to_owned(), 2), ("Two".to_owned(), -1)];
+        let work = workspace(
+            "criteria",
+            &[("k0".to_owned(), "Why?".to_owned(), criteria)],
+        );
+        server
+            .score(&work, judge, "criteria", &["--max-unscored", "1"])
+            .exits_with(0);
+        // The last option is the most probable one: it cannot assess any of them.
+        let found = fake::score_of(&work, "k0");
+        let reason = &found["details"]["c1"]["unscored"]["kind"];
+        assert_eq!(reason, "abstained", "{judge}: {found}");
+    }
+}
+
+#[test]
+fn a_probe_of_a_decision_model_compares_its_expected_scores_too() {
+    let Some(decider) = Decider::start(&[]) else {
+        return;
+    };
+    let work = calm(4);
+    let arguments = decider.arguments("systemone", "healthbench");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let chosen = [
+        "--perturb",
+        "padded,uncited",
+        "--format",
+        "json",
+        "--out",
+        "out",
+    ];
+    let ids = ["k0", "k1", "k2", "k3"];
+    let texts = ids.map(|id| (id, format!("It is known [1]. The answer to {id}.")));
+    work.answers("alpha", texts);
+    let probe = [&["probe"], &arguments[..], &chosen].concat();
+    let done = run(&work, &probe).exits_with(0);
+    // Each answer as it is, with filler and without its citation, in one request each.
+    assert_eq!(decider.requests(), 12);
+    let shown: Value = serde_json::from_str(&done.stdout).unwrap();
+    for perturbed in shown["perturbations"].as_array().unwrap() {
+        let metrics = perturbed["comparison"]["metrics"].as_array().unwrap();
+        let names: Vec<&str> = metrics
+            .iter()
+            .map(|metric| metric["metric"]["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names[..2], ["score", "expected"], "{perturbed}");
+        // The probabilities stand in the questions, which stay the same.
+        for metric in &metrics[..2] {
+            assert_eq!(metric["pairs"][0]["difference"], 0.0, "{metric}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::comparison::{
     Comparison, ComparisonOptions, MetricId, Observations, RunAnswers, compare, observe,
 };
-use super::quantity::{ASPECT_MEAN, OnUnscored};
+use super::quantity::{ASPECT_MEAN, EXPECTED, OnUnscored};
 use scholareval_core::domain::{
     CaseId, ComponentKind, ScoredAnswer, ScorerId, SystemName, TestCase,
 };
@@ -240,7 +240,17 @@ pub fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
         Perturbation::Shuffled => &["organization", ASPECT_MEAN],
         Perturbation::Padded | Perturbation::Injected => &[],
     };
-    metric.scorer.name() == ENTAILMENT.name || names.contains(&metric.name.as_str())
+    // The expected value of a metric moves with it.
+    let name = match metric.name.as_str() {
+        EXPECTED => "score",
+        name => {
+            let of_component = name
+                .strip_suffix(EXPECTED)
+                .and_then(|name| name.strip_suffix("_"));
+            of_component.unwrap_or(name)
+        }
+    };
+    metric.scorer.name() == ENTAILMENT.name || names.contains(&name)
 }
 
 #[cfg(test)]
@@ -386,6 +396,13 @@ mod tests {
                 && !may(Perturbation::Uncited, "rubric", "expertise")
         );
         assert!(may(Perturbation::Padded, "entailment", "citation_recall"));
+        assert!(may(Perturbation::Uncited, "criteria", "expected"));
+        assert!(may(
+            Perturbation::Shuffled,
+            "prometheus",
+            "organization_expected"
+        ));
+        assert!(!may(Perturbation::Padded, "criteria", "expected"));
         assert!(!may(Perturbation::Bullets, "entailment", "citation_recall"));
     }
 }

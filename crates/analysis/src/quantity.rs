@@ -37,7 +37,7 @@ const TAKEN: [&str; 10] = [
 ];
 
 /// The expected score of a decision model; of a component this behind its name.
-const EXPECTED: &str = "expected";
+pub(crate) const EXPECTED: &str = "expected";
 
 /// What `summary.csv` calls the columns of a metric, behind its name.
 const COLUMNS: [&str; 5] = ["", "_low", "_high", "_n", "_unscored"];

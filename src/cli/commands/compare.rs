@@ -138,14 +138,20 @@ fn on_old_scale(
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
     let [new] = directories else {
-        let message =
-            "--corrected-by takes one run by the new judge: compare NEW --corrected-by OLD";
-        return Err(Error::Usage(message.to_owned()));
+        return Err(Error::Usage(format!(
+            "--corrected-by corrects one run, but {} are named: compare NEW --corrected-by OLD",
+            directories.len()
+        )));
     };
     let cheap = RunSet::open(std::slice::from_ref(new), args.anyway)?;
     if let Some(dear) = DearVerdicts::load(old, &cheap)? {
         if !args.without.is_empty() {
             let message = "--without is about systems that both judges scored, and the dear judge gave single verdicts";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if !args.metric.is_empty() {
+            let message =
+                "--metric: drawn verdicts correct the score and nothing else; leave it out";
             return Err(Error::Usage(message.to_owned()));
         }
         show(

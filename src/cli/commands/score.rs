@@ -18,11 +18,11 @@ use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
 use crate::cli::terminal;
-use crate::domain::{EndingModel, EndpointUse, Severity, SystemName, today};
+use crate::domain::{EndingModel, EndpointUse, Severity, SystemName, UnscoredKind, today};
 use crate::error::Result;
 use crate::evaluation::{Evaluation, Prepared, Run, Slice, StopHandle};
 use crate::record::{AnsweredJudge, Manifest};
-use crate::record::{NoEvents, remedy};
+use crate::record::{NoEvents, decision_remedy, remedy};
 use crate::report::{
     AnswerWorks, Bench, CitedWorksReport, RunReport, check_writable, write_items, write_results,
 };
@@ -194,6 +194,12 @@ fn show_report(
     let mut code = ExitCode::TooManyUnscored;
     if unusable.is_none() || has_scores {
         let style = context.style();
+        let remedy: fn(UnscoredKind) -> Option<&'static str> =
+            if run.manifest().asks_only_decision_models() {
+                decision_remedy
+            } else {
+                remedy
+            };
         code = conclude(report, run.manifest(), settings.format, &style, remedy)?;
     }
     if let Some(error) = unusable {

@@ -24,7 +24,12 @@ pub(super) struct Decider {
 impl Decider {
     /// Starts one; `None`, with the reason printed, where shared data or Python are missing.
     pub(super) fn start(options: &[&str]) -> Option<Self> {
-        let mut child = spawned(options)?;
+        Self::of(&mut command(options)?)
+    }
+
+    /// Starts another one, which prints its address, too; `None` where the program is missing.
+    pub(super) fn of(command: &mut Command) -> Option<Self> {
+        let mut child = spawned(command)?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
@@ -100,8 +105,8 @@ impl Drop for Decider {
     }
 }
 
-/// The program with its standard output; `None` as [`Decider::start`].
-fn spawned(options: &[&str]) -> Option<Child> {
+/// The program with these options; `None` as [`Decider::start`].
+fn command(options: &[&str]) -> Option<Command> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(beside, PathBuf::from);
     let script = shared.join("tools/decisions/fake_decisions.py");
@@ -110,9 +115,13 @@ fn spawned(options: &[&str]) -> Option<Child> {
         return None;
     }
     let mut command = Command::new("python3");
+    command.arg(script).args(options);
+    Some(command)
+}
+
+/// The program with its standard output.
+fn spawned(command: &mut Command) -> Option<Child> {
     command
-        .arg(script)
-        .args(options)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
@@ -127,7 +136,9 @@ fn spawned(options: &[&str]) -> Option<Child> {
 
 /// The kinds of faults that the server has; `None` as [`Decider::start`].
 pub(super) fn fault_kinds() -> Option<Vec<String>> {
-    let listed = spawned(&["--kinds"])?.wait_with_output().unwrap();
+    let listed = spawned(&mut command(&["--kinds"])?)?
+        .wait_with_output()
+        .unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
     let kinds = listed
         .lines()

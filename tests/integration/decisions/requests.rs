@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::calm;
 use super::fake::{Case, Decider, SHAPES, run, score_of, workspace};
+use super::{calm, out_of_order_up_to};
+use crate::support::fake_server::Behaviour;
 use crate::support::workspace::{Workspace, wait_until};
 
 /// Five criteria, the fourth with 600 words.
@@ -76,6 +77,78 @@ fn what_is_too_long_is_asked_in_halves_and_then_alone_whatever_the_server_calls_
             work.read("out/scores.jsonl")
         );
         assert_eq!(decider.requests(), 5, "{dialect}: sent again");
+    }
+}
+
+/// Six cases of four criteria.
+fn six_cases(text: impl Fn(usize) -> String) -> Workspace {
+    let criteria = || (0..4).map(|at| (text(at), 2)).collect();
+    let cases: Vec<Case> = (0..6)
+        .map(|at| (format!("k{at}"), "A question?".to_owned(), criteria()))
+        .collect();
+    workspace("healthbench", &cases)
+}
+
+#[test]
+fn a_request_that_others_replace_is_not_counted_as_one_without_a_verdict() {
+    let work = six_cases(|at| format!("Criterion {at} @p=0.9@"));
+    let server = out_of_order_up_to("systemone", 2, Behaviour::good());
+    let url = server.base_url();
+    let score = ["score", "answers", "--tests", "tests.jsonl", "--out", "out"];
+    let by = ["--rubric", "healthbench", "--judge", "systemone"];
+    let at = ["--model", "fake-decider", "--base-url", &url];
+    let done = run(&work, &[&score[..], &by, &at].concat()).exits_with(0);
+    assert!(done.stderr.contains("18 calls made, in"), "{}", done.stderr);
+    assert!(!done.stderr.contains("context"), "{}", done.stderr);
+    // The refusals are no replies of a model.
+    let manifest = work.json("out/manifest.json");
+    let answered = &manifest["roles"]["criteria"]["judges"][0]["answered_by"];
+    assert_eq!(answered.as_array().unwrap().len(), 1, "{answered}");
+    assert_eq!(answered[0]["calls"], 12, "{answered}");
+
+    // Six replies to the first request are none; its four questions alone have answers.
+    let Some(decider) = Decider::start(&["--fault", "nan::6"]) else {
+        return;
+    };
+    let work = six_cases(|at| format!("Criterion {at} @p=0.9@"));
+    let more = ["--concurrency", "1", "--parse-retries", "5"];
+    let done = decider.score(&work, "systemone", "healthbench", &more);
+    let done = done.exits_with(0);
+    assert_eq!(decider.requests(), 6 + 4 + 5);
+    for text in ["unreadable criterion", "without a verdict"] {
+        assert!(!done.stderr.contains(text), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn a_run_whose_requests_bring_no_verdict_at_all_stops_with_advice_for_decision_models() {
+    // The kind of fault, the questions of an answer, and the requests to three answers: of an unreadable answer one more alone, and of
+    // a reply that is none two repeats before it.
+    for (fault, questions, requests) in [("empty", 4, 3), ("nan-text", 1, 6), ("nan", 1, 12)] {
+        for judge in SHAPES {
+            let Some(decider) = Decider::start(&["--fault", fault]) else {
+                return;
+            };
+            let case = |at: usize| {
+                let criteria = (0..questions).map(|at| (format!("No. {at}"), 2));
+                (
+                    format!("k{at}"),
+                    "A question?".to_owned(),
+                    criteria.collect(),
+                )
+            };
+            let work = workspace("healthbench", &(0..9).map(case).collect::<Vec<Case>>());
+            let one = ["--concurrency", "1"];
+            let done = decider.score(&work, judge, "healthbench", &one);
+            let done = done.exits_with(5);
+            let done = done.says(&[
+                "3 different cases",
+                "scholareval check",
+                "--criteria-per-call",
+            ]);
+            assert!(!done.stderr.contains("--structured"), "{}", done.stderr);
+            assert_eq!(decider.requests(), requests, "{fault}");
+        }
     }
 }
 

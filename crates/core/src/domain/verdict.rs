@@ -166,6 +166,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Why a reply about several items has a verdict on none of them; `None` if it has one.
+    pub fn failure(&self) -> Option<&UnscoredReason> {
+        let Self::Decided(items) = self else {
+            return None;
+        };
+        if items.iter().any(|item| item.verdict.is_some()) {
+            return None;
+        }
+        items.first()?.unscored.as_ref()
+    }
+
     /// Its number: for claims the cited or supported share, for irrelevant texts their count, for labels 1 for support,
     /// for one criterion its credit, for a preference its value; `None` if the judge cannot assess it.
     pub fn number(&self) -> Option<f64> {

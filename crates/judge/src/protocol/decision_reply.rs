@@ -12,6 +12,10 @@ use scholareval_core::domain::{JudgeReply, Usage};
 /// The member, in quotes, that every whole reply has.
 pub(super) const REPLY_MEMBER: &str = "\"answers\"";
 
+/// What helps against replies that cannot be read.
+pub(super) const FORM_ADVICE: &str = "try the other kind of --judge (systemone, decisions), another model, or fewer questions a \
+                                      request (--criteria-per-call N)";
+
 /// The reply in a body.
 ///
 /// # Errors

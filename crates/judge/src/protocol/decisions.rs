@@ -66,6 +66,10 @@ impl Protocol for DecisionsProtocol {
         NO_SAMPLING
     }
 
+    fn form_advice(&self) -> &'static str {
+        decision_reply::FORM_ADVICE
+    }
+
     fn reply_member(&self) -> &'static str {
         decision_reply::REPLY_MEMBER
     }
