@@ -84,6 +84,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
             .map(|row| row.iter().map(|value| Observation::Value(*value)).collect())
             .collect(),
         net_ranges: Vec::new(),
+        drawn: Vec::new(),
         samples: None,
     };
     Observations {

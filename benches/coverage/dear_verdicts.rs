@@ -1,4 +1,7 @@
 //! Means of a cheap judge corrected by drawn verdicts of a dear one: what the intervals hold, and what the draw saves.
+//!
+//! Where the cheap judge is calibrated, labels alone are worth 0.55 of an even draw if probabilities spread widely, and 0.3 if they are
+//! mostly near 0 and 1.
 
 use rand::RngExt;
 use rand::SeedableRng;
@@ -6,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use scholareval::runs::{FrameVerdict, VerdictFrame};
 use scholareval::stats::{
-    DrawnVerdict, corrected_values, mean, mean_interval, random_sample, systematic_sample,
+    AnchoredAnswer, DrawnVerdict, Interval, MetricValues, anchored_mean, corrected_interval,
+    corrected_values, mean, paired_family, random_sample, systematic_sample,
 };
 
 use super::{holds, normal, resampling};
@@ -14,6 +18,8 @@ use super::{holds, normal, resampling};
 const ANSWERS: usize = 100;
 const CRITERIA: [usize; 2] = [10, 40];
 const SHARES: [f64; 3] = [0.05, 0.1, 0.2];
+/// Standard deviations of the logits of a criterion's probability.
+const SPREADS: [(f64, &str); 2] = [(2.3, "wide"), (5.0, "near 0 and 1")];
 /// Routing asks the dear judge where the cheap one is less sure than this.
 const SURE: f64 = 0.9;
 
@@ -36,20 +42,39 @@ impl CheapJudge {
             Self::Mild => 0.7 * logit + 0.8 + 0.7 * normal(rng),
             Self::SureAndWrong if rng.random::<f64>() < 0.1 => -1.5 * logit,
             Self::SureAndWrong => 1.5 * logit,
-            Self::Useless => normal(rng),
+            // Evenly spread probabilities.
+            Self::Useless => {
+                let p: f64 = rng.random_range(0.001..0.999);
+                (p / (1.0 - p)).ln()
+            }
         };
         (1.0 / (1.0 + (-said).exp())).clamp(0.001, 0.999)
     }
 }
 
-/// The verdicts of a run with the dear judge's credits.
+/// The questions and their criteria.
+#[derive(Debug, Clone, Copy)]
+struct Rubrics {
+    /// The most criteria of a question.
+    criteria: usize,
+    /// Weights of -5 to 10 of 5 or more criteria; else equal weights of all.
+    weighted: bool,
+    /// The standard deviation of the logits.
+    spread: f64,
+}
+
+/// The verdicts of a run with the dear judge's credits. Systems are equally good; questions are harder or easier for all of them.
 fn board(
     judge: CheapJudge,
-    criteria: usize,
-    weighted: bool,
-    spread: f64,
+    rubrics: Rubrics,
+    systems: usize,
     rng: &mut ChaCha8Rng,
 ) -> (VerdictFrame, Vec<f64>) {
+    let Rubrics {
+        criteria,
+        weighted,
+        spread,
+    } = rubrics;
     let mut frame = VerdictFrame {
         answers: Vec::new(),
         verdicts: Vec::new(),
@@ -57,7 +82,7 @@ fn board(
         without_doubt: 0,
     };
     let mut dear = Vec::new();
-    for answer in 0..ANSWERS {
+    for question in 0..ANSWERS {
         let mut weights = vec![1.0; criteria];
         if weighted {
             // Rubrics with weights of their own have lengths of their own.
@@ -70,25 +95,25 @@ fn board(
         let positive: f64 = weights.iter().filter(|weight| **weight > 0.0).sum();
         // Two thirds are met.
         let quality = 0.8 + 0.5 * normal(rng);
-        for (at, weight) in weights.into_iter().enumerate() {
-            let p = 1.0 / (1.0 + (-(quality + spread * normal(rng))).exp());
-            dear.push(f64::from(u8::from(rng.random::<f64>() < p)));
-            let credit = judge.says(p, rng);
-            if weight != 0.0 {
+        weights.retain(|weight| *weight != 0.0);
+        for system in 0..systems {
+            for (at, weight) in weights.iter().enumerate() {
+                let p = 1.0 / (1.0 + (-(quality + spread * normal(rng))).exp());
+                dear.push(f64::from(u8::from(rng.random::<f64>() < p)));
+                let credit = judge.says(p, rng);
                 frame.verdicts.push(FrameVerdict {
-                    answer,
+                    answer: frame.answers.len(),
                     item: at.to_string(),
                     weight: weight / positive,
                     credit,
                     doubt: credit * (1.0 - credit),
                 });
-            } else {
-                dear.pop();
             }
+            let name = format!("system {system}");
+            frame
+                .answers
+                .push((name.as_str().into(), question.to_string().into(), 0.0));
         }
-        frame
-            .answers
-            .push(("s".into(), answer.to_string().into(), 0.0));
     }
     (frame, dear)
 }
@@ -121,6 +146,7 @@ fn values(
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     doubt: f64,
+    difference: f64,
     whole: f64,
     by_doubt: f64,
     even: f64,
@@ -132,6 +158,7 @@ impl Held {
     fn plus(self, other: Self) -> Self {
         Self {
             doubt: self.doubt + other.doubt,
+            difference: self.difference + other.difference,
             whole: self.whole + other.whole,
             by_doubt: self.by_doubt + other.by_doubt,
             even: self.even + other.even,
@@ -141,19 +168,55 @@ impl Held {
     }
 }
 
-fn repetition(
-    judge: CheapJudge,
-    criteria: usize,
-    weighted: bool,
-    spread: f64,
-    share: f64,
-    truth: f64,
-    seed: u64,
-) -> Held {
+fn draws(share: f64, verdicts: usize) -> usize {
+    (share * verdicts as f64).round() as usize
+}
+
+/// Whether the interval of the difference of two equal systems holds 0.
+fn difference_held(judge: CheapJudge, rubrics: Rubrics, share: f64, seed: u64) -> bool {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (frame, dear) = board(judge, criteria, weighted, spread, &mut rng);
+    let (frame, dear) = board(judge, rubrics, 2, &mut rng);
+    let n = draws(share, frame.verdicts.len());
+    let probabilities = frame.probabilities(n);
+    let (sample, _) = frame.draw(n, seed).unwrap();
+    let both = values(&frame, &dear, &sample, &probabilities, |verdict| {
+        verdict.credit
+    });
+    let differences: Vec<f64> = both.chunks(2).map(|pair| pair[0] - pair[1]).collect();
+    let drawn = MetricValues::Corrected(n);
+    let family = paired_family(&[&differences], None, drawn, resampling(seed));
+    holds(family.unwrap().pairs[0].interval, 0.0)
+}
+
+/// The interval of the mean where whole answers are drawn, as `compare --corrected-by` of a run by the dear judge on these gives it.
+fn of_whole_answers(
+    frame: &VerdictFrame,
+    dear: &[f64],
+    rubrics: Rubrics,
+    share: f64,
+    seed: u64,
+) -> Option<Interval> {
+    let anchors = random_sample(&[0; ANSWERS], draws(share, ANSWERS), seed);
+    let mut sums = [[0.0; 2]; ANSWERS];
+    for (verdict, dear) in frame.verdicts.iter().zip(dear) {
+        sums[verdict.answer][0] += verdict.weight * verdict.credit;
+        sums[verdict.answer][1] += verdict.weight * dear;
+    }
+    let mut answers = Vec::new();
+    for (question, [new, old]) in sums.into_iter().enumerate() {
+        let old = anchors.contains(&question).then_some(old);
+        answers.push(AnchoredAnswer { new, old, question });
+    }
+    // Scores with negative weights have no range.
+    let range = (!rubrics.weighted).then_some(Interval::new(0.0, 1.0));
+    anchored_mean(&answers, range, resampling(seed))?.of_questions
+}
+
+fn repetition(judge: CheapJudge, rubrics: Rubrics, share: f64, truth: f64, seed: u64) -> Held {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (frame, dear) = board(judge, rubrics, 1, &mut rng);
     let all = frame.verdicts.len();
-    let n = (share * all as f64).round() as usize;
+    let n = draws(share, all);
     let everything: Vec<usize> = (0..all).collect();
     let of_these = mean(&values(
         &frame,
@@ -163,10 +226,6 @@ fn repetition(
         |verdict| verdict.credit,
     ))
     .unwrap();
-    let interval = |values: &[f64]| {
-        let questions: Vec<usize> = (0..values.len()).collect();
-        mean_interval(values, Some(&questions), None, resampling(seed))
-    };
     let error = |values: &[f64]| (mean(values).unwrap() - of_these).powi(2);
 
     let probabilities = frame.probabilities(n);
@@ -195,18 +254,6 @@ fn repetition(
     let center = |verdict: &FrameVerdict| centers[usize::from(verdict.weight < 0.0)];
     let labels = values(&frame, &dear, &sample, &even, center);
 
-    // Whole answers: all verdicts of a share of the answers.
-    let answers = random_sample(
-        &[0; ANSWERS],
-        (share * ANSWERS as f64).round() as usize,
-        seed,
-    );
-    let mut of_answers = everything.clone();
-    of_answers.retain(|at| answers.contains(&frame.verdicts[*at].answer));
-    let whole = values(&frame, &dear, &of_answers, &vec![share; all], |verdict| {
-        verdict.credit
-    });
-
     // Routing: the dear verdict stands where the cheap one is not sure.
     let mut unsure = everything;
     unsure.retain(|at| {
@@ -216,9 +263,13 @@ fn repetition(
     let routed = values(&frame, &dear, &unsure, &vec![1.0; all], |verdict| {
         f64::from(u8::from(verdict.credit > 0.5))
     });
+    let interval = corrected_interval(&by_doubt, None, n, 0.95);
+    let whole = of_whole_answers(&frame, &dear, rubrics, share, seed);
+    let difference = difference_held(judge, rubrics, share, seed);
     Held {
-        doubt: f64::from(u8::from(holds(interval(&by_doubt), truth))),
-        whole: f64::from(u8::from(holds(interval(&whole), truth))),
+        doubt: f64::from(u8::from(holds(interval, truth))),
+        difference: f64::from(u8::from(difference)),
+        whole: f64::from(u8::from(holds(whole, truth))),
         by_doubt: error(&by_doubt),
         even: error(&evenly),
         labels: error(&labels),
@@ -227,10 +278,10 @@ fn repetition(
 }
 
 /// The mean of many boards.
-fn truth(criteria: usize, weighted: bool, spread: f64) -> f64 {
+fn truth(rubrics: Rubrics) -> f64 {
     let means = (0..3_000_u64).into_par_iter().map(|seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(1_000_000 + seed);
-        let (frame, dear) = board(CheapJudge::Calibrated, criteria, weighted, spread, &mut rng);
+        let (frame, dear) = board(CheapJudge::Calibrated, rubrics, 1, &mut rng);
         let products = frame
             .verdicts
             .iter()
@@ -243,13 +294,18 @@ fn truth(criteria: usize, weighted: bool, spread: f64) -> f64 {
 
 pub(super) fn dear_verdicts(repetitions: u64) {
     println!(
-        "\nCorrected means: intervals that hold the truth (%) by drawn verdicts / whole answers; variance of an even draw over that by doubt \
-         and over that of labels only; bias of routing below {SURE}"
+        "\nCorrected means: intervals that hold the mean (%) by drawn verdicts / the difference of two systems / the mean by whole answers; \
+         variance of an even draw over that by doubt and over that of labels only; bias of routing below {SURE}"
     );
     for weighted in [false, true] {
         for criteria in CRITERIA {
-            for (spread, name) in [(1.2, "wide"), (3.5, "near 0 and 1")] {
-                let truth = truth(criteria, weighted, spread);
+            for (spread, name) in SPREADS {
+                let rubrics = Rubrics {
+                    criteria,
+                    weighted,
+                    spread,
+                };
+                let truth = truth(rubrics);
                 for judge in [
                     CheapJudge::Calibrated,
                     CheapJudge::TooSure,
@@ -260,15 +316,14 @@ pub(super) fn dear_verdicts(repetitions: u64) {
                     let cells = SHARES.map(|share| {
                         let held = (0..repetitions)
                             .into_par_iter()
-                            .map(|seed| {
-                                repetition(judge, criteria, weighted, spread, share, truth, seed)
-                            })
+                            .map(|seed| repetition(judge, rubrics, share, truth, seed))
                             .reduce(Held::default, Held::plus);
                         let percent = |count: f64| 100.0 * count / repetitions as f64;
                         format!(
-                            "{:.0}%: {:.1} / {:.1} gain {:.2} labels {:.2} routed {:+.3}",
+                            "{:.0}%: {:.1} / {:.1} / {:.1} gain {:.2} labels {:.2} routed {:+.3}",
                             100.0 * share,
                             percent(held.doubt),
+                            percent(held.difference),
                             percent(held.whole),
                             held.even / held.by_doubt,
                             held.even / held.labels,

@@ -8,7 +8,9 @@ use super::comparable::require_same_answers;
 use super::people::PeopleLabels;
 use super::run_set::judge_names;
 use super::verdict_frame::{VerdictFrame, VerdictKey};
-use crate::analysis::comparison::{Comparison, ComparisonOptions, Observations, VerdictCorrection};
+use crate::analysis::comparison::{
+    Comparison, ComparisonOptions, CorrectedValue, Observations, VerdictCorrection,
+};
 use crate::dataset::{SHEET_FILE, load_selected};
 use crate::domain::{Component, Rater, VerdictDraw};
 use crate::error::{Error, InputFault, Result};
@@ -188,10 +190,20 @@ impl RunSet {
                 probability: probabilities[at] * given,
             });
         }
+        let mut drawn_of = vec![0; frame.answers.len()];
+        for at in credits.keys() {
+            drawn_of[frame.verdicts[*at].answer] += 1;
+        }
         let values = corrected_values(&verdicts, frame.answers.len());
         let mut corrected = HashMap::new();
-        for ((system, case, rest), value) in frame.answers.iter().zip(values) {
-            corrected.insert((system.clone(), case.clone()), value + rest);
+        for ((system, case, rest), (value, drawn)) in
+            frame.answers.iter().zip(values.into_iter().zip(drawn_of))
+        {
+            let value = value + rest;
+            corrected.insert(
+                (system.clone(), case.clone()),
+                CorrectedValue { value, drawn },
+            );
         }
         let observations: Observations = self.observe()?.with_corrected(&corrected);
         Ok(Comparison {

@@ -290,7 +290,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::stats::{DrawnVerdict, corrected_values, mean, sd};
+    use crate::stats::{DrawnVerdict, corrected_interval, corrected_values, mean, sd};
 
     fn frame(verdicts: Vec<FrameVerdict>, answers: usize) -> VerdictFrame {
         VerdictFrame {
@@ -368,9 +368,8 @@ mod tests {
                 .collect();
             let values = corrected_values(&verdicts, 60);
             let estimate = mean(&values).unwrap();
-            // t(59) = 2.001
-            let half = 2.001 * sd(&values).unwrap() / 60_f64.sqrt();
-            held += usize::from((estimate - 0.55).abs() <= half);
+            let interval = corrected_interval(&values, None, drawn.len(), 0.95).unwrap();
+            held += usize::from(interval.holds(0.55));
             estimates.push(estimate);
             routed.push(
                 mean(

@@ -3,7 +3,7 @@
 //! With the weights w, doubts d and probabilities p of the verdicts of n answers, and V the variance of their scores by expected
 //! credits, the variance of a corrected mean is expected to be (V + mean of sum w^2 d + mean of sum w^2 d (1 / p - 1)) / n: answers
 //! differ, their true credits vary around the expected ones, and the draw adds its share. It holds as far as the cheap judge's
-//! probabilities do.
+//! probabilities do. t has the degrees of freedom of the interval that it plans (`stats::corrected_interval`).
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,17 @@ pub struct PlannedDraw {
     pub drawn: usize,
     /// The half-width of the interval of a system's corrected mean; of several systems the widest one.
     pub half_width: f64,
+}
+
+/// What a plan knows of a system.
+#[derive(Default)]
+struct PlannedSystem {
+    /// The expected score of each answer.
+    expected: Vec<f64>,
+    /// The summed variances of its scores around these.
+    variance: f64,
+    /// The expected number of drawn verdicts.
+    drawn: f64,
 }
 
 impl VerdictFrame {
@@ -80,27 +91,31 @@ impl VerdictFrame {
 
     fn planned(&self, drawn: usize) -> Option<PlannedDraw> {
         let probabilities = self.probabilities(drawn);
+        let mut of_answers = vec![0.0; self.answers.len()];
         let mut expected: Vec<f64> = self.answers.iter().map(|(_, _, rest)| *rest).collect();
         let mut variances = vec![0.0; self.answers.len()];
         for (verdict, probability) in self.verdicts.iter().zip(probabilities) {
             expected[verdict.answer] += verdict.weight * verdict.credit;
             // w^2 d, and w^2 d (1 / p - 1) by the draw.
             variances[verdict.answer] += verdict.weight.powi(2) * verdict.doubt / probability;
+            of_answers[verdict.answer] += probability;
         }
-        let mut systems: BTreeMap<&str, (Vec<f64>, f64)> = BTreeMap::new();
-        for ((system, _, _), (expected, variance)) in
-            self.answers.iter().zip(expected.iter().zip(variances))
-        {
+        let mut systems: BTreeMap<&str, PlannedSystem> = BTreeMap::new();
+        for (at, (system, _, _)) in self.answers.iter().enumerate() {
             let of_system = systems.entry(system.as_str()).or_default();
-            of_system.0.push(*expected);
-            of_system.1 += variance;
+            of_system.expected.push(expected[at]);
+            of_system.variance += variances[at];
+            of_system.drawn += of_answers[at];
         }
         let mut widest: Option<f64> = None;
-        for (scores, variance) in systems.values() {
-            let n = scores.len() as f64;
-            let Some(spread) = sd(scores) else { continue };
-            let t = t_quantile(f64::midpoint(1.0, LEVEL), n - 1.0)?;
-            let half_width = t * ((spread.powi(2) + variance / n) / n).sqrt();
+        for system in systems.values() {
+            let n = system.expected.len() as f64;
+            let Some(spread) = sd(&system.expected) else {
+                continue;
+            };
+            let degrees = (n.min(system.drawn) - 1.0).max(1.0);
+            let t = t_quantile(f64::midpoint(1.0, LEVEL), degrees)?;
+            let half_width = t * ((spread.powi(2) + system.variance / n) / n).sqrt();
             widest = Some(widest.map_or(half_width, |widest| widest.max(half_width)));
         }
         widest.map(|half_width| PlannedDraw { drawn, half_width })
@@ -145,5 +160,33 @@ mod tests {
         assert!((plan.rows[0].half_width - 12.7062 * variance.sqrt()).abs() < 1e-3);
         assert_eq!(frame.plan(Some(5.0)).unwrap().fewest.unwrap().drawn, 2);
         assert_eq!(frame.plan(Some(0.1)).unwrap().fewest, None);
+    }
+
+    #[test]
+    fn t_has_the_degrees_of_the_fewer_of_answers_and_drawn_verdicts() {
+        // Four answers of one criterion, all alike: the variance is 0.25 / p / 4, with p = 1/2 or 1.
+        let mut frame = VerdictFrame {
+            answers: Vec::new(),
+            verdicts: Vec::new(),
+            left_out: 0,
+            without_doubt: 0,
+        };
+        for answer in 0..4_usize {
+            frame
+                .answers
+                .push(("s".into(), answer.to_string().into(), 0.0));
+            frame.verdicts.push(FrameVerdict {
+                answer,
+                item: "c".to_owned(),
+                weight: 1.0,
+                credit: 0.5,
+                doubt: 0.25,
+            });
+        }
+        // t of 97.5% with 1 and 3 degrees of freedom.
+        for (drawn, expected) in [(2, 12.706_2 * 0.125_f64.sqrt()), (4, 3.182_446 * 0.25)] {
+            let planned = frame.planned(drawn).unwrap();
+            assert!((planned.half_width - expected).abs() < 1e-4, "{planned:?}");
+        }
     }
 }

@@ -9,9 +9,20 @@
 //! The estimate is unbiased whatever c is, since D / p is 1 on average (difference estimator with the weights of D. G. Horvitz and
 //! D. J. Thompson, JASA 47, 1952; C.-E. Sarndal, B. Swensson and J. Wretman, Model Assisted Survey Sampling, 1992, 6.3).
 //!
+//! Its interval is Student's. The standard error comes from n questions, but the part of it that the draw adds only from the m drawn
+//! verdicts, so that t has min(n, m) - 1 degrees of freedom: no fewer are right for a variance of two parts (F. E. Satterthwaite,
+//! "An approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946). A bootstrap holds the mean too
+//! rarely, since it repeats or leaves out the few large corrections by which the error is known. Differences of systems have the
+//! same interval of their values by question, with the verdicts of both; several pairs are adjusted by Bonferroni.
+//!
 //! For the mean of exactly these answers only the draw varies. With the m drawn ones, r = w (y - c) and A the mean of r / p weighted
 //! by 1 - p, its variance is m / (m - 1) sum (1 - p) (r / p - A)^2 / n^2 (J.-C. Deville, "Variance estimation for complex statistics
 //! and estimators", Survey Methodology 25, 1999).
+
+use super::bootstrap::{BootstrapOptions, Interval};
+use super::distributions::{t_quantile, t_two_sided};
+use super::paired_test::{PairedFamily, PairedMethod, PairedTest};
+use super::studentized::{ClusteredSample, student};
 
 /// A verdict of a cheap judge, and if it was drawn also of a dear one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +65,67 @@ pub fn corrected_values(verdicts: &[DrawnVerdict], answers: usize) -> Vec<f64> {
     values
 }
 
+/// The interval of the mean of corrected values, to which so many drawn verdicts were given; `clusters` gives the question of each.
+/// `None` for fewer than two questions, equal values, values that are not finite and a level outside 0..1.
+///
+/// ```
+/// use scholareval_stats::{corrected_interval, t_quantile};
+///
+/// // Mean 0.7, sd 0.2, error 0.1; 3 verdicts for 4 answers: t(2) = 4.303.
+/// let interval = corrected_interval(&[0.4, 0.8, 0.8, 0.8], None, 3, 0.95);
+/// assert!(interval.is_some_and(|found| (found.high - 0.7 - 0.4303).abs() < 1e-4));
+/// ```
+pub fn corrected_interval(
+    values: &[f64],
+    clusters: Option<&[usize]>,
+    drawn: usize,
+    level: f64,
+) -> Option<Interval> {
+    let sample = ClusteredSample::new(&[values], clusters)?;
+    let degrees = degrees_of_freedom(&sample, drawn);
+    student(sample.means[0], sample.errors[0], degrees, level)
+}
+
+fn degrees_of_freedom(sample: &ClusteredSample, drawn: usize) -> f64 {
+    (sample.effective_clusters().min(drawn as f64) - 1.0).max(1.0)
+}
+
+/// The tests of the differences of corrected values, adjusted for all pairs.
+pub(super) fn by_student(
+    sample: &ClusteredSample,
+    drawn: usize,
+    options: BootstrapOptions,
+) -> PairedFamily {
+    let count = sample.means.len() as f64;
+    let degrees = degrees_of_freedom(sample, drawn);
+    let alpha = options.alpha() / count;
+    let mut pairs = Vec::with_capacity(sample.means.len());
+    for (difference, standard_error) in sample.means.iter().zip(&sample.errors) {
+        let pointwise_p = if *standard_error > 0.0 {
+            t_two_sided(difference.abs() / standard_error, degrees)
+        } else {
+            1.0
+        };
+        let interval = |level| student(*difference, *standard_error, degrees, level);
+        pairs.push(PairedTest {
+            method: PairedMethod::Student,
+            difference: *difference,
+            standard_error: *standard_error,
+            p: (count * pointwise_p).min(1.0),
+            pointwise_p,
+            interval: interval(1.0 - alpha),
+            pointwise: interval(options.level),
+        });
+    }
+    let has_error = sample.errors.iter().any(|error| *error > 0.0);
+    PairedFamily {
+        method: PairedMethod::Student,
+        pairs,
+        critical: t_quantile(1.0 - alpha / 2.0, degrees),
+        smallest_p: if has_error { 0.0 } else { 1.0 },
+    }
+}
+
 /// The variance of the mean of the corrected values for exactly these answers, over repeated draws; `None` for fewer than two
 /// drawn verdicts.
 pub fn variance_of_draw(verdicts: &[DrawnVerdict], answers: usize) -> Option<f64> {
@@ -77,7 +149,63 @@ pub fn variance_of_draw(verdicts: &[DrawnVerdict], answers: usize) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{mean, sd, systematic_sample, weighted_inclusion_probabilities};
+    use crate::{
+        MetricValues, mean, paired_family, sd, systematic_sample, weighted_inclusion_probabilities,
+    };
+
+    #[test]
+    fn t_has_the_degrees_of_the_fewer_of_questions_and_drawn_verdicts() {
+        // Mean 0.5; squares 0.09 + 0.01 + 0.01 + 0.09 = 0.2, error sqrt(0.2 / 3 / 4) = 0.129099.
+        let values = [0.2, 0.4, 0.6, 0.8];
+        let half = |clusters: Option<&[usize]>, drawn, level| {
+            corrected_interval(&values, clusters, drawn, level).map(Interval::half_width)
+        };
+        // t of 97.5% with 3, 2 and 1 degrees of freedom.
+        for (drawn, t) in [
+            (40, 3.182_446),
+            (4, 3.182_446),
+            (3, 4.302_653),
+            (1, 12.706_2),
+        ] {
+            let half = half(None, drawn, 0.95).unwrap();
+            assert!((half - t * 0.129_099_4).abs() < 1e-5, "{drawn}: {half}");
+        }
+        // Two questions with the sums of deviations -0.4 and 0.4: error sqrt(2 * 0.16 / (1 - 1 / 2)) / 4 = 0.2.
+        let half = half(Some(&[0, 0, 1, 1]), 40, 0.95).unwrap();
+        assert!((half - 12.706_2 * 0.2).abs() < 1e-4, "{half}");
+        assert_eq!(corrected_interval(&[0.5; 4], None, 40, 0.95), None);
+        assert_eq!(corrected_interval(&[0.5], None, 40, 0.95), None);
+    }
+
+    #[test]
+    fn differences_have_the_same_interval_adjusted_for_their_number() {
+        // The values above less 0.1 and less 0.9: means 0.4 and -0.4.
+        let [first, second] = [0.1, 0.9].map(|less| [0.2, 0.4, 0.6, 0.8].map(|value| value - less));
+        let options = BootstrapOptions::seeded(1);
+        let family = |lists: &[&[f64]], drawn| {
+            paired_family(lists, None, MetricValues::Corrected(drawn), options).unwrap()
+        };
+        let alone = family(&[&first], 9);
+        let interval = corrected_interval(&first, None, 9, 0.95);
+        assert_eq!(alone.pairs[0].interval, interval);
+        // t = 0.4 / 0.129099 = 3.0984 with 3 degrees of freedom: p = 0.0534, so that the interval holds 0.
+        assert!((alone.pairs[0].p - 0.0534).abs() < 1e-4, "{alone:?}");
+        assert!(interval.unwrap().low < 0.0);
+        let both = family(&[&first, &second], 9);
+        assert!((both.pairs[1].p - 2.0 * alone.pairs[0].p).abs() < 1e-12);
+        assert_eq!(both.pairs[0].pointwise, interval);
+        // t of 1 - 0.05 / 4
+        let half = both.pairs[1].interval.unwrap().half_width();
+        assert!((half - 4.176_535 * 0.129_099_4).abs() < 1e-5, "{half}");
+        // With 3 verdicts of both, t has 2.
+        let few = family(&[&first], 3).pairs[0];
+        assert!((few.p - 0.0903).abs() < 1e-4, "{few:?}");
+        let equal = family(&[&[0.25; 4]], 9);
+        assert_eq!(
+            (equal.pairs[0].p, equal.pairs[0].interval, equal.smallest_p),
+            (1.0, None, 1.0)
+        );
+    }
 
     #[test]
     fn the_estimate_is_unbiased_for_a_judge_that_is_wrong() {

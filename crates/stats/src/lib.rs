@@ -65,7 +65,7 @@ pub use anchors::{
 pub use bootstrap::{
     BootstrapOptions, Interval, bca_clustered_interval, bca_sums_intervals, clipped_mean_sd,
 };
-pub use corrected::{DrawnVerdict, corrected_values, variance_of_draw};
+pub use corrected::{DrawnVerdict, corrected_interval, corrected_values, variance_of_draw};
 pub use correlation::{Correlation, intraclass_correlation};
 pub use deviation::Deviation;
 pub use distributions::{normal_quantile, t_quantile};

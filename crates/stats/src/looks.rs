@@ -117,7 +117,7 @@ impl LookEstimate {
             MetricValues::ZeroOr(width) => {
                 IntervalForm::Binary(PairedDifference::of(&sample, 0, width, 0.0))
             }
-            MetricValues::Any | MetricValues::Within(_) => {
+            MetricValues::Any | MetricValues::Within(_) | MetricValues::Corrected(_) => {
                 IntervalForm::Student((sample.effective_clusters() - 1.0).max(1.0))
             }
         };

@@ -7,6 +7,7 @@
 //! | 0 or w | Wilson's interval (`paired_difference`) | the same |
 //! | within a range | sign flips | Wilson's interval |
 //! | any | sign flips | bootstrap-t |
+//! | corrected by drawn verdicts | Student's t (`corrected`) | the same |
 //!
 //! Bootstrap-t: questions are resampled, and the difference of each resample is studentized by its standard error. Over several
 //! pairs the largest |t| of each resample gives critical value, adjusted p and simultaneous intervals (single-step max-t: P. H.
@@ -24,6 +25,7 @@
 use rayon::prelude::*;
 
 use super::bootstrap::{BootstrapOptions, Interval, tail_rank};
+use super::corrected::by_student;
 use super::paired_difference::by_wilson;
 use super::paired_test::{MetricValues, PairedFamily, PairedMethod, PairedTest};
 use super::studentized::{ClusteredSample, ROUNDING, end_of_interval};
@@ -58,6 +60,7 @@ pub fn paired_family(
     let sample = ClusteredSample::new(differences, clusters).filter(|_| options.is_usable())?;
     let is_enough = sample.clusters() >= FEWEST_QUESTIONS;
     Some(match values {
+        MetricValues::Corrected(drawn) => by_student(&sample, drawn, options),
         MetricValues::ZeroOr(width) => by_wilson(&sample, width, options),
         MetricValues::Within(width) if is_enough => by_wilson(&sample, width, options),
         _ if is_enough => by_bootstrap(&sample, options),

@@ -14,6 +14,8 @@ pub enum PairedMethod {
     SignFlip,
     /// Wilson's interval, for differences of a metric with a range.
     Wilson,
+    /// Student's t, for differences of corrected values.
+    Student,
 }
 
 /// What the values of a metric can be.
@@ -27,6 +29,8 @@ pub enum MetricValues {
     Within(f64),
     /// 0 or this number, so that a difference is minus this number, 0, or this number.
     ZeroOr(f64),
+    /// Any numbers, corrected by so many verdicts of a dear judge ([`corrected_values`](super::corrected_values)).
+    Corrected(usize),
 }
 
 impl MetricValues {

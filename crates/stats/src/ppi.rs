@@ -13,12 +13,14 @@
 //! inference", ICML 2024).
 //!
 //! Means of labels within a known range have Wilson's interval with this estimate's standard error, and t with the number of
-//! questions with labels less 1. Other intervals are bootstrap-t over whole questions, labeled or not, with lambda estimated
+//! questions with labels less 1. Without a range, means with labels of fewer than 6 questions have Student's with as many degrees of
+//! freedom, as in [`mean_interval`](super::mean_interval). Other intervals are bootstrap-t over whole questions, labeled or not, with lambda estimated
 //! again in every resample: of labels at the end of their range, few resamples have the spread of the mean.
 
 use super::bootstrap::{BootstrapOptions, Clusters, Interval, resample};
 use super::bounded_mean::{BoundedMean, ENDS_OF_MEAN};
-use super::studentized::{equal_tails, studentized};
+use super::distributions::t_two_sided;
+use super::studentized::{FEWEST_FOR_MEANS, equal_tails, student, studentized};
 
 /// An answer that a judge, and perhaps a person, rated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,8 +61,8 @@ pub struct PredictionPoweredMean {
     pub estimate: f64,
     /// Its standard error over questions.
     pub standard_error: f64,
-    /// Wilson's within the range of the labels; bootstrap-t without one. `None` where that is unbounded, as with few labels
-    /// that differ.
+    /// Wilson's within the range of the labels; without one bootstrap-t, and of means with labels of fewer than 6 questions Student's.
+    /// `None` where that is unbounded, as with few labels that differ.
     pub interval: Option<Interval>,
     /// Two-sided p of a mean of 0: below 1 - level exactly if the interval excludes 0.
     pub p: f64,
@@ -114,6 +116,14 @@ pub fn prediction_powered_mean(
         let questions = [sums.labeled_questions() as f64; 2];
         let mean = BoundedMean::new([estimate, error], range, questions, ENDS_OF_MEAN);
         (mean.interval(options.level), mean.p(0.0))
+    } else if estimand == Estimand::Mean(None) && sums.labeled_questions() < FEWEST_FOR_MEANS {
+        let degrees = sums.labeled_questions() as f64 - 1.0;
+        let p = if error > 0.0 {
+            t_two_sided(estimate.abs() / error, degrees)
+        } else {
+            1.0
+        };
+        (student(estimate, error, degrees, options.level), p)
     } else {
         let mut resampled = resample(
             sums.rows.len(),
@@ -328,6 +338,20 @@ mod tests {
 
     fn mean(answers: &[JudgedAnswer], lambda: Option<f64>) -> Option<PredictionPoweredMean> {
         prediction_powered_mean(answers, lambda, Estimand::Mean(None), few())
+    }
+
+    #[test]
+    fn few_labels_without_a_range_have_students_interval() {
+        // Labels of 3 questions alone: mean 2, error 1 / sqrt(3), t(2) = 4.302653.
+        let few_labels = answers(&[1.0, 2.0, 3.0], &[0.0; 3], &[0.5, 0.25]);
+        let found = mean(&few_labels, Some(0.0)).unwrap();
+        let half = 4.302_653 / 3.0_f64.sqrt();
+        assert!((found.interval.unwrap().high - 2.0 - half).abs() < 1e-5);
+        // t = 2 sqrt(3) = 3.4641: 0.0742
+        assert!((found.p - 0.0742).abs() < 1e-4, "{found:?}");
+        let equal = answers(&[1.0; 3], &[0.0; 3], &[0.5, 0.25]);
+        let equal = mean(&equal, Some(0.0)).unwrap();
+        assert_eq!((equal.interval, equal.p), (None, 1.0));
     }
 
     #[test]

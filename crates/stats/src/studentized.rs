@@ -17,7 +17,7 @@ use super::distributions::t_quantile;
 // is nearly 0. Their intervals hold the mean, but are two and 1.3 times as wide as Student's in the median, and five times in
 // one case of ten; of counts with many zeros most have none. Student's holds as often unless counts are strongly skewed
 // (figures in docs/metrics.md).
-const FEWEST_FOR_MEANS: usize = 6;
+pub(super) const FEWEST_FOR_MEANS: usize = 6;
 
 /// Several lists of values over the same cases, summed by cluster and centered on their means.
 pub(super) struct ClusteredSample {
@@ -323,17 +323,21 @@ pub fn mean_interval_within(
             .interval(options.level);
     }
     if sample.clusters() < FEWEST_FOR_MEANS {
-        return student(mean, error, sample.effective_clusters(), options.level);
+        return student(
+            mean,
+            error,
+            sample.effective_clusters() - 1.0,
+            options.level,
+        );
     }
     let resampled = sample.resampled_t(options);
     let t_values = resampled.into_iter().map(|means| means[0]).collect();
     equal_tails(mean, error, t_values, options).0
 }
 
-/// Student's interval of a mean; `None` without a standard error.
-fn student(mean: f64, error: f64, effective_clusters: f64, level: f64) -> Option<Interval> {
-    let degrees = (effective_clusters - 1.0).max(1.0);
-    let t = t_quantile(f64::midpoint(1.0, level), degrees)?;
+/// Student's interval of a mean with so many degrees of freedom, at least one; `None` without a standard error.
+pub(super) fn student(mean: f64, error: f64, degrees: f64, level: f64) -> Option<Interval> {
+    let t = t_quantile(f64::midpoint(1.0, level), degrees.max(1.0))?;
     (error > 0.0).then_some(Interval::around(mean, t * error))
 }
 

@@ -298,9 +298,14 @@ fn method(comparison: &Comparison) -> Option<Note> {
     } else {
         ""
     };
+    let corrected = if comparison.correction.is_some() {
+        ", for corrected values Student's"
+    } else {
+        ""
+    };
     Some(Note::info(format!(
         "For the paper: scholareval {}; means over {over} with {level} intervals over questions (Wilson's with an effective \
-         number of questions for shares, net shares and grades, bootstrap-t for counts, below 6 questions Student's); differences with \
+         number of questions for shares, net shares and grades, bootstrap-t for counts, below 6 questions Student's{corrected}); differences with \
          simultaneous {level} intervals and p adjusted over {family} of a metric{several} by {tests} ({} resamples, seed {}).",
         env!("CARGO_PKG_VERSION"),
         Format::Count.show(f64::from(options.resamples)),
@@ -327,5 +332,6 @@ fn test_name(metric: &MetricComparison) -> Option<&'static str> {
         PairedMethod::BootstrapT => "the bootstrap max-t",
         PairedMethod::SignFlip => "sign flips (max-t)",
         PairedMethod::Wilson => "Wilson's interval (Bonferroni)",
+        PairedMethod::Student => "Student's t (Bonferroni)",
     })
 }

@@ -56,6 +56,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
             second,
         ],
         net_ranges: Vec::new(),
+        drawn: Vec::new(),
         samples: None,
         games: Vec::new(),
         sets: Vec::new(),

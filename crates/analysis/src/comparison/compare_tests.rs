@@ -10,7 +10,7 @@ use super::{
     Observation, Observations, ObservedSystem, compare,
 };
 use scholareval_core::domain::Unit;
-use scholareval_stats::{Correlation, Interval, PairedMethod};
+use scholareval_stats::{Correlation, Interval, PairedMethod, corrected_interval};
 
 /// A table of shares, one row per system; cases `c0`, `c1`, .. with a question each.
 pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
@@ -42,6 +42,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
             .map(|(_, values)| observations(values))
             .collect(),
         net_ranges: Vec::new(),
+        drawn: Vec::new(),
         samples: None,
         games: Vec::new(),
         sets: Vec::new(),
@@ -119,6 +120,34 @@ fn two_systems_by_hand() {
     );
     assert_eq!((pair.bounds, pair.sensitive), (None, false));
     assert!(pair.length.is_none());
+}
+
+#[test]
+fn corrected_values_have_students_intervals_by_the_verdicts_of_their_systems() {
+    let values = [
+        ("low", [0.1, 0.5, 0.3, 0.3, -1.2, 0.4]),
+        ("high", [0.3, 0.5, 0.6, 0.2, 0.9, 2.1]),
+    ];
+    let mut observed = table(&values.each_ref().map(|(name, values)| (*name, &values[..])));
+    // Two verdicts on the answers of the first, one on those of the second.
+    observed.metrics[0].drawn = vec![vec![0, 0, 0, 1, 1, 0], vec![0, 0, 0, 0, 0, 1]];
+    let metric = compared(&observed, &quick());
+    let low = corrected_interval(&values[0].1, None, 2, 0.95);
+    let high = corrected_interval(&values[1].1, None, 1, 0.95);
+    assert_eq!(
+        (metric.systems[0].interval, metric.systems[1].interval),
+        (high, low)
+    );
+    let pair = &metric.pairs[0];
+    let differences = [0.2, 0.0, 0.3, -0.1, 2.1, 1.7];
+    let of_both = corrected_interval(&differences, None, 3, 0.95).unwrap();
+    assert_eq!(
+        (metric.method, pair.method),
+        (Some(PairedMethod::Student), Some(PairedMethod::Student))
+    );
+    let interval = pair.interval.unwrap();
+    assert_close(interval.low, of_both.low, 1e-9, "low");
+    assert_close(interval.high, of_both.high, 1e-9, "high");
 }
 
 #[test]

@@ -105,6 +105,7 @@ pub(super) fn observe_games(run: &RunAnswers<'_>) -> Observations {
         samples: None,
         votes: false,
         net_ranges: Vec::new(),
+        drawn: Vec::new(),
         games,
         sets: Vec::new(),
     };

@@ -34,8 +34,8 @@ pub use looks::{
 };
 pub use named_metrics::{compare_named, headline_number};
 pub use observations::{
-    ComparedCase, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem, pair_count,
-    unknown_name,
+    ComparedCase, CorrectedValue, MOST_PAIRS, MetricId, MetricTable, Observations, ObservedSystem,
+    pair_count, unknown_name,
 };
 pub use observe::{RunAnswers, observe};
 pub(super) use observe::{metrics_of, tabulate};

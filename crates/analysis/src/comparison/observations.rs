@@ -108,6 +108,8 @@ pub struct MetricTable {
     pub values: Vec<Vec<Observation>>,
     /// What a net share can be in each answer, by system, then by case; empty for other units, which have one range.
     pub net_ranges: Vec<Vec<Option<Interval>>>,
+    /// How many verdicts of a dear judge corrected each value, by system, then by case; empty for values that none corrects.
+    pub drawn: Vec<Vec<usize>>,
     /// The value of each sample of each judge, if a judge was asked more than once: by system, case, judge, sample.
     /// Only samples that give the whole metric count; of votes that stop early the first two.
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
@@ -118,6 +120,15 @@ pub struct MetricTable {
     pub games: Vec<Vec<Game>>,
     /// Numbers of each system's whole set of answers that this metric stands for in tests, the main one first.
     pub sets: Vec<SetTable>,
+}
+
+/// The value of an answer, corrected by verdicts of a dear judge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CorrectedValue {
+    /// The value.
+    pub value: f64,
+    /// The verdicts of the dear judge on this answer.
+    pub drawn: usize,
 }
 
 impl MetricTable {
@@ -157,7 +168,10 @@ impl Observations {
 
     /// Only the score of the answers that have one of these values, and the values as the metric `corrected` after it.
     #[must_use]
-    pub fn with_corrected(mut self, values: &HashMap<(SystemName, CaseId), f64>) -> Self {
+    pub fn with_corrected(
+        mut self,
+        values: &HashMap<(SystemName, CaseId), CorrectedValue>,
+    ) -> Self {
         let is_score = |table: &&MetricTable| {
             let name = &table.metric.name;
             let scorer = table.metric.scorer.name();
@@ -182,12 +196,15 @@ impl Observations {
             ..score.clone()
         };
         for (row, system) in corrected.values.iter_mut().zip(&self.systems) {
+            let mut drawn = Vec::with_capacity(self.cases.len());
             for (cell, case) in row.iter_mut().zip(&self.cases) {
                 let value = values.get(&(system.system.clone(), case.case_id.clone()));
-                *cell = value.map_or(Observation::NotApplicable, |value| {
-                    Observation::Value(*value)
+                *cell = value.map_or(Observation::NotApplicable, |corrected| {
+                    Observation::Value(corrected.value)
                 });
+                drawn.push(value.map_or(0, |corrected| corrected.drawn));
             }
+            corrected.drawn.push(drawn);
         }
         self.metrics = vec![score, corrected];
         self

@@ -318,6 +318,7 @@ impl<'a> Frame<'a> {
             metric,
             values,
             net_ranges,
+            drawn: Vec::new(),
             samples: (!judges.is_empty()).then_some(samples),
             votes,
             games: Vec::new(),

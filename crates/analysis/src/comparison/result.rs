@@ -235,7 +235,7 @@ pub struct SystemMean {
     pub letters: String,
     /// Mean over the shared cases; `None` if there are none.
     pub mean: Option<f64>,
-    /// Its interval: Wilson's for shares, net shares and grades, bootstrap-t for counts.
+    /// Its interval: Wilson's for shares, net shares and grades, bootstrap-t for counts, Student's for corrected values.
     pub interval: Option<Interval>,
     /// Mean over all cases with a value of this system; not comparable with other systems'.
     pub own_mean: Option<f64>,

@@ -12,7 +12,7 @@ use crate::questions::Questions;
 use crate::summary::Metric;
 use scholareval_core::domain::SubjectKind;
 use scholareval_stats::{
-    BootstrapOptions, Interval, MetricValues, SystemWinRate, mean, rank_among,
+    BootstrapOptions, Interval, MetricValues, SystemWinRate, corrected_interval, mean, rank_among,
 };
 
 /// Tolerance for sums in another order.
@@ -223,7 +223,25 @@ impl<'a> SharedCases<'a> {
     /// The interval of a system's mean over those of these cases that it has a value of.
     pub(crate) fn interval(&self, rank: usize, cases: &[usize]) -> Option<Interval> {
         let values = self.known_values(rank, cases);
+        if let Some(drawn) = self.drawn(rank, cases) {
+            let questions = Some(&*values.questions);
+            return corrected_interval(&values.values, questions, drawn, self.options.level);
+        }
         values.interval(self.table.metric.unit, self.bootstrap())
+    }
+
+    /// How many verdicts of a dear judge corrected the values of a system in these cases; `None` for values that none corrects.
+    fn drawn(&self, rank: usize, cases: &[usize]) -> Option<usize> {
+        let row = self.table.drawn.get(self.order[rank])?;
+        Some(cases.iter().map(|case| row[*case]).sum())
+    }
+
+    /// The same of any two of these systems together: of the two with the fewest.
+    fn drawn_of_two(&self, ranks: &[usize], cases: &[usize]) -> Option<usize> {
+        let drawn = ranks.iter().map(|rank| self.drawn(*rank, cases));
+        let mut drawn: Vec<usize> = drawn.collect::<Option<_>>()?;
+        drawn.sort_unstable();
+        Some(drawn.iter().take(2).sum())
     }
 
     /// The values of a system in those of these cases that it has one of.
@@ -303,6 +321,9 @@ impl<'a> SharedCases<'a> {
     pub(super) fn values_of(&self, ranks: &[usize], cases: &[usize]) -> MetricValues {
         if self.table.metric.is_binary() {
             return MetricValues::ZeroOr(1.0);
+        }
+        if let Some(drawn) = self.drawn_of_two(ranks, cases) {
+            return MetricValues::Corrected(drawn);
         }
         let mut sum = 0.0;
         for case in cases {
