@@ -181,7 +181,7 @@ impl LimitRules {
         let is_given = of_prompts.is_none_or(|of_kind| limit != of_kind + reasoning);
         let start = if is_given { 0 } else { reasoning };
         ReplyLimit {
-            visible: (limit - start).saturating_mul(question.unit_count()),
+            visible: (limit - start).saturating_mul(question.reply_units()),
             start,
         }
     }

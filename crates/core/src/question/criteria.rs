@@ -28,6 +28,9 @@ use crate::domain::{
     ReplyShape, ShownFields, UnscoredReason, Verdict,
 };
 
+/// The length of a text before a mark, in limits of a verdict with its explanation.
+const ESSAY: u64 = 8;
+
 /// Levels of a list of criteria.
 pub static CRITERIA: KindInfo = KindInfo {
     name: "criteria",
@@ -156,6 +159,13 @@ impl Question for CriteriaLevels {
     }
 
     /// A list is JSON as well, but JSON mode and schemas demand an object.
+    fn reply_units(&self) -> u64 {
+        match self.shape.form {
+            ReplyForm::Mark => ESSAY,
+            _ => self.unit_count(),
+        }
+    }
+
     fn replies_in_json(&self) -> bool {
         matches!(self.shape.form, ReplyForm::Object | ReplyForm::Map)
     }

@@ -119,6 +119,11 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
         self.items().len().max(1) as u64
     }
 
+    /// How many times the limit of its kind a reply may need: once for each unit.
+    fn reply_units(&self) -> u64 {
+        self.unit_count()
+    }
+
     /// The results of the items of a batch, in their order; a missing one is an error.
     fn split(&self, judgment: &Judgment) -> Vec<Judgment> {
         vec![judgment.clone()]
