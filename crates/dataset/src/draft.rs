@@ -21,6 +21,9 @@ const SAMPLES: usize = 2_000;
 /// Maximum number of fields within others on the way to one.
 const DEPTH: usize = 6;
 
+/// Maximum number of fields of an object, and of all, that are compared.
+const FIELDS: usize = 300;
+
 /// Maximum number of different words that a field of weights has.
 const WEIGHT_WORDS: usize = 8;
 
@@ -92,7 +95,7 @@ fn built_in_profile(first: &FirstCase, place: Option<&CriteriaPlace>) -> Result<
     for (name, _) in shipped_profiles() {
         let profile = rubric_profile(Some(&name))?;
         let is_elsewhere = match place {
-            Some(place) if !profile.case.rows => {
+            Some(place) if place.rank > 1 && !profile.case.rows => {
                 let path = FieldPath::parse(&profile.case.criteria);
                 !path.is_ok_and(|path| path.begins_with(&place.root))
             }
@@ -258,6 +261,9 @@ impl Field {
             for (path, value) in leaves {
                 let known = fields.iter().position(|field| field.path == path);
                 let place = known.unwrap_or(fields.len());
+                if known.is_none() && place == FIELDS {
+                    continue;
+                }
                 if known.is_none() {
                     let values = Vec::new();
                     fields.push(Self { path, values });
@@ -340,6 +346,9 @@ fn is_question(value: &Value) -> bool {
 /// The values of an object that are not objects, with their paths.
 fn add_leaves(value: &Value, path: &str, depth: usize, to: &mut Vec<(String, Value)>) {
     for (name, value) in value.as_object().into_iter().flatten() {
+        if to.len() == FIELDS {
+            return;
+        }
         let path = if path.is_empty() {
             name.clone()
         } else {
@@ -862,5 +871,21 @@ mod tests {
             error.contains("a built-in rubric, draco; add --rubric draco"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn every_sample_of_a_built_in_profile_is_recognized() {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/rubrics");
+        let mut count = 0;
+        for (name, _) in shipped_profiles() {
+            let path = samples.join(format!("{}.jsonl", name.replace('-', "_")));
+            if name == "criteria" || !path.is_file() {
+                continue;
+            }
+            let error = draft_profile(&path).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("add --rubric {name}")), "{error}");
+            count += 1;
+        }
+        assert!(count > 10, "{count} samples");
     }
 }
