@@ -47,9 +47,10 @@ fn lint_names_line_case_and_criterion_of_each_finding_and_counts_them_by_rule() 
         "table.csv",
         "case_id,question,criterion\na,Why?,Names the cause\na,Why?,Avoids jargon\n",
     );
-    work.run(&["rubrics", "check", "table.csv", "--lint"])
-        .exits_with(0)
-        .says(&["negation: table.csv:3 (case a): c2 is met by an empty answer"]);
+    let run = work.run(&["rubrics", "check", "table.csv", "--lint"]);
+    let negation = "negation: table.csv:3 (case a): c2 is met by an empty answer";
+    let stdout = run.exits_with(0).stdout;
+    assert!(stdout.contains(negation), "{stdout}");
 }
 
 #[test]
@@ -86,15 +87,15 @@ fn an_unknown_form_gets_a_draft_that_the_next_check_reads() {
     }
     std::fs::create_dir(work.path("mine")).unwrap();
     work.write("mine/profile.toml", &run.stdout);
-    work.run(&["rubrics", "check", "tests.jsonl", "--rubric", "mine"])
-        .exits_with(0)
-        .says(&["tests.jsonl: 2 cases, 4 criteria, 0 of negative weight"]);
+    let run = work.run(&["rubrics", "check", "tests.jsonl", "--rubric", "mine"]);
+    let summary = "tests.jsonl: 2 cases, 4 criteria, 0 of negative weight\n";
+    assert_eq!(run.exits_with(0).stdout, summary);
 
     let decided = json!({"id": "a", "query": "Why did the bridge fall?", "checklist": ["Names the rust", "Has a table"]});
     work.write("tests.jsonl", &decided.to_string());
-    work.run(&["rubrics", "check", "tests.jsonl"])
-        .exits_with(0)
-        .says(&["criteria = \"checklist[]\""]);
+    let run = work.run(&["rubrics", "check", "tests.jsonl"]);
+    let stdout = run.exits_with(0).stdout;
+    assert!(stdout.contains("criteria = \"checklist[]\""), "{stdout}");
     let draco = format!("{}/data/rubrics/draco.jsonl", env!("CARGO_MANIFEST_DIR"));
     work.run(&["rubrics", "check", &draco])
         .exits_with(3)
