@@ -74,6 +74,7 @@ mod resume;
 mod retirement;
 mod rubric_golden;
 mod rubric_reading;
+mod rubrics_check;
 mod runs;
 mod safety;
 mod scifact_cli;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,10 +46,12 @@ pub(super) struct FileForm {
 }
 
 /// A case so far.
-struct CaseRead<'a> {
+pub(super) struct CaseRead<'a> {
     /// Its first line.
-    line: JsonLine<'a>,
-    case: TestCase,
+    pub(super) line: JsonLine<'a>,
+    /// The line of each of its criteria.
+    pub(super) lines: Vec<usize>,
+    pub(super) case: TestCase,
     tags: Vec<String>,
 }
 
@@ -91,23 +94,17 @@ impl<'a> CriteriaReader<'a> {
         self.form.is_rows
     }
 
-    /// The cases in file order, each with its first line, and warnings about the file at `path`.
-    pub(super) fn into_cases(
-        self,
-        path: &Path,
-    ) -> (Vec<(JsonLine<'a>, TestCase)>, Vec<InputFault>) {
-        let mut warnings = self.warnings;
+    /// The cases in file order, and warnings about them and about the file at `path`.
+    pub(super) fn into_cases(mut self, path: &Path) -> (Vec<CaseRead<'a>>, Vec<InputFault>) {
         if !self.skipped.is_empty() {
             let count = counted(self.skipped.len(), "case");
             let what = format!("{count} left out, as case.skip of the profile says");
-            warnings.push(InputFault::new(path, what));
+            self.warnings.push(InputFault::new(path, what));
         }
-        let mut cases = Vec::with_capacity(self.cases.len());
-        for mut read in self.cases {
-            add_tags_of_case(&mut read.case.criteria, read.tags);
-            cases.push((read.line, read.case));
+        for read in &mut self.cases {
+            add_tags_of_case(&mut read.case.criteria, mem::take(&mut read.tags));
         }
-        (cases, warnings)
+        (self.cases, self.warnings)
     }
 
     /// Reads a case, or a criterion of one.
@@ -180,7 +177,10 @@ impl<'a> CriteriaReader<'a> {
                 self.warnings.push(line.fault(what).of_case(id).hint(hint));
             }
         }
-        self.cases[place].case.criteria.append(&mut criteria);
+        let read = &mut self.cases[place];
+        read.lines
+            .extend(std::iter::repeat_n(line.number, criteria.len()));
+        read.case.criteria.append(&mut criteria);
         Ok(())
     }
 
@@ -215,6 +215,7 @@ impl<'a> CriteriaReader<'a> {
             self.lines.insert(id.to_owned(), self.cases.len());
             self.cases.push(CaseRead {
                 line: *line,
+                lines: Vec::new(),
                 case,
                 tags,
             });
@@ -277,6 +278,13 @@ impl<'a> CriteriaReader<'a> {
             Some(gap) => Err(format!("{path} is missing; {gap}")),
             None => Ok(criteria),
         }
+    }
+
+    /// Whether a criterion has a text.
+    pub(super) fn has_text(&self, criterion: &Value) -> bool {
+        let mut paths = [&self.paths.text, &self.paths.text_of_tables].into_iter();
+        let has = |path: &FieldPath| path.value(criterion).is_ok_and(|text| text.is_some());
+        criterion.is_string() || paths.any(has)
     }
 
     /// Whether an object is a criterion, not groups of criteria.

@@ -8,9 +8,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::case_criteria::{CriteriaReader, FileForm, TEXT_OF_TABLES, TOO_LARGE, names_of};
+use super::case_criteria::{
+    CaseRead, CriteriaReader, FileForm, TEXT_OF_TABLES, TOO_LARGE, names_of,
+};
 use super::inspect_log::read_input;
 use super::paths::{FieldPath, Gap};
+use super::profile_paths::ProfilePaths;
 use super::profiles::{SCHOLARQA_CS2, named_keys, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};
@@ -20,6 +23,9 @@ use scholareval_core::text::names::{list, start_of};
 
 /// What a file of cases with criteria holds.
 const ONE_CASE: &str = "write one {case_id, question, criteria: [{text, weight}]} per line";
+
+/// What to do about a criterion that a case has twice.
+pub(super) const REPEATED: &str = "it counts twice; take one of them out";
 
 /// The name of HealthBench's score among its metrics.
 const OVERALL: &str = "overall_score";
@@ -36,16 +42,28 @@ pub fn load_tests(
     rubric: Option<&str>,
     partial_logs: bool,
 ) -> Result<(TestCases, RubricProfile)> {
+    let (tests, profile, _) = load_with_lines(path, mode, rubric, partial_logs)?;
+    Ok((tests, profile))
+}
+
+/// [`load_tests`], and the line of each criterion of each case.
+///
+/// # Errors
+/// As [`load_tests`].
+pub(super) fn load_with_lines(
+    path: &Path,
+    mode: Mode,
+    rubric: Option<&str>,
+    partial_logs: bool,
+) -> Result<(TestCases, RubricProfile, Vec<Vec<usize>>)> {
     if path.is_dir() {
         let fault = InputFault::new(path, "is a directory");
         return Err(fault.hint("name the file of test cases").into());
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
-    // Tables often come as `.txt` or `.tsv`; JSON always begins with a bracket or brace.
-    let is_table = is_csv(path) || text.trim_start().starts_with(|c| !['[', '{'].contains(&c));
-    let rows = is_table.then(|| csv_as_jsonl(&text, path)).transpose()?;
+    let rows = rows_of_table(&text, path)?;
     let elements = elements(rows.as_deref().unwrap_or(&text), path)?;
-    let first = FirstCase::of(&elements, is_table, path)?;
+    let first = FirstCase::of(&elements, rows.is_some(), path)?;
     let profile = first.profile(rubric)?;
     // For the reference, cases without ingredients are cases of which it asks for none.
     let may_be_without_criteria =
@@ -54,58 +72,102 @@ pub fn load_tests(
         if first.is_scholarqa_cs() {
             let mut tests = parse_test_cases(&text, path, mode)?;
             tests.blake3 = blake3;
-            return Ok((tests, profile));
+            return Ok((tests, profile, Vec::new()));
         }
         return Err(first.fault(&profile, path).into());
     }
-    let mut reader = CriteriaReader::new(&profile, first.form(&profile), mode)
-        .map_err(|what| InputFault::new(path, what))?;
-    no_faults(field_faults(
-        named_keys(rubric)?.as_ref(),
-        &elements,
-        &reader,
-    ))?;
-    let faults = elements.iter().filter_map(|line| reader.read(line).err());
-    let mut faults: Vec<InputFault> = faults.collect();
+    let file = CriteriaFile {
+        path,
+        elements: &elements,
+        form: first.form(&profile),
+    };
+    let (reads, of_cases) = file.read(&profile, named_keys(rubric)?.as_ref(), mode)?;
     let mut warnings = Vec::from_iter(log.and_then(|log| log.warning(path)));
-    let (mut cases, of_reader) = reader.into_cases(path);
-    warnings.extend(of_reader);
-    if cases.is_empty() && faults.is_empty() {
-        let fault = InputFault::new(path, "case.skip of the profile leaves no case");
-        return Err(fault.hint("correct it in profile.toml").into());
+    warnings.extend(of_cases);
+    let mut cases = Vec::with_capacity(reads.len());
+    let mut lines = Vec::with_capacity(reads.len());
+    for read in reads {
+        cases.push(read.case.into());
+        lines.push(read.lines);
     }
-    if mode == Mode::Compat && profile.clip_in_compat {
-        extend_overall_tag(&mut cases);
-    }
-    let (of_cases, doubts) = check_cases(&mut cases, &profile, mode);
-    faults.extend(of_cases);
-    warnings.extend(doubts);
-    no_faults(faults)?;
     let tests = TestCases {
         path: path.to_path_buf(),
         blake3,
-        cases: cases.into_iter().map(|(_, case)| case.into()).collect(),
+        cases,
         warnings,
     };
-    Ok((tests, profile))
+    Ok((tests, profile, lines))
+}
+
+/// The rows of a table as lines of JSON; `None` for JSON. Tables often come as `.txt` or `.tsv`; JSON always begins with a
+/// bracket or brace.
+///
+/// # Errors
+/// When it is not a table.
+pub(super) fn rows_of_table(text: &str, path: &Path) -> Result<Option<String>> {
+    let is_table = is_csv(path) || text.trim_start().starts_with(|c| !['[', '{'].contains(&c));
+    Ok(is_table.then(|| csv_as_jsonl(text, path)).transpose()?)
+}
+
+/// A file of cases with criteria.
+pub(super) struct CriteriaFile<'a> {
+    pub(super) path: &'a Path,
+    pub(super) elements: &'a [JsonLine<'a>],
+    pub(super) form: FileForm,
+}
+
+impl<'a> CriteriaFile<'a> {
+    /// The cases by this profile, and warnings. `named` has the keys with which a profile of the user's names fields.
+    ///
+    /// # Errors
+    /// Every fault, with its line.
+    pub(super) fn read(
+        &self,
+        profile: &'a RubricProfile,
+        named: Option<&HashSet<String>>,
+        mode: Mode,
+    ) -> Result<(Vec<CaseRead<'a>>, Vec<InputFault>)> {
+        let path = self.path;
+        let mut reader = CriteriaReader::new(profile, self.form, mode)
+            .map_err(|what| InputFault::new(path, what))?;
+        no_faults(field_faults(named, self.elements, &reader))?;
+        let faults = self
+            .elements
+            .iter()
+            .filter_map(|line| reader.read(line).err());
+        let mut faults: Vec<InputFault> = faults.collect();
+        let (mut cases, mut warnings) = reader.into_cases(path);
+        if cases.is_empty() && faults.is_empty() {
+            let fault = InputFault::new(path, "case.skip of the profile leaves no case");
+            return Err(fault.hint("correct it in profile.toml").into());
+        }
+        if mode == Mode::Compat && profile.clip_in_compat {
+            extend_overall_tag(&mut cases);
+        }
+        let (of_cases, doubts) = check_cases(&mut cases, profile, mode);
+        faults.extend(of_cases);
+        warnings.extend(doubts);
+        no_faults(faults)?;
+        Ok((cases, warnings))
+    }
 }
 
 /// Gives the criteria of reports their names, and returns the faults and the warnings of all cases.
 fn check_cases(
-    cases: &mut [(JsonLine<'_>, TestCase)],
+    cases: &mut [CaseRead<'_>],
     profile: &RubricProfile,
     mode: Mode,
 ) -> (Vec<InputFault>, Vec<InputFault>) {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
-    for (line, case) in cases {
+    for CaseRead { line, case, .. } in cases {
         // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
         // has another rule.
         if profile.report {
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
-        let faults_of_case = case_faults(case, &profile).into_iter();
+        let faults_of_case = case_faults(case, profile).into_iter();
         faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
         let doubts = doubts(case, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
@@ -114,16 +176,20 @@ fn check_cases(
 }
 
 /// The fields of the first case, which show what kind of file it is.
-struct FirstCase {
+pub(super) struct FirstCase {
     /// An object.
     fields: Value,
     is_table: bool,
 }
 
 impl FirstCase {
+    pub(super) fn new(fields: Value, is_table: bool) -> Self {
+        Self { fields, is_table }
+    }
+
     /// # Errors
     /// When the first element is an empty object.
-    fn of(elements: &[JsonLine<'_>], is_table: bool, path: &Path) -> Result<Self> {
+    pub(super) fn of(elements: &[JsonLine<'_>], is_table: bool, path: &Path) -> Result<Self> {
         for line in elements {
             let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line.text) else {
                 continue;
@@ -142,7 +208,7 @@ impl FirstCase {
     }
 
     /// How the file holds cases, by this profile.
-    fn form(&self, profile: &RubricProfile) -> FileForm {
+    pub(super) fn form(&self, profile: &RubricProfile) -> FileForm {
         // A row of a table is a case if a cell has all its criteria.
         let is_case = !profile.case.rows && profile.case.criteria.contains(":json");
         FileForm {
@@ -152,7 +218,7 @@ impl FirstCase {
     }
 
     /// Whether the path leads to a value, or to one of another kind than the path needs, which the reader reports.
-    fn has(&self, path: &str) -> bool {
+    pub(super) fn has(&self, path: &str) -> bool {
         let found =
             FieldPath::parse(path).and_then(|path| Ok(!path.matches(&self.fields)?.all.is_empty()));
         found.unwrap_or(true)
@@ -176,8 +242,27 @@ impl FirstCase {
             || is_rows && (self.has(&profile.criterion.text) || self.has(TEXT_OF_TABLES))
     }
 
+    /// Whether id, question, criteria and the text of the first one are where the profile says.
+    pub(super) fn has_fields_of(&self, profile: &RubricProfile) -> bool {
+        let has_case = self.has(&profile.case.id) || profile.case.id == ProfilePaths::ROW_NUMBER;
+        let question = profile.case.question.0[0].replace("{n}", "0");
+        if !has_case || !self.has(&question) || !self.has_criteria(profile) {
+            return false;
+        }
+        let Ok(reader) = CriteriaReader::new(profile, self.form(profile), Mode::Default) else {
+            return false;
+        };
+        let Ok(criteria) = reader.criteria_of(&self.fields) else {
+            // The reader reports what is wrong in the field.
+            return true;
+        };
+        criteria
+            .first()
+            .is_none_or(|first| reader.has_text(&first.value))
+    }
+
     /// Whether this is a file of ScholarQA-CS, or none that its reader cannot explain better.
-    fn is_scholarqa_cs(&self) -> bool {
+    pub(super) fn is_scholarqa_cs(&self) -> bool {
         let is_empty = self.fields.as_object().is_none_or(Map::is_empty);
         self.has("metric_config") || self.has("answer_text") || is_empty
     }
@@ -301,12 +386,12 @@ fn nowhere(path: &FieldPath, values: &[Value]) -> Option<Gap> {
 
 /// The reference has a metric `overall_score` of every answer, its score; a tag of that name replaces it in the answers of
 /// its cases alone. So the cases where the tag gives no score get it on all criteria, if others have it.
-fn extend_overall_tag(cases: &mut [(JsonLine<'_>, TestCase)]) {
-    let mut criteria = cases.iter().flat_map(|(_, case)| &case.criteria);
+fn extend_overall_tag(cases: &mut [CaseRead<'_>]) {
+    let mut criteria = cases.iter().flat_map(|read| &read.case.criteria);
     if !criteria.any(has_overall_tag) {
         return;
     }
-    for (_, case) in cases {
+    for CaseRead { case, .. } in cases {
         let mut tagged = case
             .criteria
             .iter()
@@ -415,7 +500,7 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
                 criterion.name,
                 start_of(&criterion.text)
             );
-            doubts.push((what, "it counts twice; take one of them out"));
+            doubts.push((what, REPEATED));
         }
     }
     if case

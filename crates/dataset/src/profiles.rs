@@ -66,13 +66,21 @@ pub(super) fn named_keys(rubric: Option<&str>) -> Result<Option<HashSet<String>>
     if path == name {
         return Ok(None);
     }
-    let profile: Value = parse_toml(&source, Path::new(&path), "")?;
+    keys_of(&source, Path::new(&path)).map(Some)
+}
+
+/// The keys with which the text of a profile names fields.
+///
+/// # Errors
+/// When it is not TOML.
+pub(super) fn keys_of(source: &str, path: &Path) -> Result<HashSet<String>> {
+    let profile: Value = parse_toml(source, path, "")?;
     let mut keys = HashSet::from(["show".to_owned()]);
     for part in ["case", "criterion"] {
         let fields = profile[part].as_object().into_iter().flatten();
         keys.extend(fields.map(|(key, _)| format!("{part}.{key}")));
     }
-    Ok(Some(keys))
+    Ok(keys)
 }
 
 /// Name, text and path of a profile; a shipped one has its name for a path.
@@ -107,7 +115,9 @@ pub fn profile_source(name: &str) -> Result<(String, String, String)> {
     )))
 }
 
-fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
+/// # Errors
+/// When the text is not a profile.
+pub(super) fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
     let hint = "`scholareval rubrics show criteria` prints one to start from";
     let profile: RubricProfile = parse_toml(source, path, hint)?;
     let fault = case_fault(&profile)

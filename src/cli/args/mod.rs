@@ -347,6 +347,12 @@ pub struct ShowPromptsArgs {
     pub prompts: Option<PathBuf>,
 }
 
+/// What `rubrics check` does.
+const CHECK_ABOUT: &str = "Check a file of criteria: duplicates, and cases in which no point can be earned.\n\nOf a file that no \
+    built-in rubric reads, a draft of its profile.toml is printed, with what the draft could not decide and one case as the \
+    judge will see it; the exit code is 3 until nothing is undecided. --lint never changes the exit code; its rules know \
+    English words, and those for equal and similar criteria words of any language.";
+
 /// Commands about rubrics that are lists of criteria.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RubricsCommand {
@@ -358,13 +364,18 @@ pub enum RubricsCommand {
         #[arg(value_name = "NAME|DIR")]
         rubric: String,
     },
-    /// Check a file of criteria: duplicates, and cases in which no point can be earned
+    /// Check a file of criteria: duplicates, and cases in which no point can be earned; of another form, print a draft of a profile
+    #[command(long_about = CHECK_ABOUT)]
     Check {
         /// The file, as for score --tests
         file: PathBuf,
         /// Its rubric [default: criteria]
         #[arg(long, value_name = "NAME|DIR")]
         rubric: Option<String>,
+        /// Also find criteria by their words: equal or similar ones of a case, two demands in one, what an empty answer meets, and
+        /// judgments without anything to see
+        #[arg(long)]
+        lint: bool,
     },
 }
 
