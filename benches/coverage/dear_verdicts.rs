@@ -13,7 +13,7 @@ use scholareval::stats::{
     corrected_values, mean, paired_family, random_sample, systematic_sample,
 };
 
-use super::{holds, normal, resampling};
+use super::{normal, resampling};
 
 const ANSWERS: usize = 100;
 const CRITERIA: [usize; 2] = [10, 40];
@@ -172,6 +172,11 @@ fn draws(share: f64, verdicts: usize) -> usize {
     (share * verdicts as f64).round() as usize
 }
 
+/// Whether there is an interval that holds the truth.
+fn is_held(interval: Option<Interval>, truth: f64) -> bool {
+    interval.is_some_and(|interval| interval.holds(truth))
+}
+
 /// Whether the interval of the difference of two equal systems holds 0.
 fn difference_held(judge: CheapJudge, rubrics: Rubrics, share: f64, seed: u64) -> bool {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -185,7 +190,7 @@ fn difference_held(judge: CheapJudge, rubrics: Rubrics, share: f64, seed: u64) -
     let differences: Vec<f64> = both.chunks(2).map(|pair| pair[0] - pair[1]).collect();
     let drawn = MetricValues::Corrected(n);
     let family = paired_family(&[&differences], None, drawn, resampling(seed));
-    holds(family.unwrap().pairs[0].interval, 0.0)
+    is_held(family.unwrap().pairs[0].interval, 0.0)
 }
 
 /// The interval of the mean where whole answers are drawn, as `compare --corrected-by` of a run by the dear judge on these gives it.
@@ -210,6 +215,19 @@ fn of_whole_answers(
     // Scores with negative weights have no range.
     let range = (!rubrics.weighted).then_some(Interval::new(0.0, 1.0));
     anchored_mean(&answers, range, resampling(seed))?.of_questions
+}
+
+/// The dear judge's mean of a sample of merits or faults: by labels alone, the others are like these.
+fn labels_mean(frame: &VerdictFrame, dear: &[f64], sample: &[usize], is_fault: bool) -> f64 {
+    let (mut sum, mut whole) = (0.0, 0.0);
+    for at in sample {
+        let weight = frame.verdicts[*at].weight;
+        if (weight < 0.0) == is_fault {
+            sum += weight.abs() * dear[*at];
+            whole += weight.abs();
+        }
+    }
+    if whole > 0.0 { sum / whole } else { 0.5 }
 }
 
 fn repetition(judge: CheapJudge, rubrics: Rubrics, share: f64, truth: f64, seed: u64) -> Held {
@@ -237,20 +255,7 @@ fn repetition(judge: CheapJudge, rubrics: Rubrics, share: f64, truth: f64, seed:
     let even = vec![n as f64 / all as f64; all];
     let sample = systematic_sample(&even, seed);
     let evenly = values(&frame, &dear, &sample, &even, |verdict| verdict.credit);
-    // Labels only: what is not labeled is like the labeled ones of the same sign.
-    let mean_of = |is_fault: bool| {
-        let of_sign = sample
-            .iter()
-            .filter(|at| (frame.verdicts[**at].weight < 0.0) == is_fault);
-        let (mut sum, mut whole) = (0.0, 0.0);
-        for at in of_sign {
-            let weight = frame.verdicts[*at].weight.abs();
-            sum += weight * dear[*at];
-            whole += weight;
-        }
-        if whole > 0.0 { sum / whole } else { 0.5 }
-    };
-    let centers = [mean_of(false), mean_of(true)];
+    let centers = [false, true].map(|is_fault| labels_mean(&frame, &dear, &sample, is_fault));
     let center = |verdict: &FrameVerdict| centers[usize::from(verdict.weight < 0.0)];
     let labels = values(&frame, &dear, &sample, &even, center);
 
@@ -267,9 +272,9 @@ fn repetition(judge: CheapJudge, rubrics: Rubrics, share: f64, truth: f64, seed:
     let whole = of_whole_answers(&frame, &dear, rubrics, share, seed);
     let difference = difference_held(judge, rubrics, share, seed);
     Held {
-        doubt: f64::from(u8::from(holds(interval, truth))),
+        doubt: f64::from(u8::from(is_held(interval, truth))),
         difference: f64::from(u8::from(difference)),
-        whole: f64::from(u8::from(holds(whole, truth))),
+        whole: f64::from(u8::from(is_held(whole, truth))),
         by_doubt: error(&by_doubt),
         even: error(&evenly),
         labels: error(&labels),

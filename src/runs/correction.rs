@@ -12,7 +12,7 @@ use crate::analysis::comparison::{
     Comparison, ComparisonOptions, CorrectedValue, Observations, VerdictCorrection,
 };
 use crate::dataset::{SHEET_FILE, load_selected};
-use crate::domain::{Component, Rater, VerdictDraw};
+use crate::domain::{CaseId, Component, Rater, SystemName, VerdictDraw};
 use crate::error::{Error, InputFault, Result};
 use crate::record::{RecordedRun, RunStatus, load_run};
 use crate::stats::{DrawnVerdict, corrected_values};
@@ -139,6 +139,37 @@ fn mean_credits(raters: &[Rater]) -> HashMap<VerdictKey, f64> {
     means.collect()
 }
 
+/// The values of the answers by the dear judge's credits of these verdicts, each drawn with its probability.
+fn correct(
+    frame: &VerdictFrame,
+    credits: &HashMap<usize, f64>,
+    probabilities: &[f64],
+) -> HashMap<(SystemName, CaseId), CorrectedValue> {
+    let mut verdicts = Vec::new();
+    let mut drawn = vec![0; frame.answers.len()];
+    for (at, verdict) in frame.verdicts.iter().enumerate() {
+        let dear = credits.get(&at).copied();
+        drawn[verdict.answer] += usize::from(dear.is_some());
+        verdicts.push(DrawnVerdict {
+            answer: verdict.answer,
+            weight: verdict.weight,
+            cheap: verdict.credit,
+            dear,
+            probability: probabilities[at],
+        });
+    }
+    let values = corrected_values(&verdicts, frame.answers.len());
+    let mut corrected = HashMap::new();
+    for (at, (system, case, rest)) in frame.answers.iter().enumerate() {
+        let value = CorrectedValue {
+            value: values[at] + rest,
+            drawn: drawn[at],
+        };
+        corrected.insert((system.clone(), case.clone()), value);
+    }
+    corrected
+}
+
 impl RunSet {
     /// The systems of one run compared by their scores as they are, and corrected by these dear verdicts.
     ///
@@ -180,31 +211,8 @@ impl RunSet {
         }
         // A verdict that is not given is taken to be like the others: those given stand for it, each by as much.
         let given = credits.len() as f64 / drawn.len() as f64;
-        let mut verdicts = Vec::new();
-        for (at, verdict) in frame.verdicts.iter().enumerate() {
-            verdicts.push(DrawnVerdict {
-                answer: verdict.answer,
-                weight: verdict.weight,
-                cheap: verdict.credit,
-                dear: credits.get(&at).copied(),
-                probability: probabilities[at] * given,
-            });
-        }
-        let mut drawn_of = vec![0; frame.answers.len()];
-        for at in credits.keys() {
-            drawn_of[frame.verdicts[*at].answer] += 1;
-        }
-        let values = corrected_values(&verdicts, frame.answers.len());
-        let mut corrected = HashMap::new();
-        for ((system, case, rest), (value, drawn)) in
-            frame.answers.iter().zip(values.into_iter().zip(drawn_of))
-        {
-            let value = value + rest;
-            corrected.insert(
-                (system.clone(), case.clone()),
-                CorrectedValue { value, drawn },
-            );
-        }
+        let probabilities: Vec<f64> = probabilities.iter().map(|p| p * given).collect();
+        let corrected = correct(&frame, &credits, &probabilities);
         let observations: Observations = self.observe()?.with_corrected(&corrected);
         Ok(Comparison {
             correction: Some(VerdictCorrection {

@@ -1080,7 +1080,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_criteria_of_a_case_are_read_at_once() {
+    fn ten_thousand_criteria_of_a_case_are_read_and_a_wrong_path_is_one_error() {
         let criterion = |at: usize| {
             format!(r#"{{"id": "{at}", "requirements": "Criterion {at}", "weight": 1}}"#)
         };
@@ -1090,12 +1090,9 @@ mod tests {
             criteria.join(",")
         );
         let keys = "[criterion]\ntext = \"requirements\"";
-        let start = std::time::Instant::now();
         let read = read_with(keys, "cases.jsonl", &case).unwrap();
         assert_eq!(read.cases[0].criteria.len(), 10_000);
-        // A wrong path is one error, found as fast.
         let fault = fault_with("[criterion]\ntext = \"text.of\"", &case);
         assert_eq!(fault.lines().count(), 1);
-        assert!(start.elapsed().as_secs() < 5);
     }
 }

@@ -605,16 +605,14 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_wide_values_take_bounded_time() {
+    fn deep_and_wide_values_are_walked_and_deeper_ones_refused() {
         let deep = "[".repeat(100) + &"]".repeat(100);
         let wide = json!(vec![json!({"text": "a", "more": deep}); 10_000]).to_string();
         let root = json!({ "a": json!({ "b": wide }).to_string() });
-        let start = std::time::Instant::now();
         assert_eq!(values("a:json.b:json[].text", &root).len(), 10_000);
         let deep = json!({ "a": deep.replace("[]", "[1]") });
         let path = format!("a:json{}", "[]".repeat(62));
         assert_eq!(values(&path, &deep).len(), 1);
-        assert!(start.elapsed().as_secs() < 5);
         let deeper = json!({ "a": "[".repeat(10_000) });
         assert!(fault("a:json", &deeper).contains("recursion limit"));
         let long = "k".repeat(GROUP_CHARS + 1);
