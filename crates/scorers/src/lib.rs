@@ -106,6 +106,10 @@ impl<'a> Subject<'a> {
 pub type Verdicts = HashMap<Arc<str>, Judgment>;
 
 /// Next step of a scorer.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an answer has one score, which is moved where it is made"
+)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Make these calls (sample 0 of each; the pipeline adds the others), then step again with their verdicts.
