@@ -151,7 +151,10 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
             all.push((column(EXPECTED, unit), Quantity::Expected));
         }
         let components = answers.iter().flat_map(|answer| &answer.score.components);
-        for tag in distinct(components.flat_map(|component| &component.tags)) {
+        let mut seen = HashSet::new();
+        let tags = components.flat_map(|component| &component.tags);
+        // A tree has a tag for each node.
+        for tag in tags.filter(|tag| seen.insert(*tag)) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
             while is_taken(&metric, &all) {

@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::fields::last_step;
-use super::paths::{FieldPath, Match};
+use super::paths::{FieldPath, Match, within};
 use super::profile_paths::ProfilePaths;
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
@@ -40,6 +42,8 @@ pub(super) struct FileForm {
     pub(super) is_table: bool,
     /// Whether each element is a criterion with its case, not a case.
     pub(super) is_rows: bool,
+    /// Whether the file is `.json` with one element.
+    pub(super) is_one_case: bool,
 }
 
 /// A case so far.
@@ -52,7 +56,7 @@ struct CaseRead<'a> {
 
 /// Reads cases with their criteria, element by element of a file.
 pub(super) struct CriteriaReader<'a> {
-    profile: &'a RubricProfile,
+    pub(super) profile: &'a RubricProfile,
     pub(super) paths: ProfilePaths<'a>,
     form: FileForm,
     mode: Mode,
@@ -72,6 +76,10 @@ impl<'a> CriteriaReader<'a> {
         form: FileForm,
         mode: Mode,
     ) -> Result<Self, String> {
+        if profile.has_trees() && form.is_rows {
+            let what = "criterion.children is about cases with a tree each, not rows of criteria";
+            return Err(what.to_owned());
+        }
         Ok(Self {
             profile,
             paths: ProfilePaths::of(profile)?,
@@ -124,6 +132,9 @@ impl<'a> CriteriaReader<'a> {
         if path.text() == ProfilePaths::ROW_NUMBER {
             return Ok((line.index + 1).to_string());
         }
+        if self.paths.is_id_of_file && self.form.is_one_case {
+            return directory_of(line.path);
+        }
         let Some(id) = path.value(fields)? else {
             return Err(format!("{path} is missing"));
         };
@@ -140,18 +151,38 @@ impl<'a> CriteriaReader<'a> {
             return Ok(());
         }
         let place = self.place(line, id, fields)?;
+        // Numbers run through the whole case, as names must be unique in it and not only in a group.
+        let before = self.cases[place].case.criteria.len();
+        let (mut criteria, without_weight) = if self.profile.has_trees() {
+            self.leaves(id, fields)?
+        } else {
+            self.listed(fields, before)?
+        };
+        for part in without_weight {
+            let fault = line.fault(format!("all weights of {part} are 0"));
+            let hint = "none of its criteria counts; give one of them a weight";
+            self.warnings.push(fault.of_case(id).hint(hint));
+        }
+        self.cases[place].case.criteria.append(&mut criteria);
+        Ok(())
+    }
+
+    /// The criteria of lists, `before` others of the case, and what has no weight.
+    fn listed(
+        &self,
+        fields: &Value,
+        before: usize,
+    ) -> Result<(Vec<CaseCriterion>, Vec<String>), String> {
         let elements = self.criteria_of(fields)?;
         let mut criteria = Vec::new();
         let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        // Numbers run through the whole case, as names must be unique in it and not only in a group.
-        let before = self.cases[place].case.criteria.len();
         for element in &elements {
             // ScholarQA-CS2 leaves these out.
             let text = self.paths.text.value(&element.value)?;
             if self.profile.report && text.is_some_and(|text| *text == "") {
                 continue;
             }
-            self.check_flat(element)?;
+            self.check_flat(&element.value, &element.place)?;
             let criterion = self.criterion(&element.value, before + criteria.len() + 1);
             let mut criterion = criterion.map_err(|what| at_place(&element.place, &what))?;
             for group in &element.groups {
@@ -167,16 +198,13 @@ impl<'a> CriteriaReader<'a> {
             criteria.push(criterion);
         }
         self.weigh_groups(fields, &groups, &mut criteria)?;
+        let mut without_weight = Vec::new();
         for (group, members) in &groups {
             if members.iter().all(|at| criteria[*at].weight == 0.0) {
-                let what = format!("all weights of the group {} are 0", group.escape_debug());
-                let fault = line.fault(what).of_case(id);
-                self.warnings
-                    .push(fault.hint("none of its criteria counts; give one of them a weight"));
+                without_weight.push(format!("the group {}", group.escape_debug()));
             }
         }
-        self.cases[place].case.criteria.append(&mut criteria);
-        Ok(())
+        Ok((criteria, without_weight))
     }
 
     /// Whether the profile leaves this case out.
@@ -237,6 +265,9 @@ impl<'a> CriteriaReader<'a> {
 
     /// Each criterion of a case, with its groups and its place.
     pub(super) fn criteria_of<'v>(&self, fields: &'v Value) -> Result<Vec<Match<'v>>, String> {
+        if self.profile.has_trees() {
+            return self.leaf_values(fields);
+        }
         if self.form.is_rows {
             return Ok(self.paths.itself.matches(fields)?.all);
         }
@@ -345,14 +376,10 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// Refuses a criterion with a field that holds further criteria: they would not be asked.
-    fn check_flat(&self, criterion: &Match<'_>) -> Result<(), String> {
-        for (name, value) in criterion.value.as_object().into_iter().flatten() {
+    pub(super) fn check_flat(&self, criterion: &Value, place: &str) -> Result<(), String> {
+        for (name, value) in criterion.as_object().into_iter().flatten() {
             if self.is_nested(name, value) {
-                let place = if criterion.place.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{}.{name}", criterion.place)
-                };
+                let place = within(place, name);
                 return Err(format!(
                     "{place} looks like criteria below a criterion, which would not be asked; list every criterion to ask \
                      in {}, or take the field out",
@@ -398,7 +425,7 @@ impl<'a> CriteriaReader<'a> {
                 .any(|element| self.is_criterion(element) && has(element, &paths.weight))
     }
 
-    fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
+    pub(super) fn criterion(&self, value: &Value, number: usize) -> Result<CaseCriterion, String> {
         if !value.is_object() && !value.is_string() {
             return Err(expected("an object or a text", value));
         }
@@ -423,11 +450,12 @@ impl<'a> CriteriaReader<'a> {
             examples,
             shared_id: None,
             level_means: self.level_means(value)?,
+            nodes_above: Vec::new(),
         })
     }
 
     /// The text of a criterion, with its explanation in parentheses.
-    fn text(&self, criterion: &Value) -> Result<String, String> {
+    pub(super) fn text(&self, criterion: &Value) -> Result<String, String> {
         if let Value::String(text) = criterion {
             return self.checked_text("the criterion", text);
         }
@@ -459,7 +487,7 @@ impl<'a> CriteriaReader<'a> {
 
     /// The weight of a criterion, 1 if it has none. Then a number under another name is refused: it may be the weight, which
     /// would not count.
-    fn weight(&self, criterion: &Value) -> Result<f64, String> {
+    pub(super) fn weight(&self, criterion: &Value) -> Result<f64, String> {
         let names = &self.profile.criterion;
         let path = self.weight_path(criterion)?;
         let has_class = matches!(path, Cow::Owned(_));
@@ -681,6 +709,7 @@ impl<'a> CriteriaReader<'a> {
             paths.text.text(),
             paths.criterion_id.text(),
             paths.criterion_tags.text(),
+            paths.children.text(),
         ];
         known.extend((!has_text).then_some(TEXT_OF_TABLES));
         let of_case = paths.question.iter().chain(&paths.tags).chain(&paths.shown);
@@ -766,8 +795,21 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
     }
 }
 
+/// The name of the directory of a file.
+fn directory_of(file: &Path) -> Result<String, String> {
+    let file = std::path::absolute(file).map_err(|error| error.to_string())?;
+    let name = file.parent().and_then(Path::file_name);
+    match name.and_then(OsStr::to_str) {
+        Some(name) => Ok(name.to_owned()),
+        None => Err(
+            "case.id is the name of the file's directory, which is not a text; move the file"
+                .to_owned(),
+        ),
+    }
+}
+
 /// What is wrong, with the place where it is.
-fn at_place(place: &str, what: &str) -> String {
+pub(super) fn at_place(place: &str, what: &str) -> String {
     if place.is_empty() {
         what.to_owned()
     } else {

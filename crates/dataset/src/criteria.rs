@@ -88,15 +88,14 @@ pub fn load_tests(
     }
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for (line, case) in &mut cases {
-        // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
-        // has another rule.
-        if profile.report {
+        // Before names are checked: the ids of ScholarQA-CS2 and in trees may repeat.
+        if profile.report || profile.has_trees() {
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
         let faults_of_case = case_faults(case, profile.report).into_iter();
         faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
-        let doubts = doubts(case, scores_zero).into_iter();
+        let doubts = doubts(case, &profile, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
     no_faults(faults)?;
@@ -114,6 +113,8 @@ struct FirstCase {
     /// An object.
     fields: Value,
     is_table: bool,
+    /// Whether no other case is in a `.json` file.
+    is_alone: bool,
 }
 
 impl FirstCase {
@@ -128,12 +129,17 @@ impl FirstCase {
                 let fault = InputFault::new(path, "the first case is an empty object");
                 return Err(fault.hint(ONE_CASE).into());
             }
-            let fields = Value::Object(fields);
-            return Ok(Self { fields, is_table });
+            let is_json = path.extension().is_some_and(|ending| ending == "json");
+            return Ok(Self {
+                fields: Value::Object(fields),
+                is_table,
+                is_alone: elements.len() == 1 && is_json,
+            });
         }
         Ok(Self {
             fields: Value::Object(Map::new()),
             is_table,
+            is_alone: false,
         })
     }
 
@@ -144,6 +150,7 @@ impl FirstCase {
         FileForm {
             is_table: self.is_table,
             is_rows: profile.case.rows || self.is_table && !is_case,
+            is_one_case: self.is_alone,
         }
     }
 
@@ -200,6 +207,7 @@ impl FirstCase {
             if let Ok(profile) = rubric_profile(Some(&name))
                 && self.has(&profile.case.id)
                 && self.has_criteria(&profile)
+                && (!profile.has_trees() || self.has(&profile.criterion.children))
             {
                 return Some(profile);
             }
@@ -246,6 +254,8 @@ fn field_faults(
             "criterion.text" => nowhere(&reader.paths.text_of_tables, all).is_none(),
             _ => false,
         };
+        // A tree that cannot be read has no criteria here; the reader says why.
+        let is_elsewhere = is_elsewhere || reader.profile.has_trees() && all.is_empty();
         let Some(gap) = nowhere(path, all).filter(|_| !is_elsewhere) else {
             continue;
         };
@@ -319,11 +329,14 @@ fn give_names(criteria: &mut [CaseCriterion]) {
         .iter()
         .map(|criterion| criterion.name.clone())
         .collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for id in &ids {
+        *counts.entry(id).or_default() += 1;
+    }
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
         // The judge of ScholarQA-CS2 is asked by id, so compat mode must know which ones shared
         // one; the names made here are distinct.
-        let is_shared = ids.iter().filter(|other| *other == id).count() > 1;
-        criterion.shared_id = is_shared.then(|| id.clone());
+        criterion.shared_id = (counts[&**id] > 1).then(|| id.clone());
         let name = if id.trim().is_empty() {
             "unnamed".to_owned()
         } else {
@@ -377,7 +390,11 @@ fn weight_fault(case: &TestCase, is_report: bool) -> Option<String> {
 }
 
 /// What may be wrong with the criteria of a case, and what to do.
-fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
+fn doubts(
+    case: &TestCase,
+    profile: &RubricProfile,
+    scores_zero: bool,
+) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
@@ -387,10 +404,16 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
                 criterion.name,
                 id.escape_debug()
             );
-            doubts.push((
-                what,
-                "it counts by itself; with --compat the last of a name counts, as in the reference",
-            ));
+            let hint = if profile.report {
+                "it counts by itself; with --compat the last of a name counts, as in the reference"
+            } else {
+                "it counts by itself"
+            };
+            doubts.push((what, hint));
+        }
+        // In a tree a text may stand below several nodes.
+        if profile.has_trees() {
+            continue;
         }
         let words: Vec<&str> = criterion.text.split_whitespace().collect();
         // Copies of a criterion usually differ in case or line breaks only.

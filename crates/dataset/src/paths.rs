@@ -502,7 +502,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 /// The place of a field within another place.
-fn within(place: &str, name: &str) -> String {
+pub(super) fn within(place: &str, name: &str) -> String {
     let name = start_of(&name.escape_debug().to_string());
     if place.is_empty() {
         name
