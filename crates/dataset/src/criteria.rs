@@ -515,6 +515,109 @@ mod tests {
         assert_eq!(weights("list.jsonl", &case).unwrap(), [1.0]);
     }
 
+    /// Reads a tree with the profile of PaperBench from a file below `made/`.
+    fn tree(file: &str, tree: &str) -> Result<TestCases> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("made").join(file);
+        std::fs::create_dir(dir.path().join("made")).unwrap();
+        std::fs::write(&path, tree).unwrap();
+        Ok(load_tests(&path, Mode::Default, Some("paperbench"), false)?.0)
+    }
+
+    fn node(id: &str, weight: &str, children: &str) -> String {
+        format!(
+            r#"{{"id": "{id}", "requirements": "made {id}", "weight": {weight}, "sub_tasks": {children}}}"#
+        )
+    }
+
+    #[test]
+    fn leaves_of_a_tree_have_the_shares_of_their_path_and_tags_of_their_nodes() {
+        let leaf = |id, weight| node(id, weight, "[]");
+        let inner = node(
+            "x",
+            "3",
+            &format!("[{}, {}]", leaf("a", "1"), leaf("b", "4")),
+        );
+        let nothing = node("y", "1", &format!("[{}]", leaf("a", "0")));
+        let root = node(
+            "r",
+            "9",
+            &format!("[{inner}, {nothing}, {}]", leaf("c", "1")),
+        );
+        let tests = tree("rubric.json", &root).unwrap();
+        let case = &tests.cases[0];
+        assert_eq!(case.case_id.as_str(), "made");
+        let read: Vec<_> = case
+            .criteria
+            .iter()
+            .map(|leaf| (&*leaf.name, leaf.weight))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("a", 0.6 * 0.2),
+                ("b", 0.6 * 0.8),
+                ("a (2)", 0.0),
+                ("c", 0.2)
+            ]
+        );
+        assert_eq!(case.criteria[0].tags, ["made 1"]);
+        assert_eq!(case.criteria[3].tags, [""; 0]);
+        let above: Vec<&str> = case.criteria[0]
+            .nodes_above
+            .iter()
+            .map(|text| &**text)
+            .collect();
+        assert_eq!(above, ["made r", "made x"]);
+        let warnings: Vec<String> = tests.warnings.iter().map(ToString::to_string).collect();
+        assert!(
+            warnings[0].contains("all weights of the children of node 2 are 0"),
+            "{warnings:?}"
+        );
+        assert!(warnings[1].contains("a shares the name a"), "{warnings:?}");
+        assert_eq!(
+            tree("rows.jsonl", &root).unwrap().cases[0].case_id.as_str(),
+            "r"
+        );
+    }
+
+    #[test]
+    fn faults_of_a_tree_have_their_place() {
+        let faults = [
+            (
+                node("a", "-1", "[]"),
+                "sub_tasks[0].sub_tasks[0]: the weight -1 is below 0",
+            ),
+            (
+                node("a", "1", "null"),
+                "sub_tasks[0].sub_tasks[0]: sub_tasks: expected a list",
+            ),
+            (
+                r#"{"weight": 1}"#.to_owned(),
+                "sub_tasks[0].sub_tasks[0]: sub_tasks is missing",
+            ),
+            (
+                node("a", "null", "[]"),
+                "sub_tasks[0].sub_tasks[0]: weight is missing",
+            ),
+        ];
+        for (leaf, expected) in faults {
+            let inner = node("x", "1", &format!("[{leaf}]"));
+            let error = tree("rubric.json", &node("r", "1", &format!("[{inner}]")));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let mut deep = node("a", "1", "[]");
+        for _ in 0..100 {
+            deep = node("x", "1", &format!("[{deep}]"));
+        }
+        let error = tree("rubric.json", &deep).unwrap_err().to_string();
+        assert!(
+            error.contains("rubric.json:1") && error.contains("recursion limit"),
+            "{error}"
+        );
+    }
+
     #[test]
     fn groups_need_weights_unless_there_is_only_one() {
         let groups = |groups: &str, rubric: &str| {

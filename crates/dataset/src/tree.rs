@@ -102,9 +102,7 @@ impl CriteriaReader<'_> {
             is_leaf: false,
         }];
         while let Some(mut node) = open.pop() {
-            let children = self
-                .children(&node, nodes.len())
-                .map_err(|what| at_place(&node.place, &what))?;
+            let children = self.children(&node, nodes.len())?;
             node.is_leaf = children.is_empty();
             nodes.push(node);
             open.extend(children.into_iter().rev());
@@ -116,29 +114,28 @@ impl CriteriaReader<'_> {
     fn children<'v>(&self, node: &Node<'v>, at: usize) -> Result<Vec<Node<'v>>, String> {
         let path = &self.paths.children;
         let list = match path.value(node.value)? {
-            Some(Cow::Borrowed(Value::Array(list))) => list,
-            Some(other) => return Err(format!("{path}: {}", expected("a list", &other))),
-            None => return Err(format!("{path} is missing; a criterion has an empty list")),
+            Some(Cow::Borrowed(Value::Array(list))) => Ok(list),
+            Some(other) => Err(format!("{path}: {}", expected("a list", &other))),
+            None => Err(format!("{path} is missing; a criterion has an empty list")),
         };
+        let list = list.map_err(|what| at_place(&node.place, &what))?;
         let mut children = Vec::with_capacity(list.len());
         let mut sum = 0.0;
         for (index, value) in list.iter().enumerate() {
-            let list_place = format!("{path}[{index}]");
-            let weight = self.weight(value).and_then(|weight| match weight {
-                0.0.. => Ok(weight),
-                _ => Err(format!(
-                    "the weight {weight} is below 0, which a tree cannot have"
-                )),
-            });
-            let weight = weight.map_err(|what| at_place(&list_place, &what))?;
+            let mut place = format!("{path}[{index}]");
+            if !node.place.is_empty() {
+                place = format!("{}.{place}", node.place);
+            }
+            let weight = self.weight(value).map_err(|what| at_place(&place, &what))?;
+            if weight < 0.0 {
+                return Err(format!(
+                    "{place}: the weight {weight} is below 0, which a tree cannot have"
+                ));
+            }
             sum += weight;
             children.push(Node {
                 value,
-                place: if node.place.is_empty() {
-                    list_place
-                } else {
-                    format!("{}.{list_place}", node.place)
-                },
+                place,
                 number: within(&node.number, &(index + 1).to_string()),
                 above: Some(at),
                 share: weight,

@@ -331,6 +331,10 @@ pub struct ReplyShape {
     /// Whether numbers between the levels count, too, with a credit between those of the two levels around them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continuous: bool,
+    /// Whether replies are read with `--compat` as by default: only levels of the scale, wherever one object has them. Else any
+    /// number counts as itself there, as in ResearchRubrics.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_levels: bool,
     /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
     #[serde(default)]
     pub abstain: String,
