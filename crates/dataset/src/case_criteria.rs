@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::fields::last_step;
 use super::paths::{FieldPath, Match, at_place};
-use super::profile_paths::ProfilePaths;
+use super::profile_paths::{ProfilePaths, TEXT_OF_TABLES};
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
 use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase, text_of};
@@ -29,9 +29,6 @@ const NESTED: &str = "criteria subcriteria children subtasks subitems subrubric 
 
 /// Names of weights in lists of objects, besides the profile's.
 const WEIGHTS: [&str; 3] = ["weight", "weights", "points"];
-
-/// What tables may call the text of a criterion.
-pub(super) const TEXT_OF_TABLES: &str = "criterion";
 
 /// Maximum number of turns of a talk in numbered fields.
 const TURNS: usize = 100;

@@ -8,12 +8,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::case_criteria::{
-    CaseRead, CriteriaReader, FileForm, TEXT_OF_TABLES, TOO_LARGE, names_of,
-};
+use super::case_criteria::{CaseRead, CriteriaReader, FileForm, TOO_LARGE, names_of};
 use super::inspect_log::read_input;
 use super::paths::{FieldPath, Gap};
-use super::profile_paths::ProfilePaths;
+use super::profile_paths::{ProfilePaths, TEXT_OF_TABLES};
 use super::profiles::{SCHOLARQA_CS2, named_keys, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
 use super::test_cases::{TestCases, parse_test_cases};

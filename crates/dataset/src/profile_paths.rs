@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::case_criteria::TEXT_OF_TABLES;
 use super::paths::FieldPath;
 use scholareval_core::domain::RubricProfile;
+
+/// What tables may call the text of a criterion.
+pub(super) const TEXT_OF_TABLES: &str = "criterion";
 
 /// The paths of a profile; those of keys that are left empty have no text.
 pub(super) struct ProfilePaths<'p> {
