@@ -260,8 +260,9 @@ impl AnswerRun<'_> {
         Ok(())
     }
 
-    /// The calls for selected items, and those behind which these are asked; the others get the verdict that they were not asked for. A call about several items of which
-    /// only some are selected is dropped, so that the scorer asks for those alone in its next step.
+    /// The calls for selected items, and those behind which these are asked; the others get the verdict that they were not asked for.
+    /// A call about several items of which only some are selected is dropped, so that the scorer asks for those alone in its next
+    /// step.
     fn selected(&self, calls: Vec<JudgeCall>, state: &mut State) -> Vec<JudgeCall> {
         let key = (self.item.system(), self.item.case.case_id.clone());
         let selected_items = &self.job.options.selected_items;

@@ -384,9 +384,12 @@ fn live_research_bench_is_its_references() {
                 "16 17 18 19 24",
                 "exactly one verdict for each item, under its number",
             ),
-            ("20 23", "what is no level of the scale is unreadable"),
+            (
+                "20 23",
+                "a value that is not a level of the scale is unreadable",
+            ),
             ("21", "a level as a text is a level"),
-            ("27", "what is no JSON is unreadable"),
+            ("27", "a text that is not JSON is unreadable"),
             ("30", "a case with an empty item is refused"),
         ],
     );
@@ -515,7 +518,7 @@ fn biggen_and_sedareval_grades_are_their_references() {
         &[
             ("08", "a number above the scale is unreadable"),
             ("13", "marks around a number do not matter"),
-            ("15", "a fraction is no number"),
+            ("15", "a fraction is not read as a number"),
             ("18", "an empty answer is asked about like others"),
             (
                 "19 20 21 22",

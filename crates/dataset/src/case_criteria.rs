@@ -635,7 +635,7 @@ impl<'a> CriteriaReader<'a> {
         }
     }
 
-    /// Names and texts of further fields that the judge sees; a field that the case lacks is left out.
+    /// Names and texts of further fields that the judge sees; one that the case does not have is left out.
     fn shown(&self, fields: &Value) -> Result<Vec<(String, String)>, String> {
         let mut shown = Vec::new();
         for path in &self.paths.shown {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::case_criteria::{CaseRead, CriteriaReader, FileForm, TOO_LARGE, names_of};
 use super::inspect_log::read_input;
-use super::paths::{FieldPath, Gap};
+use super::paths::{FieldPath, PathGap};
 use super::profile_paths::{ProfilePaths, TEXT_OF_TABLES};
 use super::profiles::{SCHOLARQA_CS2, named_keys, rubric_profile, shipped_profiles};
 use super::reader::{JsonLine, csv_as_jsonl, elements, is_csv, no_faults};
@@ -356,7 +356,7 @@ fn field_faults(
 }
 
 /// The longest part of a path that is there, or the fields of these values.
-fn found_instead(gap: &Gap, values: &[Value]) -> String {
+fn found_instead(gap: &PathGap, values: &[Value]) -> String {
     if gap.steps > 0 {
         return gap.to_string();
     }
@@ -367,8 +367,8 @@ fn found_instead(gap: &Gap, values: &[Value]) -> String {
 
 /// The longest part of a path that leads nowhere in all these values; `None` if it leads somewhere, or to a value of another
 /// kind, which the reader reports with its line.
-fn nowhere(path: &FieldPath, values: &[Value]) -> Option<Gap> {
-    let mut longest = Gap::default();
+fn nowhere(path: &FieldPath, values: &[Value]) -> Option<PathGap> {
+    let mut longest = PathGap::default();
     for value in values {
         let found = path.matches(value).ok()?;
         if !found.all.is_empty() {

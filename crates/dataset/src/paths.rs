@@ -24,12 +24,12 @@ const SHOWN: usize = 8;
 pub(super) struct FieldPath {
     /// As it is written.
     pub(super) text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq)]
-struct Step {
+struct PathStep {
     kind: StepKind,
     /// The name of a field, or of the field that groups elements.
     name: String,
@@ -37,7 +37,7 @@ struct Step {
     range: Range<usize>,
 }
 
-impl Step {
+impl PathStep {
     fn new(kind: StepKind, name: impl Into<String>, range: Range<usize>) -> Self {
         let name = name.into();
         Self { kind, name, range }
@@ -81,12 +81,12 @@ pub(super) struct Match {
 pub(super) struct Matches {
     pub(super) all: Vec<Match>,
     /// The longest part of the path behind which a step leads nowhere.
-    pub(super) gap: Option<Gap>,
+    pub(super) gap: Option<PathGap>,
 }
 
 /// Where a path ends too early.
 #[derive(Debug, Default)]
-pub(super) struct Gap {
+pub(super) struct PathGap {
     /// Number of steps that lead to a value.
     pub(super) steps: usize,
     pub(super) place: String,
@@ -95,14 +95,14 @@ pub(super) struct Gap {
     pub(super) is_empty: bool,
 }
 
-impl Gap {
+impl PathGap {
     /// Whether only the last step of the path leads nowhere.
     pub(super) fn is_at_last_step(&self, path: &FieldPath) -> bool {
         self.steps > 0 && self.steps + 1 == path.steps.len()
     }
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for PathGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.place, self.found)
     }
@@ -131,11 +131,11 @@ impl FieldPath {
                 // Escapes of RFC 6901.
                 let name = name.replace("~1", "/").replace("~0", "~");
                 path.steps
-                    .push(Step::new(StepKind::Field, name, start..end));
+                    .push(PathStep::new(StepKind::Field, name, start..end));
                 start = end;
             }
         } else if text.is_empty() {
-            path.steps.push(Step::new(StepKind::Field, "", 0..0));
+            path.steps.push(PathStep::new(StepKind::Field, "", 0..0));
         } else if text != "." {
             let mut start = 0;
             for part in parts(text) {
@@ -217,7 +217,7 @@ impl FieldPath {
                 path.text.push_str(&self.text[step.range.clone()]);
             }
             let range = start..path.text.len();
-            path.steps.push(Step::new(step.kind, name, range));
+            path.steps.push(PathStep::new(step.kind, name, range));
         }
         Ok(path)
     }
@@ -353,7 +353,7 @@ impl Matches {
             Value::Array(_) => "is a list".to_owned(),
             other => format!("is {}", start_of(&other.to_string())),
         };
-        self.gap = Some(Gap {
+        self.gap = Some(PathGap {
             steps,
             place: place.to_owned(),
             is_empty: is_empty(last),
@@ -399,7 +399,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 /// The steps of a part between dots: a name with what follows it.
-fn steps_of_part(part: &str, start: usize) -> Result<Vec<Step>, &'static str> {
+fn steps_of_part(part: &str, start: usize) -> Result<Vec<PathStep>, &'static str> {
     // From the end to the name.
     let mut steps = Vec::new();
     let mut name = part;
@@ -416,7 +416,7 @@ fn steps_of_part(part: &str, start: usize) -> Result<Vec<Step>, &'static str> {
         if field.contains(']') {
             return Err("a bracket is not closed");
         }
-        steps.push(Step::new(kind, field, start + before.len()..end));
+        steps.push(PathStep::new(kind, field, start + before.len()..end));
         name = before;
     }
     let is_open = name.matches('{').count() != name.matches('}').count();
@@ -427,8 +427,8 @@ fn steps_of_part(part: &str, start: usize) -> Result<Vec<Step>, &'static str> {
     match name {
         "" if steps.is_empty() => return Err("a step is empty"),
         "" => {}
-        "*" => steps.push(Step::new(StepKind::Values, name, range)),
-        name => steps.push(Step::new(StepKind::Field, name, range)),
+        "*" => steps.push(PathStep::new(StepKind::Values, name, range)),
+        name => steps.push(PathStep::new(StepKind::Field, name, range)),
     }
     steps.reverse();
     Ok(steps)

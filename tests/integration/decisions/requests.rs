@@ -100,7 +100,7 @@ fn a_request_that_others_replace_is_not_counted_as_one_without_a_verdict() {
     let done = run(&work, &[&score[..], &by, &at].concat()).exits_with(0);
     assert!(done.stderr.contains("18 calls made, in"), "{}", done.stderr);
     assert!(!done.stderr.contains("context"), "{}", done.stderr);
-    // The refusals are no replies of a model.
+    // The refusals do not come from a model.
     let manifest = work.json("out/manifest.json");
     let answered = &manifest["roles"]["criteria"]["judges"][0]["answered_by"];
     assert_eq!(answered.as_array().unwrap().len(), 1, "{answered}");

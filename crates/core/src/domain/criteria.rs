@@ -184,13 +184,13 @@ impl<'de> Deserialize<'de> for FieldPaths {
             untagged,
             expecting = "expected the name of a field or a list of names"
         )]
-        enum Written {
+        enum OneOrSeveral {
             One(String),
             Several(Vec<String>),
         }
-        Ok(match Written::deserialize(deserializer)? {
-            Written::One(path) => Self(vec![path]),
-            Written::Several(paths) => Self(paths),
+        Ok(match OneOrSeveral::deserialize(deserializer)? {
+            OneOrSeveral::One(path) => Self(vec![path]),
+            OneOrSeveral::Several(paths) => Self(paths),
         })
     }
 }
@@ -542,35 +542,34 @@ impl ReplyShape {
 
     /// The form of a reply about `count` criteria, for the prompt.
     pub fn describe_reply(&self, count: usize) -> String {
-        let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
         let words: Vec<String> = self.words().iter().map(text_of).collect();
+        let words = words.join(" or ");
         match self.form {
-            ReplyForm::Lines => {
-                return format!(
-                    "{count} lines, one for each criterion in their order, each with its level and nothing else"
-                );
-            }
-            ReplyForm::List => {
-                return format!(
-                    "a JSON list of the {count} levels, one for each criterion in their order, and nothing else: [{}, ..]",
-                    levels.join(" or ")
-                );
-            }
-            ReplyForm::FirstWord => {
-                return format!(
-                    "the level as the first word, {}; then one or two sentences that explain it",
-                    words.join(" or ")
-                );
-            }
-            ReplyForm::Mark => {
-                return format!(
-                    "your reasons in a few sentences, then a last line with {} and the level: {}",
-                    self.mark(),
-                    words.join(" or ")
-                );
-            }
-            ReplyForm::Object | ReplyForm::Map => {}
+            ReplyForm::Lines => format!(
+                "{count} lines, one for each criterion in their order, each with its level and nothing else"
+            ),
+            ReplyForm::List => format!(
+                "a JSON list of the {count} levels, one for each criterion in their order, and nothing else: [{}, ..]",
+                self.json_levels()
+            ),
+            ReplyForm::FirstWord => format!(
+                "the level as the first word, {words}; then one or two sentences that explain it"
+            ),
+            ReplyForm::Mark => format!(
+                "your reasons in a few sentences, then a last line with {} and the level: {words}",
+                self.mark()
+            ),
+            ReplyForm::Object | ReplyForm::Map => self.describe_object(count),
         }
+    }
+
+    /// The levels as JSON: `"met" or "not met"`.
+    fn json_levels(&self) -> String {
+        let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
+        levels.join(" or ")
+    }
+
+    fn describe_object(&self, count: usize) -> String {
         let texts: Vec<String> = self
             .texts()
             .iter()
@@ -580,7 +579,7 @@ impl ReplyShape {
             "{}, {}: {}",
             texts.join(", "),
             Value::from(&*self.key),
-            levels.join(" or ")
+            self.json_levels()
         );
         if !self.second.is_empty() {
             let second = Value::from(&*self.second);

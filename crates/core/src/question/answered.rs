@@ -28,15 +28,9 @@ pub(super) fn value<'a>(
     }
 }
 
-/// The methods of [`Question`](super::Question) that are the same for every kind about one answer: the shared texts and the
-/// judged text with its replacement. The fields that it is given are further shared texts, each an `Option`.
-macro_rules! about_answer {
-    ($($further:ident),*) => {
-        fn shared_texts(&self) -> Vec<&str> {
-            let texts = [&*self.question, &*self.answer].into_iter();
-            texts$(.chain(self.$further.as_deref()))*.collect()
-        }
-
+/// The methods of [`Question`](super::Question) by which an answer is the judged text, and is replaced by another one.
+macro_rules! judged_answer {
+    () => {
         fn judged(&self) -> &Arc<str> {
             &self.answer
         }
@@ -50,4 +44,15 @@ macro_rules! about_answer {
     };
 }
 
-pub(super) use about_answer;
+/// [`judged_answer`], for a kind whose shared texts are the question and the answer.
+macro_rules! about_answer {
+    () => {
+        $crate::question::answered::judged_answer!();
+
+        fn shared_texts(&self) -> Vec<&str> {
+            vec![&*self.question, &*self.answer]
+        }
+    };
+}
+
+pub(super) use {about_answer, judged_answer};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::answered::judged_answer;
 use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
@@ -87,6 +88,8 @@ pub struct AspectGrade {
 }
 
 impl Question for AspectGrade {
+    judged_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &ASPECT
     }
@@ -114,17 +117,6 @@ impl Question for AspectGrade {
         let mut texts: Vec<&str> = vec![&self.instruction, &self.question, &self.answer];
         texts.extend(self.reference.as_deref());
         texts
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn schema(&self) -> Option<Value> {

@@ -4,6 +4,7 @@
 
 mod forms;
 mod ingredients;
+mod levels;
 mod options;
 mod reading;
 mod wording;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::answered::{self, ANSWER, QUESTION};
+use super::answered::{self, ANSWER, QUESTION, judged_answer};
 use super::decision::{DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
@@ -70,6 +71,8 @@ pub struct CriteriaLevels {
 }
 
 impl Question for CriteriaLevels {
+    judged_answer!();
+
     fn info(&self) -> &'static KindInfo {
         &CRITERIA
     }
@@ -101,17 +104,6 @@ impl Question for CriteriaLevels {
             texts.extend([name.as_str(), text.as_str()]);
         }
         texts
-    }
-
-    fn judged(&self) -> &Arc<str> {
-        &self.answer
-    }
-
-    fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            answer,
-            ..self.clone()
-        })
     }
 
     fn items(&self) -> Vec<Arc<str>> {
@@ -158,7 +150,6 @@ impl Question for CriteriaLevels {
         Some(object_schema(&json!({list_key: list})))
     }
 
-    /// A list is JSON as well, but JSON mode and schemas demand an object.
     fn reply_units(&self) -> u64 {
         match self.shape.form {
             ReplyForm::Mark => ESSAY,
@@ -166,6 +157,7 @@ impl Question for CriteriaLevels {
         }
     }
 
+    /// A list is JSON as well, but JSON mode and schemas demand an object.
     fn replies_in_json(&self) -> bool {
         matches!(self.shape.form, ReplyForm::Object | ReplyForm::Map)
     }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::reading::{level_verdict, numbered, verdict_of};
+use super::levels::{level_verdict, numbered, verdict_of};
 use crate::domain::python_json::kind;
 use crate::domain::{CriterionVerdict, Mode, ReplyShape, after_thinking, nearly_json, text_of};
 use crate::question::reading::{outermost_object, quoted, single};
