@@ -199,7 +199,7 @@ impl Evaluation {
         inputs.files.extend(read.files.iter().cloned());
         let roles = read.roles(&choice, &own_scorers);
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
-        inputs.use_prompts(judges.prompt_set());
+        inputs.use_prompts(judges.prompt_set())?;
         let mut scorers = read.scorers(&choice, &options, &inputs, &judges)?;
         scorers.extend(own_scorers);
         // After the judges are known, since slices are dealt out by calls, and before the
@@ -209,7 +209,15 @@ impl Evaluation {
         }
         let rule = look_rule(&options, &inputs)?;
         check_rule_of_probe(rule.is_some(), &perturbations)?;
-        inputs.add_perturbed(&perturbations)?;
+        let left_out = inputs.add_perturbed(&perturbations, &scorers, &judges)?;
+        if !left_out.is_empty() {
+            let names: Vec<String> = left_out.iter().map(|left| left.name()).collect();
+            let note = format!(
+                "not probed: {} (requests to this judge stay the same)",
+                names.join(", ")
+            );
+            notify(Severity::Info, &note);
+        }
         let manifest = manifest(&options, &inputs, &scorers, &judges);
         let prepared = Prepared {
             options,

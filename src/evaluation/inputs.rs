@@ -19,15 +19,14 @@ use crate::domain::{
     SystemName, TestCase,
 };
 use crate::error::{Error, InputFault, Result};
-use crate::text::perturbation::Perturbation;
 
 use super::options::EvaluationOptions;
 use super::pairs::{PairOrders, PairTerms};
 use super::preset::{CheckedSystems, Preset, QuestionCoverage};
 use super::scorers::needs_rubric;
 use crate::prompt::PromptSet;
-use crate::question::CITATION_GROUP;
-use crate::record::{KEPT_ERRORS, PAIRS_SETTING, PERTURBATIONS, SELECTED_SETTING, THINKING};
+use crate::question::{CITATION_GROUP, CRITERIA};
+use crate::record::{KEPT_ERRORS, PAIRS_SETTING, SELECTED_SETTING, THINKING};
 use crate::scorer::Scorer;
 
 /// A note on pairs whose second order could only be left out at a look.
@@ -262,39 +261,32 @@ impl LoadedInputs {
 
     /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and
     /// other rubrics have no titles to mark.
-    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) {
+    ///
+    /// # Errors
+    /// When prompts have no place for fields of the case that the profile shows to the judge.
+    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) -> Result<()> {
+        if let (Some(prompts), Some(path)) = (prompts, self.profile.shown_paths().next())
+            && !prompts.shows(&CRITERIA, "question")
+        {
+            return Err(Error::Settings(format!(
+                "the profile shows {path} to the judge behind the question, but these prompts for criteria show no {{{{question}}}}; add it"
+            )));
+        }
         let Some(prompts) = prompts.filter(|_| self.profile.report) else {
             self.profile.title_marker = String::new();
-            return;
+            return Ok(());
         };
         self.profile.title_marker = prompts.title_marker().to_owned();
         if let Some(family) = prompts.family(&CITATION_GROUP) {
             let label = family.label().into();
             self.settings.insert(CITATION_PROMPTS.to_owned(), label);
         }
+        Ok(())
     }
 
     /// Replaces both lists of answers.
     pub(super) fn set_lists(&mut self, rubric: Vec<Item>, plain: Vec<Item>) {
         (self.rubric, self.plain) = shared(rubric, plain);
-    }
-
-    /// Adds every answer with each of these perturbations that changes it, as an answer of a further system.
-    ///
-    /// # Errors
-    /// When a system has the name of perturbed answers, or a text cannot be read.
-    pub(super) fn add_perturbed(&mut self, perturbations: &[Perturbation]) -> Result<()> {
-        if perturbations.is_empty() {
-            return Ok(());
-        }
-        let mut rubric = self.rubric.to_vec();
-        let mut plain = self.plain.to_vec();
-        self.settings
-            .insert(PERTURBATIONS.to_owned(), json!(perturbations));
-        add_perturbed(&mut rubric, perturbations)?;
-        add_perturbed(&mut plain, perturbations)?;
-        (self.rubric, self.plain) = shared(rubric, plain);
-        Ok(())
     }
 }
 
@@ -437,31 +429,6 @@ fn as_reports(items: &mut [Item], index_base: IndexBase) -> Option<String> {
         "{plain} of {} answers are plain texts, each judged as one section that cites its sources by number",
         items.len()
     ))
-}
-
-/// Adds each answer with each of the perturbations that changes it.
-///
-/// # Errors
-/// When a system has the name of perturbed answers, or a text cannot be read.
-fn add_perturbed(items: &mut Vec<Item>, perturbations: &[Perturbation]) -> Result<()> {
-    let mut added = Vec::new();
-    for perturbation in perturbations {
-        for item in items.iter() {
-            added.extend(dataset::perturbed(item, *perturbation)?);
-        }
-    }
-    // Two systems of one name would be averaged as one.
-    let systems: HashSet<&SystemName> = items.iter().map(|item| &item.answer.system).collect();
-    for item in &added {
-        if systems.contains(&item.answer.system) {
-            let name = item.answer.system.as_str();
-            return Err(Error::Settings(format!(
-                "the system {name:?} has the name of perturbed answers; rename its file"
-            )));
-        }
-    }
-    items.extend(added);
-    Ok(())
 }
 
 /// The profile with the number of criteria a call of the options.

@@ -29,6 +29,7 @@ mod merge;
 pub(crate) mod options;
 mod pairs;
 mod panel;
+mod perturbed;
 mod prepared;
 mod preset;
 mod recorded;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Job;
 use super::panel::Member;
 use super::votes::sure_samples;
-use crate::domain::{Judgment, Mode, UnscoredKind, UnscoredReason};
+use crate::domain::{CriteriaLayout, Judgment, Mode, UnscoredKind, UnscoredReason};
 use crate::judge::decider::Decider;
 use crate::question::{ChunkItem, DecisionChunk, JudgeCall, Question as _};
 
@@ -247,6 +247,7 @@ impl<'a> AskedTogether<'a> {
             && ours.role == theirs.role
             && ours.question.info().name == theirs.question.info().name
             && ours.question.shared_texts() == theirs.question.shared_texts()
+            && ours.question.layout() != CriteriaLayout::Alone
     }
 
     fn add(&mut self, unit: &SampleCall<'a>, items: Vec<ChunkItem>) {

@@ -221,7 +221,9 @@ impl Inputs {
                     cases.insert(case.case_id.clone(), Arc::clone(&case));
                     inputs.cases.push(case);
                 }
-                InputLine::Answer(Item { mut answer, .. }) => {
+                InputLine::Answer(Item {
+                    mut answer, layout, ..
+                }) => {
                     let case = cases.get(&answer.case_id).ok_or_else(|| {
                         lines
                             .fault("an answer precedes its case".into())
@@ -234,7 +236,8 @@ impl Inputs {
                     if output == Some(answer.own_text()) {
                         answer.leave_text(&field, position.offset, position.length);
                     }
-                    inputs.items.push(Item::new(Arc::clone(case), answer));
+                    let item = Item::new(Arc::clone(case), answer);
+                    inputs.items.push(item.laid_out(layout));
                 }
                 InputLine::Lists {
                     rubric,

@@ -7,7 +7,7 @@ use super::comparison::metric_notes;
 use super::numbers::{points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
-use crate::analysis::{Probe, Probed, UNCHANGED, distinct, may_move};
+use crate::analysis::{ChangedVerdicts, Probe, Probed, UNCHANGED, distinct, may_move};
 use crate::domain::{Note, Unit};
 use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
@@ -88,6 +88,9 @@ impl<'a> ProbeRow<'a> {
             Perturbation::Uncited => "citations are removed",
             Perturbation::Injected => "a verdict is planted",
             Perturbation::Shuffled => "sentences are shuffled",
+            Perturbation::Reversed => "levels are listed in reverse",
+            Perturbation::Reordered => "criteria stand in another order",
+            Perturbation::Alone => "each criterion is asked alone",
         };
         match self.pair.as_ref().filter(|pair| pair.differs) {
             Some(pair) => {
@@ -104,6 +107,12 @@ impl<'a> ProbeRow<'a> {
         systems
             .find(|system| (system.label == UNCHANGED) == before)?
             .mean
+    }
+
+    /// The verdicts of the judge behind a metric.
+    fn verdicts(&self, id: &MetricId) -> Option<&ChangedVerdicts> {
+        let mut of_scorers = self.probed.verdicts.iter();
+        of_scorers.find(|of_scorer| of_scorer.scorer == id.scorer)
     }
 
     fn difference(&self) -> Option<Cell> {
@@ -227,6 +236,15 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
     table.column(difference, rows, ProbeRow::difference);
     let p = Column::new("p", Format::PValue);
     table.column(p, rows, |row| row.pair.as_ref()?.p);
+    // Of one component of a score it would be read as the verdicts on that one.
+    if probe.headline.contains(id) {
+        table.column(Column::count("verdicts"), rows, |row| {
+            Some(row.verdicts(id)?.of)
+        });
+        table.column(Column::count("changed"), rows, |row| {
+            Some(row.verdicts(id)?.changed)
+        });
+    }
     let may_move = Column::headed("may_move", "may move", Format::Text);
     table.column(
         may_move,

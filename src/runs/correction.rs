@@ -65,7 +65,7 @@ impl DearVerdicts {
             };
             if texts.get(&key).is_some_and(|text| *text != component.text) {
                 let what = format!(
-                    "its criterion {} has another text there",
+                    "the criterion {} reads otherwise in this run of the dear judge than in the run to correct",
                     key.2.escape_debug()
                 );
                 let fault = InputFault::new(&run.path, what).of_case(key.1.as_str());

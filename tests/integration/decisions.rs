@@ -5,6 +5,8 @@ mod fake;
 mod faults;
 mod requests;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer};
@@ -285,6 +287,82 @@ fn a_check_finds_the_shape_and_prints_how_verdicts_change() {
         let done = check(&decider, &work, judge).exits_with(4);
         assert!(done.stdout.contains(found), "{}", done.stdout);
     }
+}
+
+#[test]
+fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
+    let text = |at: usize| (format!("Criterion {at} @p=.5,.45,.05@"), 1);
+    let cases = [(
+        "k0".to_owned(),
+        "Why?".to_owned(),
+        (0..3).map(text).collect(),
+    )];
+    let work = workspace("criteria", &cases);
+    let Some(decider) = Decider::start(&[]) else {
+        return;
+    };
+    let judging = decider.arguments("decisions", "criteria");
+    let judging: Vec<&str> = judging.iter().map(String::as_str).collect();
+    // The options that are reversed end with the abstention.
+    let chosen = [
+        "--perturb",
+        "reversed,reordered,alone",
+        "--out",
+        "out",
+        "--max-unscored",
+        "100%",
+    ];
+    let done = run(&work, &[&["probe"], &judging[..], &chosen].concat()).exits_with(0);
+    // As they are, reversed and reordered once each; alone three times.
+    assert_eq!(decider.requests(), 1 + 1 + 1 + 3);
+    let changed = || {
+        let json = work.json("out/probe.json");
+        let all = json["perturbations"].as_array().unwrap().iter();
+        all.map(|probed| probed["verdicts"][0].clone())
+            .collect::<Vec<_>>()
+    };
+    let [all, none] =
+        [3, 0].map(|changed| json!({"scorer": "criteria", "changed": changed, "of": 3}));
+    assert_eq!(changed(), [all, none.clone(), none]);
+    // The record says how its criteria were asked.
+    let again = run(&work, &["rescore", "out", "--out", "again"]).exits_with(0);
+    assert_eq!((again.stdout, decider.requests()), (done.stdout, 6));
+    let systems: BTreeSet<String> = work
+        .lines("out/scores.jsonl")
+        .iter()
+        .map(|line| line["system"].to_string())
+        .collect();
+    assert_eq!(systems.len(), 4);
+    // A judge that reads one criterion a request is asked the same in any order, and says so.
+    let lexical = [
+        "probe",
+        "answers",
+        "--tests",
+        "tests.jsonl",
+        "--rubric",
+        "criteria",
+        "--judge",
+        "lexical",
+        "--out",
+        "lexical",
+        "--perturb",
+    ];
+    let kept = [&lexical[..], &["padded,reordered,alone"]].concat();
+    let done = run(&work, &kept).exits_with(0);
+    assert!(
+        done.stderr
+            .contains("not probed: reordered, alone (requests to this judge stay the same)"),
+        "{}",
+        done.stderr
+    );
+    let nothing = [&lexical[..], &["alone"]].concat();
+    let done = run(&work, &nothing).exits_with(3);
+    assert!(
+        done.stderr
+            .contains("--perturb alone changes nothing that the judge is asked"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn criteria(count: usize, form: ReplyForm, reference: Option<&str>) -> Arc<dyn Q
         shape: shape(form, second),
         reference: reference.map(Arc::from),
         shown: Default::default(),
+        layout: Default::default(),
     })
 }
 

@@ -50,6 +50,7 @@ fn ingredients(question: &str, answer: &str, criteria: &[(&str, &[&str])]) -> Cr
         shape: rubric_profile(Some("scholarqa-cs2")).unwrap().reply,
         reference: None,
         shown: Default::default(),
+        layout: Default::default(),
     }
 }
 

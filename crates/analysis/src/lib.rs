@@ -25,7 +25,7 @@ pub use criteria::{
 };
 pub use headline::{headline, metric_by, row_metrics};
 pub use panel::{ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale};
-pub use probe::{Probe, Probed, UNCHANGED, may_move, probe};
+pub use probe::{ChangedVerdicts, Probe, Probed, UNCHANGED, may_move, probe};
 pub use quantity::distinct;
 pub use quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, OnUnscored, metric_of,

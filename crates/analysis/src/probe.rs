@@ -14,7 +14,7 @@ use super::comparison::{
 };
 use super::quantity::{ASPECT_MEAN, EXPECTED, OnUnscored};
 use scholareval_core::domain::{
-    CaseId, ComponentKind, ScoredAnswer, ScorerId, SystemName, TestCase,
+    CaseId, ComponentKind, Score, ScoredAnswer, ScorerId, SystemName, TestCase,
 };
 use scholareval_core::text::perturbation::Perturbation;
 use scholareval_scorers::entailment::ENTAILMENT;
@@ -44,9 +44,22 @@ pub struct Probed {
     pub perturbation: Perturbation,
     /// Number of answers that it does not change.
     pub unchanged: usize,
+    /// How many verdicts of each scorer change.
+    pub verdicts: Vec<ChangedVerdicts>,
     /// [`UNCHANGED`] against the perturbed answers of all systems, by every metric that a judge decides. A case is the case of one
     /// system. The level is 1 - 0.05 / m for m perturbations, and p is multiplied by m (Bonferroni).
     pub comparison: Comparison,
+}
+
+/// How many verdicts of a judge are others after a perturbation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChangedVerdicts {
+    /// The scorer that asks for them.
+    pub scorer: ScorerId,
+    /// Those that are others.
+    pub changed: usize,
+    /// Those that were given before and after.
+    pub of: usize,
 }
 
 /// Compares the answers of a run with their perturbations. The length component of the rubric, which is counted, is that of the
@@ -86,6 +99,7 @@ pub fn probe(
         probed.push(Probed {
             perturbation: *perturbation,
             unchanged,
+            verdicts: changed_verdicts(&pairs),
             comparison,
         });
     }
@@ -164,6 +178,42 @@ fn observed(pairs: &[Arc<ScoredAnswer>], on_unscored: OnUnscored) -> Observation
     all
 }
 
+/// The verdicts before and after in these pairs, by scorer.
+fn changed_verdicts(pairs: &[Arc<ScoredAnswer>]) -> Vec<ChangedVerdicts> {
+    let mut all: Vec<ChangedVerdicts> = Vec::new();
+    for [before, after] in pairs.as_chunks::<2>().0 {
+        let after: HashMap<&str, Option<f64>> = values_of_verdicts(&after.score).collect();
+        let scorer = &before.score.scorer;
+        let place = all.iter().position(|of_scorer| of_scorer.scorer == *scorer);
+        let place = place.unwrap_or_else(|| {
+            all.push(ChangedVerdicts {
+                scorer: scorer.clone(),
+                changed: 0,
+                of: 0,
+            });
+            all.len() - 1
+        });
+        for (name, value) in values_of_verdicts(&before.score) {
+            if let Some(again) = after.get(name) {
+                all[place].of += 1;
+                all[place].changed += usize::from(*again != value);
+            }
+        }
+    }
+    all
+}
+
+/// Name and value of each component on which a judge gave a verdict; an abstention has no value.
+fn values_of_verdicts(score: &Score) -> impl Iterator<Item = (&str, Option<f64>)> {
+    let verdicts = score.components.iter().filter(|component| {
+        let kind = component.kind;
+        let is_judged = kind == ComponentKind::Aspect || kind.is_weighted();
+        let is_given = component.value.is_some() || component.is_abstained();
+        is_judged && is_given && kind != ComponentKind::Length
+    });
+    verdicts.map(|component| (component.name.as_str(), component.value))
+}
+
 /// Multiplies every p by the number of perturbations (Bonferroni).
 fn adjust(comparison: &mut Comparison, times: f64) {
     for metric in &mut comparison.metrics {
@@ -235,7 +285,11 @@ fn length_components(scored: &[Arc<ScoredAnswer>]) -> HashSet<(&ScorerId, &str)>
 /// sentences are claims without support, and a sentence without a citation has those of the one before it.
 pub fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
     let names: &[&str] = match perturbation {
-        Perturbation::Reformatted | Perturbation::Bullets => return false,
+        Perturbation::Reformatted
+        | Perturbation::Bullets
+        | Perturbation::Reversed
+        | Perturbation::Reordered
+        | Perturbation::Alone => return false,
         Perturbation::Uncited => &["score", "lexical_score", "citations", "excerpts"],
         Perturbation::Shuffled => &["organization", ASPECT_MEAN],
         Perturbation::Padded | Perturbation::Injected => &[],

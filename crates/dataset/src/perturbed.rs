@@ -1,26 +1,38 @@
-//! Perturbed answers: each is an answer of a further system, `NAME + padded`.
+//! Perturbed answers: each is an answer of a further system, `NAME + padded`. Where only the criteria of its case are asked
+//! otherwise, the answer is the same.
 
 use std::sync::Arc;
 
 use super::with_text;
-use scholareval_core::domain::Item;
+use scholareval_core::domain::{CriteriaLayout, Item};
 use scholareval_core::error::Result;
 use scholareval_core::text::perturbation::Perturbation;
 
 /// The answer with what the system wrote perturbed, and with the same appended list of sources, which `uncited` removes; `None`
-/// if it does not change. The id of the case decides the order of shuffled sentences.
+/// if it does not change, or is a missing answer. The id of the case decides the order of shuffled sentences and criteria.
 ///
 /// # Errors
 /// When a text that was left in its file cannot be read.
 pub fn perturbed(item: &Item, perturbation: Perturbation) -> Result<Option<Item>> {
+    let layout = match perturbation {
+        Perturbation::Reversed => CriteriaLayout::LevelsReversed,
+        Perturbation::Reordered => CriteriaLayout::Reordered,
+        Perturbation::Alone => CriteriaLayout::Alone,
+        _ => return with_perturbed_text(item, perturbation),
+    };
+    if item.answer.is_missing {
+        return Ok(None);
+    }
+    let mut item = item.clone().laid_out(layout);
+    item.answer.system = item.answer.system.perturbed(perturbation);
+    Ok(Some(item))
+}
+
+fn with_perturbed_text(item: &Item, perturbation: Perturbation) -> Result<Option<Item>> {
     let mut item = with_text(item)?;
     let answer = &mut item.answer;
-    // From the id and not from a counter: leaving out one case must not change the shuffle of the
-    // others, whose judgments are in the cache.
-    let mut seed = [0; 8];
-    seed.copy_from_slice(&blake3::hash(answer.case_id.as_str().as_bytes()).as_bytes()[..8]);
     let text_of_system = answer.own_text();
-    let changed = perturbation.apply(text_of_system, u64::from_le_bytes(seed));
+    let changed = perturbation.apply(text_of_system, answer.case_id.seed());
     // Of an error text, a part would be an answer.
     let Some(changed) = changed.filter(|_| !answer.is_missing) else {
         return Ok(None);

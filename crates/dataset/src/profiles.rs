@@ -497,6 +497,7 @@ mod tests {
             shape: rubric_profile(Some(rubric)).unwrap().reply,
             reference: None,
             shown: Default::default(),
+            layout: Default::default(),
         };
         let shares = vec![1.0; count];
         let reply = JudgeReply::of_text(question.shape.reply_of(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::decision_bounds::DecisionBounds;
 use super::kind::JudgeKind;
 use crate::prompt::PromptSet;
+use scholareval_core::domain::CriteriaLayout;
 use scholareval_core::question::{ChunkItem, DecisionChunk, DecisionShape, JudgeCall, KindInfo};
 
 /// How the questions to a decision model are gathered into requests.
@@ -84,7 +85,9 @@ impl Decider {
     pub fn chunk(&self, items: &[ChunkItem]) -> DecisionChunk {
         DecisionChunk {
             shape: self.shape,
-            is_reversed: false,
+            is_reversed: items
+                .iter()
+                .any(|item| item.question.layout() == CriteriaLayout::LevelsReversed),
             items: items.into(),
         }
     }

@@ -327,6 +327,7 @@ mod tests {
             shape,
             reference: None,
             shown: Default::default(),
+            layout: Default::default(),
         };
         let call = JudgeCall::new("c", Role::Rubric, task);
         let prompts = Arc::new(PromptSet::builtin());

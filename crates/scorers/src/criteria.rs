@@ -20,8 +20,8 @@ use crate::{
     InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts, values,
 };
 use scholareval_core::domain::{
-    Answer, CaseCriterion, Mode, Reading, Role, RubricProfile, Score, TestCase, Unit, UnscoredKind,
-    UnscoredReason, Verdict,
+    CaseCriterion, CriteriaLayout, Mode, Reading, Role, RubricProfile, Score, TestCase, Unit,
+    UnscoredKind, UnscoredReason, Verdict,
 };
 use scholareval_core::question::{CriteriaLevels, JudgeCall};
 
@@ -97,20 +97,21 @@ impl CriteriaScorer {
     }
 
     /// The criteria of each call.
-    fn batches<'a>(&self, case: &'a TestCase) -> std::slice::Chunks<'a, CaseCriterion> {
-        let size = if self.profile.batch == 0 {
-            case.criteria.len()
-        } else {
-            self.profile.batch
+    fn batches<'a>(&self, subject: &Subject<'a>) -> std::slice::Chunks<'a, CaseCriterion> {
+        let criteria = &subject.case.criteria;
+        let size = match self.profile.batch {
+            _ if subject.layout == CriteriaLayout::Alone => 1,
+            0 => criteria.len(),
+            size => size,
         };
-        case.criteria.chunks(size.max(1))
+        criteria.chunks(size.max(1))
     }
 
     /// The calls for criteria that can be made now: batch by batch. A batch whose reply cannot be used is asked one by one,
     /// except in compat mode.
-    fn open_calls(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Vec<JudgeCall> {
+    fn open_calls(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Vec<JudgeCall> {
         let mut calls = Vec::new();
-        for batch in self.batches(case) {
+        for batch in self.batches(subject) {
             let open: Vec<&CaseCriterion> = batch
                 .iter()
                 .filter(|criterion| !verdicts.contains_key(criterion.name.as_str()))
@@ -121,7 +122,7 @@ impl CriteriaScorer {
                     let open: Vec<CaseCriterion> = open.into_iter().cloned().collect();
                     calls.push(JudgeCall {
                         item: item_of(batch).into(),
-                        ..self.call(case, answer, &open)
+                        ..self.call(subject, &open)
                     });
                 }
                 Some(Err(reason))
@@ -131,7 +132,7 @@ impl CriteriaScorer {
                     if self.mode == Mode::Default && is_worth_splitting(reason.kind) =>
                 {
                     for criterion in open {
-                        calls.push(self.call(case, answer, std::slice::from_ref(criterion)));
+                        calls.push(self.call(subject, std::slice::from_ref(criterion)));
                     }
                 }
                 _ => {}
@@ -140,22 +141,31 @@ impl CriteriaScorer {
         calls
     }
 
-    fn call(&self, case: &TestCase, answer: &Answer, batch: &[CaseCriterion]) -> JudgeCall {
-        let question = CriteriaLevels {
+    fn call(&self, subject: &Subject<'_>, batch: &[CaseCriterion]) -> JudgeCall {
+        JudgeCall::new(
+            item_of(batch),
+            Role::Criteria,
+            self.question(subject, batch),
+        )
+    }
+
+    fn question(&self, subject: &Subject<'_>, batch: &[CaseCriterion]) -> CriteriaLevels {
+        let case = subject.case;
+        CriteriaLevels {
             question: Arc::clone(&case.rubric.question),
-            answer: Arc::clone(&answer.answer_text),
+            answer: Arc::clone(&subject.answer.answer_text),
             criteria: batch.into(),
             shape: Arc::clone(&self.profile.reply),
             reference: case.reference.clone(),
             shown: self.profile.shown(&case.shown),
-        };
-        JudgeCall::new(item_of(batch), Role::Criteria, question)
+            layout: subject.layout,
+        }
     }
 
     /// The credit for each criterion of the case.
-    fn credits(&self, case: &TestCase, verdicts: &Verdicts) -> Vec<CriterionCredit> {
-        let mut credits = Vec::with_capacity(case.criteria.len());
-        for batch in self.batches(case) {
+    fn credits(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Vec<CriterionCredit> {
+        let mut credits = Vec::with_capacity(subject.case.criteria.len());
+        for batch in self.batches(subject) {
             for criterion in batch {
                 credits.push(self.credit(criterion, batch, verdicts));
             }
@@ -206,19 +216,32 @@ impl Scorer for CriteriaScorer {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    fn depends_on_layout(&self, subject: &Subject<'_>, is_decided: bool) -> bool {
+        let criteria = &subject.case.criteria;
+        match subject.layout {
+            CriteriaLayout::AsWritten => false,
+            CriteriaLayout::LevelsReversed if is_decided => {
+                self.question(subject, criteria).has_reversible_decision()
+            }
+            CriteriaLayout::LevelsReversed => self.profile.reply.levels.len() > 1,
+            CriteriaLayout::Reordered | CriteriaLayout::Alone => {
+                criteria.len() > 1 && (is_decided || self.profile.batch != 1)
+            }
+        }
+    }
+
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
-        let Subject { case, answer, .. } = *subject;
         let aggregation = self.aggregation();
         if let Some(score) = aggregation.score_without_judge(self, subject) {
             return Step::Done(score);
         }
-        let mut calls = self.open_calls(case, answer, verdicts);
+        let mut calls = self.open_calls(subject, verdicts);
         calls.extend(values::without_verdict(
             aggregation.calls(subject),
             verdicts,
         ));
         values::ask_or_score(calls, || {
-            let credits = self.credits(case, verdicts);
+            let credits = self.credits(subject, verdicts);
             aggregation.score(self, subject, credits, verdicts)
         })
     }

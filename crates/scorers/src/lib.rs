@@ -30,7 +30,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use scholareval_core::domain::{Answer, Item, Judgment, Role, Score, TestCase, Unit};
+use scholareval_core::domain::{
+    Answer, CriteriaLayout, Item, Judgment, Role, Score, TestCase, Unit,
+};
 use scholareval_core::question::JudgeCall;
 
 pub use info::{
@@ -71,6 +73,8 @@ pub struct Subject<'a> {
     pub answer: &'a Answer,
     /// The second answer of a pair.
     pub other: Option<&'a Answer>,
+    /// How the criteria of the case are asked.
+    pub layout: CriteriaLayout,
 }
 
 impl<'a> Subject<'a> {
@@ -80,6 +84,7 @@ impl<'a> Subject<'a> {
             case,
             answer,
             other: None,
+            layout: CriteriaLayout::AsWritten,
         }
     }
 
@@ -89,6 +94,7 @@ impl<'a> Subject<'a> {
             case,
             answer,
             other: Some(other),
+            layout: CriteriaLayout::AsWritten,
         }
     }
 
@@ -98,6 +104,7 @@ impl<'a> Subject<'a> {
             case: &item.case,
             answer: &item.answer,
             other: item.other.as_deref(),
+            layout: item.layout,
         }
     }
 }
@@ -169,6 +176,12 @@ pub trait Scorer: Send + Sync {
     /// once (points above 0): planning finds such calls by itself.
     fn possible(&self, _subject: &Subject<'_>, _verdicts: &Verdicts) -> Option<Vec<Possible>> {
         None
+    }
+
+    /// Whether a judge is asked otherwise about this subject than about the same one with its criteria as written; `is_decided`
+    /// says that a decision model judges.
+    fn depends_on_layout(&self, _subject: &Subject<'_>, _is_decided: bool) -> bool {
+        false
     }
 
     /// The score of this case without any value, if the case alone says which components it has. It is the entry of an

@@ -71,6 +71,7 @@ fn criteria() -> Vec<Arc<dyn Question>> {
             shape: shape.into(),
             reference: None,
             shown: Default::default(),
+            layout: Default::default(),
         }));
     }
     questions

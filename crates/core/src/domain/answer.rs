@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CaseId, CitedName, CitedWork, Digest, Mode, Report, RetrievalTrace, SystemName, TestCase,
-    UnscoredKind, UnscoredReason, citations,
+    CaseId, CitedName, CitedWork, CriteriaLayout, Digest, Mode, Report, RetrievalTrace, SystemName,
+    TestCase, UnscoredKind, UnscoredReason, citations,
 };
 use crate::text::citation_markers::number_markers;
 
@@ -179,6 +179,9 @@ pub struct Item {
     /// Of a pair the answer that a judge sees second; in files it is an answer as well.
     #[serde(skip)]
     pub other: Option<Arc<Answer>>,
+    /// How the criteria of the case are asked.
+    #[serde(default, skip_serializing_if = "CriteriaLayout::is_as_written")]
+    pub layout: CriteriaLayout,
 }
 
 impl Item {
@@ -199,7 +202,18 @@ impl Item {
             case,
             answer,
             other: None,
+            layout: CriteriaLayout::AsWritten,
         }
+    }
+
+    /// The same answer with the criteria of its case laid out so.
+    #[must_use]
+    pub fn laid_out(mut self, layout: CriteriaLayout) -> Self {
+        if layout == CriteriaLayout::Reordered {
+            self.case = Arc::new(self.case.reordered());
+        }
+        self.layout = layout;
+        self
     }
 
     /// Two answers to a case, in the order in which a judge sees them.
@@ -208,6 +222,7 @@ impl Item {
             case,
             answer: first,
             other: Some(Arc::new(second)),
+            layout: CriteriaLayout::AsWritten,
         }
     }
 

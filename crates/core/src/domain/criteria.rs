@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
+use super::CriteriaLayout;
+
 /// Metrics of a report beside those of its criteria (ScholarQA-CS2), in the order of their mean.
 pub const REPORT_METRICS: [&str; 4] = [
     "ingredient_recall",
@@ -424,9 +426,9 @@ impl ReplyShape {
     /// The levels and when they apply, one a line, for the prompt.
     ///
     /// What a level means in a criterion of the case is foreign text: it stands behind the criterion, not here.
-    pub fn describe_levels(&self, criteria: &[CaseCriterion]) -> String {
+    pub fn describe_levels(&self, criteria: &[CaseCriterion], layout: CriteriaLayout) -> String {
         let mut lines = Vec::new();
-        for (place, level) in self.levels.iter().enumerate() {
+        for (place, level) in self.levels_in(layout) {
             let is_described = |criterion: &CaseCriterion| criterion.means_at(place).is_some();
             let means = if !criteria.is_empty() && criteria.iter().all(is_described) {
                 "as the criterion says of this level"
@@ -443,6 +445,15 @@ impl ReplyShape {
             lines.push("Numbers between these levels count, too.".to_owned());
         }
         lines.join("\n")
+    }
+
+    /// The levels with their places, in the order in which a judge sees them.
+    pub fn levels_in(&self, layout: CriteriaLayout) -> Vec<(usize, &Level)> {
+        let mut levels: Vec<(usize, &Level)> = self.levels.iter().enumerate().collect();
+        if layout == CriteriaLayout::LevelsReversed {
+            levels.reverse();
+        }
+        levels
     }
 
     /// The credit of a number on a continuous scale, on the straight line between the two levels around it; beyond the
@@ -542,15 +553,14 @@ impl ReplyShape {
 
     /// The form of a reply about `count` criteria, for the prompt.
     pub fn describe_reply(&self, count: usize) -> String {
-        let words: Vec<String> = self.words().iter().map(text_of).collect();
-        let words = words.join(" or ");
+        let words = self.named_levels(text_of);
         match self.form {
             ReplyForm::Lines => format!(
                 "{count} lines, one for each criterion in their order, each with its level and nothing else"
             ),
             ReplyForm::List => format!(
                 "a JSON list of the {count} levels, one for each criterion in their order, and nothing else: [{}, ..]",
-                self.json_levels()
+                self.named_levels(Value::to_string)
             ),
             ReplyForm::FirstWord => format!(
                 "the level as the first word, {words}; then one or two sentences that explain it"
@@ -563,10 +573,20 @@ impl ReplyShape {
         }
     }
 
-    /// The levels as JSON: `"met" or "not met"`.
-    fn json_levels(&self) -> String {
-        let levels: Vec<String> = self.words().iter().map(Value::to_string).collect();
-        levels.join(" or ")
+    /// What a judge may reply, in this notation: `"met" or "not met"`, `any number from 0 to 10`.
+    fn named_levels(&self, notation: impl Fn(&Value) -> String) -> String {
+        let words: Vec<String> = self.words().iter().map(notation).collect();
+        let ends = [self.levels.first(), self.levels.last()];
+        let [Some(first), Some(last)] = ends.map(|level| Some(text_of(&level?.level))) else {
+            return words.join(" or ");
+        };
+        if !self.continuous {
+            return words.join(" or ");
+        }
+        let others = words[self.levels.len()..].iter();
+        let numbers = std::iter::once(format!("any number from {first} to {last}"));
+        let all: Vec<String> = numbers.chain(others.cloned()).collect();
+        all.join(" or ")
     }
 
     fn describe_object(&self, count: usize) -> String {
@@ -579,7 +599,7 @@ impl ReplyShape {
             "{}, {}: {}",
             texts.join(", "),
             Value::from(&*self.key),
-            self.json_levels()
+            self.named_levels(Value::to_string)
         );
         if !self.second.is_empty() {
             let second = Value::from(&*self.second);

@@ -57,6 +57,15 @@ name_type!(
     SystemName
 );
 
+impl CaseId {
+    /// A seed for what is drawn for this case: leaving out another case does not change it.
+    pub fn seed(&self) -> u64 {
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&blake3::hash(self.0.as_bytes()).as_bytes()[..8]);
+        u64::from_le_bytes(seed)
+    }
+}
+
 impl SystemName {
     /// The name of the system that has the perturbed answers of this one.
     #[must_use]

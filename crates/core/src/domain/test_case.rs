@@ -2,9 +2,34 @@
 
 use std::sync::Arc;
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseCriterion, CaseId, Rubric};
+
+/// How the criteria of a case stand before its judge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CriteriaLayout {
+    /// As in the case and its profile.
+    #[default]
+    AsWritten,
+    /// The levels of the scale, or the options of a decision, in reverse.
+    LevelsReversed,
+    /// The criteria in another order.
+    Reordered,
+    /// Each criterion in a request without others.
+    Alone,
+}
+
+impl CriteriaLayout {
+    /// Whether it is that of the case.
+    pub fn is_as_written(&self) -> bool {
+        *self == Self::AsWritten
+    }
+}
 
 /// A question with a rubric of ScholarQA-CS (`test_configs_snippets.json`), or with a list of criteria.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +66,19 @@ impl TestCase {
     /// Whether it has a rubric or a list of criteria.
     pub fn has_rubric(&self) -> bool {
         !self.rubric.is_none() || !self.criteria.is_empty()
+    }
+
+    /// The same case with its criteria in another order, which its id decides.
+    #[must_use]
+    pub fn reordered(&self) -> Self {
+        let mut case = self.clone();
+        let mut rng = ChaCha8Rng::seed_from_u64(case.case_id.seed());
+        case.criteria.shuffle(&mut rng);
+        // Of two criteria every second shuffle changes nothing.
+        if case.criteria == self.criteria && !case.criteria.is_empty() {
+            case.criteria.rotate_left(1);
+        }
+        case
     }
 
     /// A question without a rubric, for scorers that need none.

@@ -25,8 +25,8 @@ use super::variable::{Insert, Presence, Variable};
 use super::words::Words;
 use crate::domain::python_json::kind;
 use crate::domain::{
-    CaseCriterion, CriterionVerdict, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReplyForm,
-    ReplyShape, ShownFields, UnscoredReason, Verdict,
+    CaseCriterion, CriteriaLayout, CriterionVerdict, GradeMerge, JudgeReply, Judgment, Mode,
+    Reading, ReplyForm, ReplyShape, ShownFields, UnscoredReason, Verdict,
 };
 
 /// The length of a text before a mark, in limits of a verdict with its explanation.
@@ -68,6 +68,8 @@ pub struct CriteriaLevels {
     pub reference: Option<Arc<str>>,
     /// What else the judge sees.
     pub shown: ShownFields,
+    /// How levels and criteria are laid out.
+    pub layout: CriteriaLayout,
 }
 
 impl Question for CriteriaLevels {
@@ -81,7 +83,7 @@ impl Question for CriteriaLevels {
         match variable {
             "criterion" => insert.fixed_criterion(),
             "criteria" => Cow::Owned(self.numbered_criteria(insert)),
-            "levels" => Cow::Owned(self.shape.describe_levels(&self.criteria)),
+            "levels" => Cow::Owned(self.shape.describe_levels(&self.criteria, self.layout)),
             "reply" => Cow::Owned(self.shape.describe_reply(self.criteria.len())),
             "question" => self.shown_question(insert),
             _ => answered::value(variable, &self.question, &self.answer),
@@ -206,6 +208,10 @@ impl Question for CriteriaLevels {
         needed
     }
 
+    fn layout(&self) -> CriteriaLayout {
+        self.layout
+    }
+
     /// A decision a criterion; none where a reply has two scores, or any number.
     fn decisions(&self, wording: &dyn DecisionWording) -> Vec<Vec<DecisionQuestion>> {
         let mut decisions = Vec::new();
@@ -242,6 +248,14 @@ impl Question for CriteriaLevels {
 }
 
 impl CriteriaLevels {
+    /// Whether a decision model sees the options of any criterion in an order that can be reversed.
+    pub fn has_reversible_decision(&self) -> bool {
+        let decisions = self.decisions(&WithoutWords).into_iter().flatten();
+        decisions
+            .into_iter()
+            .any(|decision| decision.is_reversible())
+    }
+
     /// The schema of a level.
     fn level_schema(&self) -> Value {
         if self.shape.continuous {
@@ -261,6 +275,15 @@ impl CriteriaLevels {
             .iter()
             .map(|criterion| words.coverage(&criterion.text, text))
             .collect()
+    }
+}
+
+/// Instructions for looking only at the options of decisions.
+struct WithoutWords;
+
+impl DecisionWording for WithoutWords {
+    fn instructions(&self, _decided: &str, _is_fault: bool) -> String {
+        String::new()
     }
 }
 

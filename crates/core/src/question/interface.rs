@@ -16,7 +16,8 @@ use super::variable::Insert;
 use super::words::Words;
 use crate::domain::nearly_json;
 use crate::domain::{
-    GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, UnscoredReason, Verdict,
+    CriteriaLayout, GradeMerge, JudgeReply, Judgment, Mode, Reading, ScoreLocation, UnscoredReason,
+    Verdict,
 };
 
 /// One question to a judge: what it shows, and how a reply is read. Its texts are shared: the questions about one answer
@@ -47,6 +48,11 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
 
     /// The same question about another text.
     fn with_judged(&self, text: Arc<str>) -> Arc<dyn Question>;
+
+    /// How it is laid out before a judge; only criteria of a case have another one than [`CriteriaLayout::AsWritten`].
+    fn layout(&self) -> CriteriaLayout {
+        CriteriaLayout::AsWritten
+    }
 
     /// What the judged text is, in notes.
     fn judged_name(&self) -> &'static str {

@@ -450,6 +450,7 @@ mod tests {
             .into(),
             reference: None,
             shown,
+            layout: Default::default(),
         };
         let set = PromptSet::builtin();
         let user = set.render(&question).user;

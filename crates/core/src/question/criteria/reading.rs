@@ -238,21 +238,38 @@ fn number_of_text(
     texts: &[String],
     verdicts: &[Option<CriterionVerdict>],
 ) -> Result<usize, String> {
-    let given = comparable_text(&text_of(text));
+    let text_given = text_of(text);
+    let given = comparable_text(&text_given);
     let mut numbers: Vec<usize> = Vec::new();
     numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == given));
     if numbers.is_empty() {
         let is_numbered = |number: &usize| format!("{number}.{}", texts[number - 1]) == given;
         numbers.extend((1..=texts.len()).filter(is_numbered));
     }
+    if numbers.is_empty() {
+        let unlabeled = comparable_text(without_labels(&text_given));
+        numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == unlabeled));
+    }
     let open = numbers
         .iter()
         .find(|number| verdicts[**number - 1].is_none());
     let number = open.or(numbers.last());
     number.copied().ok_or_else(|| {
-        let text = quoted(&text_of(text));
+        let text = quoted(&text_given);
         format!("a verdict is on \"{text}\", which is not the text of a criterion")
     })
+}
+
+/// A criterion without the weight and the sign that stand before it in prompts: `[7 points] [merit] Names ..`.
+fn without_labels(mut text: &str) -> &str {
+    while let Some((_, rest)) = text
+        .trim_start()
+        .strip_prefix('[')
+        .and_then(|label| label.split_once(']'))
+    {
+        text = rest;
+    }
+    text
 }
 
 /// A text without its white space, and without the difference between brackets and those that stand for them in prompts.

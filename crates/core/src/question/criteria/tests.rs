@@ -65,6 +65,7 @@ fn question(form: ReplyForm, texts: &[&str]) -> CriteriaLevels {
         }),
         reference: None,
         shown: ShownFields::default(),
+        layout: Default::default(),
     }
 }
 

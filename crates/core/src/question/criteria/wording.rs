@@ -98,7 +98,7 @@ impl CriteriaLevels {
     /// What the levels mean in a criterion, where the case says it, with a space before each.
     fn described_levels(&self, criterion: &CaseCriterion) -> String {
         let mut text = String::new();
-        for (place, level) in self.shape.levels.iter().enumerate() {
+        for (place, level) in self.shape.levels_in(self.layout) {
             if let Some(means) = criterion.means_at(place) {
                 text.push_str(&format!(" Level {}: {means}", text_of(&level.level)));
             }

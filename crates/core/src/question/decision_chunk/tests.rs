@@ -45,6 +45,7 @@ fn criteria(levels: Vec<Level>, abstain: &str, weights: &[f64]) -> CriteriaLevel
         shape: Arc::new(shape),
         reference: None,
         shown: Default::default(),
+        layout: Default::default(),
     }
 }
 
