@@ -386,6 +386,7 @@ fn given_scores(reply: &str, count: usize) -> Arc<[CriterionVerdict]> {
         let credit = |key: &str| row[key].as_f64().map(|score| score / 10.0);
         all[place - 1] = CriterionVerdict {
             also: Default::default(),
+            passes: Vec::new(),
             credit: credit("article_1_score"),
             second: Some(credit("article_2_score").unwrap_or_default()),
             feedback: None,

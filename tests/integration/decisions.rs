@@ -6,6 +6,7 @@ mod faults;
 mod requests;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -287,6 +288,72 @@ fn a_check_finds_the_shape_and_prints_how_verdicts_change() {
         let done = check(&decider, &work, judge).exits_with(4);
         assert!(done.stdout.contains(found), "{}", done.stdout);
     }
+}
+
+#[test]
+fn every_benchmark_whose_levels_are_options_is_scored() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/rubrics");
+    // Two scores in a reply, any number behind a mark, and lists.
+    let refused = [
+        "frontierscience_research",
+        "race",
+        "scholarqa_cs2",
+        "sedareval",
+    ];
+    let mut seen = Vec::new();
+    for entry in std::fs::read_dir(samples.join("answers")).unwrap() {
+        let answers = entry.unwrap().path();
+        let name = answers.file_stem().unwrap().to_str().unwrap().to_owned();
+        let tests = ["jsonl", "json"].map(|ending| samples.join(format!("{name}.{ending}")));
+        let tests = tests.iter().find(|path| path.exists()).unwrap();
+        let rubric = name.replace('_', "-");
+        for judge in SHAPES {
+            // One server for each: its counters say what this run asked.
+            let Some(decider) = Decider::start(&[]) else {
+                return;
+            };
+            let work = Workspace::with_cases(&[]);
+            let url = decider.base_url();
+            let arguments = [
+                "score",
+                answers.to_str().unwrap(),
+                "--tests",
+                tests.to_str().unwrap(),
+                "--rubric",
+                &rubric,
+                "--judge",
+                judge,
+                "--model",
+                "fake-decider",
+                "--base-url",
+                &url,
+                "--out",
+                "out",
+            ];
+            let done = run(&work, &arguments);
+            if refused.contains(&&*name) {
+                let done = done.exits_with(2);
+                assert!(
+                    done.stderr.contains("without fixed options"),
+                    "{}",
+                    done.stderr
+                );
+                assert_eq!(decider.requests(), 0, "{name}");
+                seen.push(name.clone());
+                continue;
+            }
+            done.exits_with(0);
+            for line in work.lines("out/scores.jsonl") {
+                assert!(
+                    line["score"].is_number() && line["expected_score"].is_number(),
+                    "{line}"
+                );
+            }
+        }
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen, refused);
 }
 
 #[test]

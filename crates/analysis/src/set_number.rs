@@ -1,18 +1,21 @@
 //! Numbers of a set of answers that are not means over its answers.
 //!
-//! An aspect mean is the mean of the aspects' means, a macro score that of the means of groups of cases, a citation F1 the harmonic mean of mean precision and mean recall, and a citation
-//! accuracy the share of all pairs of a statement and a page. Each has one definition here, whatever the set is: all answers of a
+//! An aspect mean is the mean of the aspects' means, a macro score that of the means of groups of cases, a citation F1 the harmonic
+//! mean of mean precision and mean recall, a citation accuracy the share of all pairs of a statement and a page, and a micro score
+//! that of the criteria of all answers. Each has one definition here, whatever the set is: all answers of a
 //! system in a run's summary, those to shared cases in tables and on the page. Comparisons test a number of single answers in its
 //! place, since only that has a difference in every question.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
-    Observation, OnUnscored, Quantity, component_value, distinct, unit_range,
+    Observation, OnUnscored, Quantity, component_value, distinct, tag_columns, unit_range,
 };
 use super::summary::Metric;
-use scholareval_core::domain::{PageKind, ScoredAnswer, ScorerId, SupportState, Unit};
+use scholareval_core::domain::{
+    CaseGroup, ComponentKind, PageKind, ScoredAnswer, ScorerId, SupportState, Unit,
+};
 use scholareval_scorers::pages::{ACCURACY, ACCURACY_MACRO, PAGES};
 use scholareval_stats::{
     BootstrapOptions, Interval, WeightedUnit, f1_of_means, harmonic_mean, mean, mean_of_means,
@@ -22,6 +25,9 @@ use scholareval_stats::{
 /// The mean of the mean scores of the groups of cases.
 pub(super) const MACRO_SCORE: &str = "macro_score";
 
+/// The share of the criteria of all answers that are met.
+const MICRO: &str = "micro";
+
 /// A number of a set of answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum SetNumber {
@@ -30,7 +36,9 @@ pub(super) enum SetNumber {
     /// The harmonic mean of mean citation precision and mean citation recall.
     CitationF1,
     /// The mean of the mean scores of these groups of cases.
-    GroupMean(Vec<Arc<str>>, Unit),
+    GroupMean(Vec<CaseGroup>, Unit),
+    /// The share of all criteria, or of those with this tag, that are met or, of faults, avoided; with the column of the tag.
+    CriteriaShare(Option<(String, String)>),
     /// The supported share of the judged pairs of a statement and a page, with one kind of page or with any.
     CitationAccuracy(Option<PageKind>),
 }
@@ -78,6 +86,12 @@ impl SetNumber {
             let groups = groups.into_iter().cloned().collect();
             numbers.push(Self::GroupMean(groups, score.unit));
         }
+        if answers.iter().any(|answer| answer.score.is_pooled) {
+            numbers.push(Self::CriteriaShare(None));
+            for (tag, column) in tag_columns(answers) {
+                numbers.push(Self::CriteriaShare(Some((tag, column))));
+            }
+        }
         if scorer.name() == PAGES.name {
             numbers.push(Self::CitationAccuracy(None));
             let kinds = PageKind::ALL.map(|kind| Self::CitationAccuracy(Some(kind)));
@@ -102,6 +116,8 @@ impl SetNumber {
             Self::AspectMean(_) => ASPECT_MEAN.to_owned(),
             Self::CitationF1 => CITATION_F1.to_owned(),
             Self::GroupMean(..) => MACRO_SCORE.to_owned(),
+            Self::CriteriaShare(None) => MICRO.to_owned(),
+            Self::CriteriaShare(Some((_, column))) => format!("{MICRO} {column}"),
             Self::CitationAccuracy(None) => ACCURACY.to_owned(),
             Self::CitationAccuracy(Some(kind)) => format!("{ACCURACY}_{}", kind.name()),
         }
@@ -111,16 +127,17 @@ impl SetNumber {
         match self {
             Self::AspectMean(_) => Unit::Grade,
             Self::GroupMean(_, unit) => *unit,
-            Self::CitationF1 | Self::CitationAccuracy(_) => Unit::Share,
+            Self::CitationF1 | Self::CitationAccuracy(_) | Self::CriteriaShare(_) => Unit::Share,
         }
     }
 
     /// The metric of single answers that comparisons test in its place.
-    pub(super) fn of_answers(&self) -> &'static str {
+    pub(super) fn of_answers(&self) -> &str {
         match self {
             Self::AspectMean(_) => ASPECT_MEAN,
             Self::CitationF1 => CITATION_F1_MACRO,
-            Self::GroupMean(..) => "score",
+            Self::GroupMean(..) | Self::CriteriaShare(None) => "score",
+            Self::CriteriaShare(Some((_, column))) => column,
             Self::CitationAccuracy(_) => ACCURACY_MACRO,
         }
     }
@@ -136,6 +153,7 @@ impl SetNumber {
                 .to_vec(),
             Self::GroupMean(groups, _) => of_groups(answer, groups, on_unscored),
             Self::CitationAccuracy(kind) => vec![pairs(answer, *kind)],
+            Self::CriteriaShare(tag) => vec![criteria(answer, tag.as_ref().map(|(tag, _)| tag))],
         };
         SetAnswer {
             is_unscored: !answer.score.is_complete(),
@@ -146,6 +164,11 @@ impl SetNumber {
     /// Whether a case counts in a part only if it has a value of every system there: pairs are as many as an answer cites.
     pub(super) fn needs_values(&self) -> bool {
         !matches!(self, Self::CitationAccuracy(_))
+    }
+
+    /// Whether it is a share of what all answers have together.
+    fn is_pooled(&self) -> bool {
+        matches!(self, Self::CitationAccuracy(_) | Self::CriteriaShare(_))
     }
 
     /// The number of these answers, each with its question.
@@ -186,7 +209,7 @@ impl SetNumber {
             Self::AspectMean(names) => names.len(),
             Self::GroupMean(groups, _) => groups.len(),
             Self::CitationF1 => 2,
-            Self::CitationAccuracy(_) => 1,
+            Self::CitationAccuracy(_) | Self::CriteriaShare(_) => 1,
         }
     }
 
@@ -207,20 +230,26 @@ impl SetNumber {
             let values: Vec<f64> = values.collect();
             parts.push((mean(&values).unwrap_or_default(), values.len() as f64));
         }
-        let known = parts.iter().filter(|(_, count)| *count > 0.0);
-        let means: Vec<f64> = known.map(|(mean, _)| *mean).collect();
-        let Some(center) = mean(&means) else {
+        let has_value: Vec<bool> = parts.iter().map(|(_, count)| *count > 0.0).collect();
+        if !has_value.contains(&true) {
             return Vec::new();
-        };
+        }
+        let weights = self.part_weights(&has_value);
+        let whole: f64 = weights.iter().sum();
+        let weighted = parts.iter().zip(&weights);
+        let center = weighted
+            .map(|((mean, _), weight)| mean * weight)
+            .sum::<f64>()
+            / whole;
         let mut values = Vec::with_capacity(answers.len());
         for answer in answers {
             let mut moved = 0.0;
             for (part, (mean, count)) in parts.iter().enumerate() {
                 if let Some(value) = answer.value(part) {
-                    moved += (value - mean) / count;
+                    moved += weights[part] * (value - mean) / count;
                 }
             }
-            values.push(center + moved * answers.len() as f64 / means.len() as f64);
+            values.push(center + moved * answers.len() as f64 / whole);
         }
         values
     }
@@ -230,7 +259,7 @@ impl SetNumber {
         answers: &[(usize, &SetAnswer)],
         options: BootstrapOptions,
     ) -> (Option<f64>, Option<Interval>) {
-        if let Self::CitationAccuracy(_) = self {
+        if self.is_pooled() {
             let share = weighted_share(&units(answers), options.level);
             return (
                 share.map(|share| share.share),
@@ -253,7 +282,8 @@ impl SetNumber {
             Self::AspectMean(_) | Self::GroupMean(..) => {
                 let unbounded = Interval::new(f64::NEG_INFINITY, f64::INFINITY);
                 let range = unit_range(self.unit()).unwrap_or(unbounded);
-                mean_of_means(&values, range, &questions, options)
+                let weights = self.part_weights(&of_parts_with_value(&values, self.parts()));
+                mean_of_means(&values, &weights, range, &questions, options)
             }
             _ => {
                 let both = values.iter().map(|means| [means[0], means[1]]);
@@ -286,21 +316,52 @@ impl SetNumber {
             let values = values.filter_map(|observation| value(*observation));
             means.push(mean(&values.collect::<Vec<_>>()));
         }
-        match self {
-            Self::CitationF1 => means[0].zip(means[1]).map(|(p, r)| harmonic_mean(p, r)),
-            _ => mean(&means.into_iter().flatten().collect::<Vec<_>>()),
+        if let Self::CitationF1 = self {
+            return means[0].zip(means[1]).map(|(p, r)| harmonic_mean(p, r));
         }
+        let has_value: Vec<bool> = means.iter().map(Option::is_some).collect();
+        let weights = self.part_weights(&has_value);
+        let whole: f64 = weights.iter().sum();
+        let weighted = means
+            .iter()
+            .flatten()
+            .zip(weights.iter().filter(|weight| **weight > 0.0));
+        let sum: f64 = weighted.map(|(mean, weight)| mean * weight).sum();
+        (whole > 0.0).then(|| sum / whole)
+    }
+
+    /// The weight of the mean of each part in the number: 1, but groups within another one share its weight. A part without a
+    /// value has none.
+    fn part_weights(&self, has_value: &[bool]) -> Vec<f64> {
+        let outer = |part: usize| match self {
+            Self::GroupMean(groups, _) => {
+                let group = &groups[part];
+                group.within.as_ref().unwrap_or(&group.name).to_string()
+            }
+            _ => part.to_string(),
+        };
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for part in (0..has_value.len()).filter(|part| has_value[*part]) {
+            *counts.entry(outer(part)).or_default() += 1.0;
+        }
+        let parts = has_value.iter().enumerate();
+        parts
+            .map(|(part, has_value)| match counts.get(&outer(part)) {
+                Some(count) if *has_value => 1.0 / count,
+                _ => 0.0,
+            })
+            .collect()
     }
 }
 
 /// The score of an answer as the part of its group.
 fn of_groups(
     answer: &ScoredAnswer,
-    groups: &[Arc<str>],
+    groups: &[CaseGroup],
     on_unscored: OnUnscored,
 ) -> Vec<Vec<Observation>> {
     let score = Quantity::Score.observe(answer).by_policy(on_unscored);
-    let is_group = |group: &Arc<str>| answer.score.group.as_ref() == Some(group);
+    let is_group = |group: &CaseGroup| answer.score.group.as_ref() == Some(group);
     let parts = groups.iter();
     parts
         .map(|group| {
@@ -311,6 +372,32 @@ fn of_groups(
             }
         })
         .collect()
+}
+
+/// Which parts have a value in any of these answers.
+fn of_parts_with_value(values: &[Vec<Option<f64>>], parts: usize) -> Vec<bool> {
+    (0..parts)
+        .map(|part| values.iter().any(|answer| answer[part].is_some()))
+        .collect()
+}
+
+/// The criteria of an answer with a tag, or all: 1 for one that is met or, of a fault, avoided. Those that the judge cannot
+/// assess are left out.
+fn criteria(answer: &ScoredAnswer, tag: Option<&String>) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    for component in &answer.score.components {
+        let is_counted = component.kind == ComponentKind::Criterion
+            && tag.is_none_or(|tag| component.tags.contains(tag));
+        if !is_counted || component.is_abstained() {
+            continue;
+        }
+        observations.push(match component.value {
+            Some(value) if component.is_fault() => Observation::Value(1.0 - value),
+            Some(value) => Observation::Value(value),
+            None => Observation::Unscored(Interval::new(0.0, 1.0)),
+        });
+    }
+    observations
 }
 
 /// The pairs of an answer with one kind of page, or with any.
@@ -333,17 +420,20 @@ fn pairs(answer: &ScoredAnswer, kind: Option<PageKind>) -> Vec<Observation> {
     pairs
 }
 
-/// The judged pairs as units of a share.
+/// The judged pairs, or criteria, as units of a share; of a part of a criterion, that part is met.
 fn units(answers: &[(usize, &SetAnswer)]) -> Vec<WeightedUnit> {
     let mut units = Vec::new();
     for (question, answer) in answers {
         let observations = answer.parts.iter().flatten();
         let values = observations.filter_map(|observation| observation.value());
-        units.extend(values.map(|value| WeightedUnit {
-            weight: 1.0,
-            is_hit: value > 0.0,
-            question: *question,
-        }));
+        for value in values {
+            let parts = [(value, true), (1.0 - value, false)];
+            units.extend(parts.map(|(weight, is_hit)| WeightedUnit {
+                weight,
+                is_hit,
+                question: *question,
+            }));
+        }
     }
     units
 }

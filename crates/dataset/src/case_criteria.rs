@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +15,7 @@ use super::paths::{FieldPath, Match, at_place};
 use super::profile_paths::{ProfilePaths, TEXT_OF_TABLES};
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
-use scholareval_core::domain::{CaseCriterion, Mode, RubricProfile, TestCase, text_of};
+use scholareval_core::domain::{CaseCriterion, CaseGroup, Mode, RubricProfile, TestCase, text_of};
 use scholareval_core::error::InputFault;
 use scholareval_core::text::names::{counted, list};
 
@@ -623,13 +622,21 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// The group of a case by whose mean its system is valued; a benchmark that has groups has one for each case.
-    fn group(&self, fields: &Value) -> Result<Option<Arc<str>>, String> {
+    fn group(&self, fields: &Value) -> Result<Option<CaseGroup>, String> {
         let path = &self.paths.group;
         if path.text.is_empty() {
             return Ok(None);
         }
         match path.value(fields)?.as_ref() {
-            Some(Value::String(group)) if !group.trim().is_empty() => Ok(Some(group.trim().into())),
+            Some(Value::String(group)) if !group.trim().is_empty() => {
+                let name = group.trim();
+                let mut nests = self.profile.case.nest.iter();
+                let within = nests.find(|(_, groups)| groups.iter().any(|group| group == name));
+                Ok(Some(CaseGroup {
+                    name: name.into(),
+                    within: within.map(|(within, _)| within.as_str().into()),
+                }))
+            }
             Some(other) => Err(format!("{path}: {}", expected("a text", other))),
             None => Err(format!("{path} is missing; found {}", names_of(fields))),
         }

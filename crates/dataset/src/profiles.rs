@@ -1,6 +1,6 @@
 //! Rubric profiles: the shipped ones, and those in a user's directory.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use scholareval_rubrics::{File, RUBRICS};
@@ -154,6 +154,10 @@ fn case_fault(profile: &RubricProfile) -> Option<String> {
         "case.question names no field"
     } else if !question.iter().all(has_number) && (question.len() > 1 || has_number(&question[0])) {
         "several paths of case.question are the turns of a talk, each with {n} in it"
+    } else if !case.nest.is_empty() && case.group.is_empty() {
+        "case.nest joins groups, and case.group names no field"
+    } else if case.nest.values().any(Vec::is_empty) || has_group_twice(&case.nest) {
+        "case.nest needs groups, each under one name"
     } else if case.pooled && !case.group_weights.is_empty() {
         "case.pooled and case.group_weights exclude each other: groups have weights, or are only tags"
     } else if !criterion.level_means.is_empty() && !criterion.level_means.contains("{level}") {
@@ -164,6 +168,11 @@ fn case_fault(profile: &RubricProfile) -> Option<String> {
         return None;
     };
     Some(what.to_owned())
+}
+
+fn has_group_twice(nest: &BTreeMap<String, Vec<String>>) -> bool {
+    let mut seen = HashSet::new();
+    nest.values().flatten().any(|group| !seen.insert(group))
 }
 
 /// What in [reply] contradicts its form.

@@ -4,6 +4,7 @@
 //! and a bare `NaN` a number that JSON has. A value is parsed into its type only by who needs it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -232,7 +233,8 @@ impl TryFrom<Value> for Number {
     }
 }
 
-/// The values of a text: elements of a list, of the list under `data`, or JSON lines.
+/// The values of a text: elements of a list, of the list under `data`, of an object whose keys are the `id` of each value, or JSON
+/// lines.
 ///
 /// # Errors
 /// Invalid JSON, with its line. A broken line among valid JSONL lines fails only when it is parsed.
@@ -249,7 +251,9 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     };
     let values = match values {
         Ok(values) => match values.as_slice() {
-            [only] => list_under_data(only).unwrap_or(values),
+            [only] => list_under_data(only)
+                .or_else(|| objects_by_id(only))
+                .unwrap_or(values),
             _ => values,
         },
         // One broken line of many: line by line, the others are still checked and all faults named
@@ -459,6 +463,25 @@ fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str::<Wrapped<'_>>(object.get())
         .ok()
         .map(|wrapped| wrapped.data)
+}
+
+/// The values of an object whose keys are the `id` of each.
+fn objects_by_id(object: &RawValue) -> Option<Vec<&RawValue>> {
+    #[derive(Deserialize)]
+    struct WithId {
+        id: String,
+    }
+    let values: HashMap<String, &RawValue> = serde_json::from_str(object.get()).ok()?;
+    let has_key = |(key, value): (&String, &&RawValue)| {
+        serde_json::from_str::<WithId>(value.get()).is_ok_and(|value| value.id == *key)
+    };
+    if values.is_empty() || !values.iter().all(has_key) {
+        return None;
+    }
+    let mut values: Vec<&RawValue> = values.into_values().collect();
+    // As in the file.
+    values.sort_by_key(|value| value.get().as_ptr() as usize);
+    Some(values)
 }
 
 /// Whether any line is a JSON object.
@@ -678,6 +701,24 @@ mod tests {
         }
         assert_eq!(of(" \n"), []);
         assert_eq!(of("{\"a\":\n1}"), [(1, "{\"a\":\n1}".to_owned())]);
+    }
+
+    #[test]
+    fn an_object_whose_keys_are_the_ids_of_its_values_is_their_list() {
+        let of = |text| {
+            let lines = elements(text, Path::new("p.json")).unwrap().into_iter();
+            lines
+                .map(|line| (line.number, line.text.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let one = "{\"id\": \"b\", \"n\": 1}";
+        let two = "{\"id\": \"a\"}";
+        let keyed = format!("{{\n\"b\": {one},\n\"a\": {two}\n}}");
+        assert_eq!(of(&keyed), [(2, one.to_owned()), (3, two.to_owned())]);
+        // Another id, or none: one object.
+        let other = format!("{{\"c\": {one}}}");
+        assert_eq!(of(&other), [(1, other.clone())]);
+        assert_eq!(of("{}"), [(1, "{}".to_owned())]);
     }
 
     #[test]

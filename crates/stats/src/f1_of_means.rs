@@ -42,8 +42,9 @@ pub fn f1_of_means(
     (f1, interval(f1, &influences, share, clusters, options))
 }
 
-/// The interval of the mean of several means, such as those of the aspects of answers, within the range of their values. `cases` has a
-/// value for each mean, any of which may be missing; `clusters` has the question of each case. A mean without any value is left out.
+/// The interval of the weighted mean of several means, such as those of the aspects of answers, within the range of their values. `cases`
+/// has a value for each mean, any of which may be missing, `weights` the weight of each mean, `clusters` the question of each case. A mean
+/// without any value is left out.
 ///
 /// The standard error is that of the linear approximation, as for [`f1_of_means`]; without missing values it is that of the mean over
 /// cases. `None` for fewer than two questions, and without any value.
@@ -54,31 +55,36 @@ pub fn f1_of_means(
 /// let grades = Interval { low: 1.0, high: 5.0 };
 /// // The means are 4 and 3, and their mean is 3.5.
 /// let cases = [vec![Some(4.0), Some(2.0)], vec![Some(5.0), None], vec![Some(3.0), Some(4.0)]];
-/// let interval = mean_of_means(&cases, grades, &[0, 1, 2], BootstrapOptions::seeded(1));
+/// let interval = mean_of_means(&cases, &[1.0, 1.0], grades, &[0, 1, 2], BootstrapOptions::seeded(1));
 /// assert!(interval.is_some_and(|interval| interval.low < 3.5 && 3.5 < interval.high));
 /// ```
 pub fn mean_of_means(
     cases: &[Vec<Option<f64>>],
+    weights: &[f64],
     range: Interval,
     clusters: &[usize],
     options: BootstrapOptions,
 ) -> Option<Interval> {
-    let mut means: Vec<f64> = Vec::new();
+    let mut sum = 0.0;
+    let mut whole = 0.0;
     let mut influences = vec![0.0; cases.len()];
-    for part in 0..cases.first()?.len() {
+    for (part, weight) in weights.iter().enumerate().take(cases.first()?.len()) {
         let component = MeanComponent::of(cases.iter().map(|case| case[part]));
         if component.count > 0 {
-            means.push(component.mean);
+            sum += weight * component.mean;
+            whole += weight;
             for (influence, case) in influences.iter_mut().zip(cases) {
-                *influence += component.influence(case[part], cases.len());
+                *influence += weight * component.influence(case[part], cases.len());
             }
         }
     }
-    let count = means.len() as f64;
+    if whole <= 0.0 {
+        return None;
+    }
     influences
         .iter_mut()
-        .for_each(|influence| *influence /= count);
-    interval(mean(&means)?, &influences, range, clusters, options)
+        .for_each(|influence| *influence /= whole);
+    interval(sum / whole, &influences, range, clusters, options)
 }
 
 /// How far F1 moves for each unit of one of the two means, given the other and the sum of both.
@@ -173,7 +179,8 @@ mod tests {
         let means = cases.map(|case| f64::midpoint(case[0], case[1]));
         let of_mean = mean_interval(&means, None, Some(grades), options()).unwrap();
         let values = cases.map(|case| case.map(Some).to_vec());
-        let interval = mean_of_means(&values, grades, &single_clusters(4), options()).unwrap();
+        let interval =
+            mean_of_means(&values, &[1.0, 1.0], grades, &single_clusters(4), options()).unwrap();
         assert!(
             (interval.low - of_mean.low).abs() < 1e-12
                 && (interval.high - of_mean.high).abs() < 1e-12
@@ -181,7 +188,14 @@ mod tests {
         // A grade that is missing moves its aspect's mean from 2.75 to 3 and the number from 3 to 3.125.
         let mut missing = values.clone();
         missing[0][1] = None;
-        let interval = mean_of_means(&missing, grades, &single_clusters(4), options()).unwrap();
+        let interval = mean_of_means(
+            &missing,
+            &[1.0, 1.0],
+            grades,
+            &single_clusters(4),
+            options(),
+        )
+        .unwrap();
         assert!(interval.low < 3.125 && 3.125 < interval.high && interval != of_mean);
     }
 

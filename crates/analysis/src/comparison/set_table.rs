@@ -111,7 +111,7 @@ mod tests {
     use crate::summary::AggregateOptions;
     use crate::test_support::{answer, component, summary_of};
     use scholareval_core::domain::{
-        CitedPage, ComponentKind, JudgedStatement, Score, ScoredAnswer, SupportState,
+        CaseGroup, CitedPage, ComponentKind, JudgedStatement, Score, ScoredAnswer, SupportState,
     };
 
     fn scored(
@@ -189,22 +189,79 @@ mod tests {
     }
 
     #[test]
-    fn a_macro_score_is_the_mean_of_the_means_of_groups_in_score_table_and_compare() {
-        let of_group = |case: &str, group: &str, value| {
+    fn groups_within_another_count_as_one_in_a_macro_score() {
+        let answers = [
+            of_group("1", "maths", Some("reasoning"), Some(1.0)),
+            of_group("2", "code", Some("reasoning"), Some(0.5)),
+            of_group("3", "code", Some("reasoning"), Some(0.0)),
+            of_group("4", "writing", None, Some(0.125)),
+        ];
+        // Reasoning is (1 + .25) / 2.
+        let means = in_table_as_in_score(&answers, "macro_score");
+        assert_eq!(means, [("x".to_owned(), 0.375)]);
+    }
+
+    #[test]
+    fn a_micro_score_is_the_share_of_the_criteria_of_all_answers() {
+        let pooled = |case: &str, criteria: &[(f64, Option<f64>)]| {
             let mut answer = answer("x", case, Score::default());
             answer.score.scorer = "criteria".into();
-            answer.score.components = vec![component("c1", ComponentKind::Criterion, 1.0, value)];
-            answer.score.value = value;
-            answer.score.group = Some(group.into());
+            answer.score.is_pooled = true;
+            for (at, (weight, value)) in criteria.iter().enumerate() {
+                let name = format!("c{at}");
+                let mut criterion = component(&name, ComponentKind::Criterion, *weight, *value);
+                if at == 0 {
+                    criterion.tags = vec!["style".to_owned()];
+                }
+                answer.score.components.push(criterion);
+            }
+            answer.score.value = criteria
+                .iter()
+                .map(|(weight, value)| Some(weight * (*value)?))
+                .sum();
             answer
         };
+        let answers = [
+            pooled("1", &[(0.5, Some(1.0)), (0.5, Some(0.0))]),
+            // Of the fault that is met nothing counts.
+            pooled("2", &[(1.0, Some(1.0)), (-0.5, Some(1.0))]),
+            pooled(
+                "3",
+                &[
+                    (0.25, Some(0.0)),
+                    (0.25, Some(0.5)),
+                    (0.25, Some(1.0)),
+                    (0.25, Some(1.0)),
+                ],
+            ),
+        ];
+        let means = in_table_as_in_score(&answers, "micro");
+        assert_eq!(means, [("x".to_owned(), 4.5 / 8.0)]);
+        let means = in_table_as_in_score(&answers, "micro style");
+        assert_eq!(means, [("x".to_owned(), 2.0 / 3.0)]);
+    }
+
+    fn of_group(case: &str, group: &str, within: Option<&str>, value: Option<f64>) -> ScoredAnswer {
+        let mut answer = answer("x", case, Score::default());
+        answer.score.scorer = "criteria".into();
+        answer.score.components = vec![component("c1", ComponentKind::Criterion, 1.0, value)];
+        answer.score.value = value;
+        answer.score.group = Some(CaseGroup {
+            name: group.into(),
+            within: within.map(Into::into),
+        });
+        answer
+    }
+
+    #[test]
+    fn a_macro_score_is_the_mean_of_the_means_of_groups_in_score_table_and_compare() {
         // (1 + .5 + 0) / 3 and .25; the unscored answer is in no mean.
         let answers = [
-            of_group("1", "law", Some(1.0)),
-            of_group("2", "law", Some(0.5)),
-            of_group("3", "law", Some(0.0)),
-            of_group("4", "finance", Some(0.25)),
-            of_group("5", "finance", None),
+            of_group("1", "law", None, Some(1.0)),
+            of_group("2", "law", None, Some(0.5)),
+            of_group("3", "law", None, Some(0.0)),
+            of_group("4", "finance", None, Some(0.25)),
+            of_group("5", "finance", None, None),
         ];
         let means = in_table_as_in_score(&answers, "macro_score");
         assert_eq!(means, [("x".to_owned(), 0.375)]);

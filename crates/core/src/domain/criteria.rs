@@ -75,6 +75,10 @@ pub struct RubricProfile {
     /// With `--compat`, an answer's score is rounded to so many decimal places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_in_compat: Option<usize>,
+    /// The criteria of all answers are also pooled: `micro` is the share that is met, or avoided if it is a fault, and so it is for
+    /// each tag.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub micro: bool,
     /// What the judge sees beside the answer and the criterion: `question`, `weight` and `sign` of the criterion, or the path of
     /// a field of the case.
     #[serde(default = "question_only", skip_serializing_if = "is_question_only")]
@@ -213,6 +217,9 @@ pub struct CaseFields {
     /// The group of a case: a system's `macro_score` is the mean over the groups of their mean scores. Empty: there are none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
+    /// Groups that count as one in the macro score, by the mean of their means: the name of that one with theirs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nest: BTreeMap<String, Vec<String>>,
     /// Groups without weights are only tags: their criteria count by their own weights alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pooled: bool,
@@ -238,6 +245,7 @@ impl Default for CaseFields {
             criteria: "criteria".to_owned(),
             tags: "tags".into(),
             group: String::new(),
+            nest: BTreeMap::new(),
             pooled: false,
             rows: false,
             skip: BTreeMap::new(),
@@ -753,6 +761,9 @@ pub struct CriterionVerdict {
     /// The credit of the reference article, where a reply has two scores.
     #[serde(skip)]
     pub second: Option<f64>,
+    /// The credit in each sample, where the credit is the mean of several.
+    #[serde(skip)]
+    pub passes: Vec<f64>,
     /// What its level earns in metrics beside the score ([`Level::also`]).
     #[serde(skip)]
     pub also: BTreeMap<String, f64>,

@@ -93,7 +93,7 @@ pub use score::{
 };
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use scorer_id::ScorerId;
-pub use test_case::{CriteriaLayout, TestCase};
+pub use test_case::{CaseGroup, CriteriaLayout, TestCase};
 pub use time_span::{TimeSpan, timestamp};
 pub use verdict::{
     AnswerPreference, Attribution, Belief, CitedClaim, CitedStatement, ClaimShares, ClaimSupport,

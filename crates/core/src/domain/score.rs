@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    Belief, CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId, UnscoredKind,
-    UnscoredReason,
+    Belief, CaseGroup, CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId,
+    UnscoredKind, UnscoredReason,
 };
 
 /// Weights sum to 1 within this.
@@ -333,7 +333,9 @@ pub struct Score {
     /// Whether the sum is cut to 0..=1.
     pub is_clipped: bool,
     /// The group of its case, if the benchmark takes the mean of groups.
-    pub group: Option<Arc<str>>,
+    pub group: Option<CaseGroup>,
+    /// Whether the benchmark pools the criteria of all answers.
+    pub is_pooled: bool,
     /// The same with the expected values of the components in place of the most probable ones; `None` unless a decision model
     /// gave the probabilities of all of them.
     pub expected: Option<f64>,
@@ -372,7 +374,9 @@ struct RecordedScore {
     #[serde(default)]
     clipped: bool,
     #[serde(default)]
-    group: Option<Arc<str>>,
+    group: Option<CaseGroup>,
+    #[serde(default)]
+    micro: bool,
     #[serde(default)]
     ann_divisor: f64,
     #[serde(deserialize_with = "by_name")]
@@ -423,6 +427,7 @@ impl TryFrom<RecordedScore> for Score {
             value,
             is_clipped: recorded.clipped,
             group: recorded.group,
+            is_pooled: recorded.micro,
             expected: recorded.expected_score,
             ann_score: recorded.ann_score,
             ann_divisor: recorded.ann_divisor,
@@ -451,6 +456,9 @@ impl Serialize for Score {
         }
         if let Some(group) = &self.group {
             map.serialize_entry("group", group)?;
+        }
+        if self.is_pooled {
+            map.serialize_entry("micro", &true)?;
         }
         if self.has_ann_score() {
             map.serialize_entry(ann_score, &self.ann_score)?;

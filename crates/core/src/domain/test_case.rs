@@ -9,6 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{CaseCriterion, CaseId, Rubric};
 
+/// A group of cases: its mean is one of those whose mean is a macro score.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CaseGroup {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Groups with the same outer one count as one group, by the mean of their means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Arc<str>>,
+}
+
 /// How the criteria of a case stand before its judge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,7 +62,7 @@ pub struct TestCase {
     pub reference: Option<Arc<str>>,
     /// Its group, if its benchmark takes the mean of groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<Arc<str>>,
+    pub group: Option<CaseGroup>,
     /// Names and texts of further fields that the judge sees, as its profile says.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub shown: Arc<[(String, String)]>,

@@ -179,8 +179,10 @@ impl Question for CriteriaLevels {
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
         merge_readable(samples, |verdicts| {
             let (credits, seconds) = credits_of(verdicts);
+            let is_mean = rule == GradeMerge::Mean && credits.len() > 1;
             let merged = CriterionVerdict {
                 credit: rule.of(&credits),
+                passes: if is_mean { credits.clone() } else { Vec::new() },
                 second: rule.of(&seconds),
                 also: also_of(verdicts, rule),
                 feedback: None,

@@ -459,6 +459,7 @@ mod tests {
                     Perturbation::Reformatted | Perturbation::Bullets => prop_assert_eq!(plain(&changed), plain(&text)),
                     Perturbation::Padded | Perturbation::Injected => prop_assert!(changed.starts_with(text.trim())),
                     Perturbation::Uncited => {}
+                    of_criteria => prop_assert!(false, "{:?} changes the text", of_criteria),
                 }
             }
         }

@@ -18,6 +18,8 @@ pub(super) struct Credit {
     pub(super) share: f64,
     /// How many times the weight counts: once, or with a reference article as many times as both have points.
     pub(super) factor: f64,
+    /// The share in each pass of several whose mean it is; empty with a reference article.
+    pub(super) passes: Vec<f64>,
     /// What the level earns in metrics beside the score.
     pub(super) also: BTreeMap<String, f64>,
     /// The judge's explanation.
@@ -32,6 +34,7 @@ impl Credit {
     pub(super) const ZERO: Self = Self {
         share: 0.0,
         factor: 1.0,
+        passes: Vec::new(),
         also: BTreeMap::new(),
         feedback: None,
     };
@@ -54,6 +57,10 @@ impl Credit {
         Ok(Self {
             share: credit / factor,
             factor,
+            passes: match verdict.second {
+                None => verdict.passes.clone(),
+                Some(_) => Vec::new(),
+            },
             also: verdict.also.clone(),
             feedback: verdict.feedback.clone(),
         })

@@ -20,6 +20,8 @@ pub(super) struct Credited<'a> {
     pub(super) answer: Option<&'a Answer>,
     pub(super) credits: &'a [CriterionCredit],
     pub(super) value: Option<f64>,
+    /// The score in each pass of the judge; empty for one.
+    pub(super) passes: &'a [f64],
 }
 
 impl Credited<'_> {
@@ -76,7 +78,13 @@ impl Credited<'_> {
             return score - rule.lose * (length - rule.center) / rule.per;
         }
         if let Some(mark) = metric.pass {
-            return f64::from(u8::from(score >= mark));
+            let all = if self.passes.is_empty() {
+                &[score]
+            } else {
+                self.passes
+            };
+            let passed = all.iter().filter(|score| **score >= mark);
+            return passed.count() as f64 / all.len() as f64;
         }
         if metric.normalized {
             let weights = counted.iter().map(|(criterion, _)| criterion.weight);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use scholareval_core::domain::{CriterionVerdict, Judgment};
+use scholareval_core::domain::{Answer, CriterionVerdict, Judgment};
 use scholareval_dataset::rubric_profile;
 
 fn case(weights: &[f64]) -> TestCase {
@@ -325,4 +325,32 @@ fn compat_rounds_as_python_does() {
         panic!("asked")
     };
     assert_eq!(score.value, Some(0.12));
+}
+
+#[test]
+fn scores_that_are_cut_and_marks_are_those_of_each_pass() {
+    let mut draco = CriteriaScorer {
+        profile: rubric_profile(Some("draco")).unwrap(),
+        mode: Mode::Default,
+        is_baseline: false,
+    };
+    draco.profile.metrics = rubric_profile(Some("frontierscience-research"))
+        .unwrap()
+        .metrics;
+    // The first criterion is met in both passes; the fault, of twice the weight, in the second.
+    let scored = |passes: [&[f64]; 2]| {
+        let credits = passes.map(|passes| {
+            Credit::of(&CriterionVerdict {
+                credit: Some(passes.iter().sum::<f64>() / passes.len() as f64),
+                passes: passes.to_vec(),
+                ..CriterionVerdict::default()
+            })
+        });
+        let score = weighted::score(&draco, &case(&[1.0, -2.0]), None, credits.to_vec());
+        (score.value, score.components[2].value)
+    };
+    // 1 and max(0, -1), where the mean credits give 1 - 2 / 2 = 0.
+    assert_eq!(scored([&[1.0, 1.0], &[0.0, 1.0]]), (Some(0.5), Some(0.5)));
+    // A pass without a verdict on one of them: by the mean credits.
+    assert_eq!(scored([&[1.0, 1.0], &[1.0]]), (Some(0.0), Some(0.0)));
 }

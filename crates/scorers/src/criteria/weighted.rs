@@ -60,7 +60,14 @@ pub(super) fn score(
         .iter()
         .filter(|weight| has_article(scorer) || **weight > 0.0)
         .sum();
-    let value = value(scorer, &credits, &weights, positive);
+    let passes = passes(scorer, &credits, &weights, positive);
+    let value = value(scorer, &credits, &weights, positive).map(|value| {
+        if scorer.profile.clip && !passes.is_empty() {
+            passes.iter().sum::<f64>() / passes.len() as f64
+        } else {
+            value
+        }
+    });
     let notes = notes(scorer, &credits, value);
     let credited = Credited {
         scorer,
@@ -68,6 +75,7 @@ pub(super) fn score(
         answer,
         credits: &credits,
         value,
+        passes: &passes,
     };
     let metrics = credited.metrics();
     // Without positive weights there is no share; the weights stay unchanged.
@@ -82,6 +90,7 @@ pub(super) fn score(
         value,
         is_clipped: scorer.profile.clip,
         group: case.group.clone(),
+        is_pooled: scorer.profile.micro,
         components,
         notes,
         ..Score::default()
@@ -123,6 +132,34 @@ fn value(
     // ResearchRubrics gives 0, and so does RACE where no points are left.
     let gives_zero = scorer.counts_zero() || (has_article(scorer) && scorer.mode == Mode::Compat);
     gives_zero.then_some(0.0)
+}
+
+/// The score in each pass of a judge that is asked several times: where scores are cut to 0..=1 or have to reach a mark, their mean is
+/// not the score of the mean credits. Empty where there is one pass, or a criterion without a verdict in each.
+fn passes(
+    scorer: &CriteriaScorer,
+    credits: &[CriterionCredit],
+    weights: &[f64],
+    positive: f64,
+) -> Vec<f64> {
+    let mut counts = credits.iter().flatten().map(|credit| credit.passes.len());
+    let count = counts
+        .next()
+        .filter(|first| *first > 1 && counts.all(|count| count == *first));
+    let known = credits.iter().zip(weights);
+    let share_of = |sum: f64| as_published(scorer, sum / positive);
+    let Some(count) = count.filter(|_| positive > 0.0) else {
+        return Vec::new();
+    };
+    let sum_of = |pass: usize| {
+        let credits = known
+            .clone()
+            .filter_map(|(credit, weight)| Some((credit.as_ref().ok()?, weight)));
+        credits
+            .map(|(credit, weight)| weight * credit.passes[pass])
+            .sum()
+    };
+    (0..count).map(|pass| share_of(sum_of(pass))).collect()
 }
 
 /// A share as the profile gives it: cut to 0..=1, and with `--compat` rounded.
