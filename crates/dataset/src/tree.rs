@@ -35,7 +35,7 @@ impl CriteriaReader<'_> {
         let mut criteria = Vec::with_capacity(leaves.len());
         for mut leaf in leaves {
             for number in &mut leaf.at.groups {
-                *number = format!("{case_id} {number}");
+                *number = CaseCriterion::node_tag(case_id, number);
             }
             let criterion = self.criterion_at(&leaf.at, criteria.len() + 1)?;
             criteria.push(CaseCriterion {

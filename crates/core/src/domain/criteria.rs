@@ -48,6 +48,21 @@ impl CaseCriterion {
         let means = self.level_means.get(place).map(String::as_str);
         means.filter(|means| !means.is_empty())
     }
+
+    /// The tag of a node with this number (`1.2`) in the tree of a case.
+    pub fn node_tag(case: &str, number: &str) -> String {
+        format!("{case} {number}")
+    }
+
+    /// The numbers of the nodes above it in the tree of this case, from below the root.
+    pub fn nodes<'a>(&'a self, case: &'a str) -> impl Iterator<Item = &'a str> {
+        let is_number = |number: &&str| {
+            let mut steps = number.split('.');
+            steps.all(|step| step.parse::<usize>().is_ok())
+        };
+        let behind_case = move |tag: &'a String| tag.strip_prefix(case)?.strip_prefix(' ');
+        self.tags.iter().filter_map(behind_case).filter(is_number)
+    }
 }
 
 /// How the criteria of a benchmark, or those of a user, are read, asked and counted (`profile.toml`).
