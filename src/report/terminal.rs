@@ -74,10 +74,12 @@ impl Table {
         ];
         for (omission, headings) in omitted {
             if !headings.is_empty() {
-                let line = format!(
-                    "{omission} at this width (see --format csv): {}",
-                    headings.join(", ")
-                );
+                let names = headings[..headings.len().min(HEADINGS)].join(", ");
+                let more = match headings.len() - headings.len().min(HEADINGS) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let line = format!("{omission} at this width (see --format csv): {names}{more}");
                 out.push_str(&wrapped(&visible(&line), style.columns()));
                 out.push('\n');
             }
@@ -92,14 +94,14 @@ impl Table {
         let mut texts: Vec<Vec<String>> = kept.iter().map(|at| self.column_texts(*at)).collect();
         let mut dropped: Vec<usize> = Vec::new();
         let mut shortened: Vec<usize> = Vec::new();
-        let mut drawn = self.draw(&texts, &kept, style.color);
+        let mut drawn = self.drawn_if_short(&texts, &kept, style);
         // The first kept column is the one that ranks the rows: it is never dropped.
         let ranking = self.columns.iter().position(|column| column.is_kept);
         // Twice: all kept columns lose their intervals before any of them goes.
         for is_last_resort in [false, true] {
             // The first two are the name and the main number.
             for at in (2..self.columns.len()).rev() {
-                if fits(&drawn, style) {
+                if drawn.as_ref().is_some_and(|drawn| fits(drawn, style)) {
                     break;
                 }
                 let column = &self.columns[at];
@@ -116,12 +118,12 @@ impl Table {
                     kept.retain(|index| *index != at);
                     dropped.push(at);
                 }
-                drawn = self.draw(&texts, &kept, style.color);
+                drawn = self.drawn_if_short(&texts, &kept, style);
             }
         }
         shortened.retain(|at| kept.contains(at));
         Fitted {
-            drawn,
+            drawn: drawn.unwrap_or_else(|| self.draw(&texts, &kept, style.color)),
             dropped: self.headings(dropped),
             without_intervals: self.headings(shortened),
         }
@@ -188,6 +190,16 @@ impl Table {
         }
     }
 
+    /// The kept columns, unless there are more than characters in a line: a tree of criteria has thousands, and drawing is slow.
+    fn drawn_if_short(
+        &self,
+        texts: &[Vec<String>],
+        kept: &[usize],
+        style: &TableStyle,
+    ) -> Option<String> {
+        (kept.len() <= style.columns()).then(|| self.draw(texts, kept, style.color))
+    }
+
     /// The kept columns with these texts of their cells.
     fn draw(&self, texts: &[Vec<String>], kept: &[usize], color: bool) -> String {
         let mut table = comfy_table::Table::new();
@@ -228,6 +240,9 @@ impl Table {
         heading.add_attribute(Attribute::Bold)
     }
 }
+
+/// Maximum number of columns to name below a table.
+const HEADINGS: usize = 40;
 
 /// A table as it fits a terminal.
 struct Fitted {

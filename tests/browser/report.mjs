@@ -1,6 +1,6 @@
 // Opens a page of `scholareval report` in Chromium and uses it as a reader would.
 //
-//   node report.mjs PAGE.html [hostile|faults|labels|cited|works|long|settled]
+//   node report.mjs PAGE.html [hostile|faults|labels|cited|works|long|tree|settled]
 //
 // PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
 // does not hold.
@@ -255,6 +255,8 @@ const checks = {
         assert.deepEqual(await axeFindings(page), [], `overview, ${width}, ${colorScheme}`);
         await rows(page).first().locator("th").click();
         await page.locator("#case .answer").first().waitFor();
+        const closed = page.locator('.open-group[aria-expanded="false"]');
+        if (await closed.count()) await closed.first().click();
         await page.locator(".open-part").first().click();
         assert.deepEqual(await axeFindings(page), [], `case, ${width}, ${colorScheme}`);
         await page.context().close();
@@ -485,6 +487,43 @@ if (process.argv[3] === "long") {
     assert.equal(await lines.count(), 0);
     await isClean(page);
     await page.context().close();
+  };
+}
+
+if (process.argv[3] === "tree") {
+  // Components are below nodes, which are closed at first; no length is scored.
+  for (const name of Object.keys(checks)) if (/length its words|a click opens a case/.test(name)) delete checks[name];
+  checks["nodes open and close, with their share and their value"] = async () => {
+    const page = await tab(`${url}#case=c1`);
+    const nodes = page.locator("#case tr.node");
+    const parts = page.locator("#case .open-part");
+    await nodes.first().waitFor();
+    assert.equal(await nodes.count(), 4);
+    assert.equal(await parts.count(), 0);
+    const cells = (await nodes.nth(3).locator("td").allInnerTexts()).map((text) => text.trim());
+    assert.equal(cells[0], "40.0");
+    assert.match(await nodes.nth(3).innerText(), /4 Part 4 <img src=x>\s+10 criteria/);
+    await nodes.nth(3).locator("button").click();
+    assert.equal(await parts.count(), 10);
+    // The value of a node is the mean by weight of those below it.
+    const below = await page.evaluate(() => [...document.querySelectorAll("#case .parts tr")].filter((row) => row.querySelector(".open-part")).map((row) => [...row.querySelectorAll("td")].slice(0, 2).map((cell) => parseFloat(cell.innerText))));
+    const whole = below.reduce((sum, [weight]) => sum + weight, 0);
+    const mean = below.reduce((sum, [weight, value]) => sum + weight * value, 0) / whole;
+    assert.ok(Math.abs(whole - 40) < 0.5 && Math.abs(mean - parseFloat(cells[1])) < 0.5, `${whole}, ${mean}, ${cells}`);
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-expanded")), "true");
+    await parts.first().click();
+    assert.equal(await page.locator("#case .detail:visible").count(), 1);
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Enter");
+    assert.equal(await parts.count(), 0);
+    await isClean(page);
+    await page.context().close();
+    // A component of the address is shown with the nodes around it.
+    const other = await tab(`${url}#case=c1&part=lexical_criteria%2Fc12`);
+    await other.locator('#case .open-part[aria-expanded="true"]', { hasText: "Step 2-2" }).waitFor();
+    assert.equal(await other.locator('#case .open-group[aria-expanded="true"]').count(), 1);
+    await isClean(other);
+    await other.context().close();
   };
 }
 

@@ -260,6 +260,43 @@ fn the_criteria_of_a_long_rubric_are_all_on_the_page_and_shown_on_request() {
 }
 
 #[test]
+fn the_nodes_of_a_tree_fold_on_the_page_of_its_case_in_a_browser() {
+    let work = Workspace::with_cases(&[]);
+    let leaf = |text: String, weight: usize| json!({"requirements": text, "weight": weight, "sub_tasks": [], "task_category": "Code Development"});
+    let tree = |id: &str| {
+        let leaves = |part: usize| {
+            let leaves = (1..=10).map(|at| leaf(format!("Step {part}-{at} <img src=x>"), at));
+            Value::from_iter(leaves)
+        };
+        let parts = (1..=4).map(|part| {
+            json!({"requirements": format!("Part {part} <img src=x>"), "weight": part, "sub_tasks": leaves(part)})
+        });
+        json!({"id": id, "requirements": format!("Why {id}?"), "weight": 1, "sub_tasks": Value::from_iter(parts)})
+    };
+    let trees = ["c1", "c2", "c3"].map(|id| tree(id).to_string());
+    work.write("trees.jsonl", &trees.join("\n"));
+    for (system, text) in [("good", "Step 1-1, Step 2-7, Part 3."), ("bad", "nothing")] {
+        let answers = ["c1", "c2", "c3"].map(|id| (id, text.to_owned()));
+        work.answers(system, answers);
+    }
+    let score = [
+        "score",
+        "answers",
+        "--tests",
+        "trees.jsonl",
+        "--rubric",
+        "paperbench",
+        "--out",
+        "out",
+    ];
+    work.run(&score).exits_with(0);
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    assert!(page.contains(r#""groups":[["1 Part 1 "#) && !page.contains("<img src=x"));
+    browse(work.path("report.html"), &["tree"]);
+}
+
+#[test]
 fn the_page_shows_what_people_say_together_of_a_whole_answer_and_of_how_much() {
     let work = Workspace::new(&["plain", "other"], 3);
     let server = FakeServer::start(Behaviour::good());

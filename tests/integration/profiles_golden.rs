@@ -657,3 +657,141 @@ fn categories_of_sedareval_make_its_total() {
     }
     assert!(compared > 0);
 }
+
+/// A leaf's category by the letter of a shape.
+fn category(letter: &Value) -> &'static str {
+    match letter.as_str() {
+        Some("D") => "Code Development",
+        Some("E") => "Code Execution",
+        _ => "Result Analysis",
+    }
+}
+
+/// The tree of a shape: `[weight, letter or list of children]`.
+fn tree_of(shape: &Value, id: &str) -> Value {
+    let below = &shape[1];
+    let children: Vec<Value> = (1..)
+        .zip(list(below))
+        .map(|(at, child)| tree_of(child, &format!("{id}-{at}")))
+        .collect();
+    let category = below.is_string().then(|| category(below));
+    json!({
+        "id": id, "requirements": format!("made {id}"), "weight": shape[0], "sub_tasks": children,
+        "task_category": category,
+    })
+}
+
+/// The ids of leaves in order.
+fn leaves(node: &Value) -> Vec<&str> {
+    match list(&node["sub_tasks"]) {
+        [] => Vec::from_iter(node["id"].as_str()),
+        children => children.iter().flat_map(leaves).collect(),
+    }
+}
+
+/// The names of the metrics of inner nodes below a node, depth first.
+fn inner_names(node: &Value, name: &str) -> Vec<String> {
+    let separator = if name.contains(' ') { '.' } else { ' ' };
+    let mut names = Vec::new();
+    for (at, child) in (1..).zip(list(&node["sub_tasks"])) {
+        if !list(&child["sub_tasks"]).is_empty() {
+            let name = format!("{name}{separator}{at}");
+            names.push(name.clone());
+            names.extend(inner_names(child, &name));
+        }
+    }
+    names
+}
+
+/// A row of PaperBench; `None` for those in which the reference drops or joins leaves.
+fn paper_row(example: &Value) -> Option<Row> {
+    if example["max_depth"].is_number() || example["code_only"].is_boolean() {
+        return None;
+    }
+    let mut row = row(
+        example,
+        Vec::new(),
+        &[("score", &example["expect"]["score"])],
+    );
+    if example["row"].is_null() {
+        row.rows = vec![tree_of(&example["shape"], "root")];
+    }
+    let reply = |digit: char| vec![json!({"score": digit.to_digit(10)}).to_string().into()];
+    row.replies = match &example["replies"] {
+        Value::String(digits) => digits.chars().map(reply).collect(),
+        Value::Object(by_id) => {
+            let ids = leaves(&row.rows[0]).into_iter();
+            ids.map(|id| vec![by_id[id].clone()]).collect()
+        }
+        texts => list(texts).iter().map(|text| vec![text.clone()]).collect(),
+    };
+    Some(row)
+}
+
+#[test]
+fn paper_bench_is_its_references() {
+    let Some(rows) = rows_of("bench.json", "paperbench", paper_row) else {
+        return;
+    };
+    check(
+        "paperbench",
+        &rows,
+        &[
+            (
+                "24 25",
+                "a fence, and an object without its other fields, are read; true is no level",
+            ),
+            ("32 33", "a number as a text is a weight, true is none"),
+            ("36", "any category is a tag"),
+            ("38", "the weight of the root does not count"),
+        ],
+    );
+}
+
+#[test]
+fn nodes_of_paper_bench_are_their_references() {
+    let Some(golden) = golden("bench.json") else {
+        return;
+    };
+    let mut nodes = 0;
+    for example in list(&golden["paperbench"]) {
+        let Some(row) = paper_row(example) else {
+            continue;
+        };
+        let Some(answer) = answer_of("paperbench", &row) else {
+            continue;
+        };
+        let tree = &row.rows[0];
+        let root = tree["id"].as_str().unwrap();
+        let metrics = metrics(vec![answer]);
+        let value = |name: &str| metrics.get(name).and_then(|metric| metric.estimate);
+        let inner = list(&example["expect"]["inner_scores"]).iter().skip(1);
+        for (name, expected) in inner_names(tree, root).iter().zip(inner) {
+            // Below the first child nothing has a weight: it has no value.
+            if row.id == "pb-d30" {
+                assert_eq!((value(name), expected.as_f64()), (None, Some(0.0)));
+                continue;
+            }
+            assert!(
+                is_close(value(name), expected.as_f64()),
+                "{}: {name}",
+                row.id
+            );
+            nodes += 1;
+        }
+        let children = list(&example["expect"]["children"]);
+        let below = list(&tree["sub_tasks"]).iter().zip(children);
+        for (at, (child, expected)) in (1..).zip(below) {
+            if !list(&child["sub_tasks"]).is_empty() {
+                let name = format!("{root} {at}");
+                assert!(
+                    is_close(value(&name), expected.as_f64()),
+                    "{}: {name}",
+                    row.id
+                );
+                nodes += 1;
+            }
+        }
+    }
+    assert!(nodes > 100, "{nodes}");
+}

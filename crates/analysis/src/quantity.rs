@@ -151,12 +151,20 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
             all.push((column(EXPECTED, unit), Quantity::Expected));
         }
         let components = answers.iter().flat_map(|answer| &answer.score.components);
-        for tag in distinct(components.flat_map(|component| &component.tags)) {
+        let mut taken = HashSet::new();
+        for (column, _) in &all {
+            taken.extend(names_of_columns(&column.name));
+        }
+        let mut seen = HashSet::new();
+        let tags = components.flat_map(|component| &component.tags);
+        // A tree has a tag for each node.
+        for tag in tags.filter(|tag| seen.insert(*tag)) {
             // A name that another column has, or may have, is taken.
             let mut metric = tag.clone();
-            while is_taken(&metric, &all) {
+            while is_reserved(&metric) || taken.contains(&metric) {
                 metric = format!("tag {metric}");
             }
+            taken.extend(names_of_columns(&metric));
             all.push((column(&metric, unit), Quantity::Tag(tag.clone())));
         }
     }
@@ -182,18 +190,14 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     all
 }
 
-/// Whether this is, or may be, the name of another column.
-fn is_taken(name: &str, columns: &[(MetricColumn, Quantity)]) -> bool {
-    let mut columns = columns.iter();
-    TAKEN.contains(&name)
-        || REPORT_METRICS.contains(&name)
-        || columns.any(|(column, _)| is_column_of(&column.name, name))
+/// Whether this is the name of a column that is not a tag.
+fn is_reserved(name: &str) -> bool {
+    TAKEN.contains(&name) || REPORT_METRICS.contains(&name)
 }
 
-/// Whether a metric of this name would have the name of a column of another one.
-fn is_column_of(metric: &str, name: &str) -> bool {
-    let rest = name.strip_prefix(metric);
-    rest.is_some_and(|rest| COLUMNS.contains(&rest))
+/// The columns of a metric of this name.
+fn names_of_columns(metric: &str) -> [String; COLUMNS.len()] {
+    COLUMNS.map(|ending| format!("{metric}{ending}"))
 }
 
 pub(super) fn column(name: &str, unit: Unit) -> MetricColumn {

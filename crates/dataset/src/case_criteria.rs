@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::mem;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::fields::last_step;
-use super::paths::{FieldPath, Match, at_place};
+use super::paths::{FieldPath, Match, at_place, within};
 use super::profile_paths::{ProfilePaths, TEXT_OF_TABLES};
 use super::reader::{Id, JsonLine, expected, typed};
 use scholareval_core::domain::repeated_keys::{TWO_VALUES, TWO_VALUES_NAME};
@@ -39,6 +40,8 @@ pub(super) struct FileForm {
     pub(super) is_table: bool,
     /// Whether each element is a criterion with its case, not a case.
     pub(super) is_rows: bool,
+    /// Whether the file is `.json` with one element.
+    pub(super) is_one_case: bool,
 }
 
 /// A case so far.
@@ -53,7 +56,7 @@ pub(super) struct CaseRead<'a> {
 
 /// Reads cases with their criteria, element by element of a file.
 pub(super) struct CriteriaReader<'a> {
-    profile: &'a RubricProfile,
+    pub(super) profile: &'a RubricProfile,
     pub(super) paths: ProfilePaths<'a>,
     form: FileForm,
     mode: Mode,
@@ -67,12 +70,17 @@ pub(super) struct CriteriaReader<'a> {
 
 impl<'a> CriteriaReader<'a> {
     /// # Errors
-    /// When a path of the profile is not one.
+    /// When a path of the profile is not one, or rows of criteria should be trees.
     pub(super) fn new(
         profile: &'a RubricProfile,
         form: FileForm,
         mode: Mode,
     ) -> Result<Self, String> {
+        if profile.has_trees() && form.is_rows {
+            return Err(
+                "criterion.children is for cases with a tree each, not for rows".to_owned(),
+            );
+        }
         Ok(Self {
             profile,
             paths: ProfilePaths::of(profile)?,
@@ -123,6 +131,9 @@ impl<'a> CriteriaReader<'a> {
         if path.text == ProfilePaths::ROW_NUMBER {
             return Ok((line.index + 1).to_string());
         }
+        if self.paths.is_id_of_file && self.form.is_one_case {
+            return directory_of(line.path);
+        }
         let Some(id) = path.value(fields)? else {
             return Err(format!("{path} is missing"));
         };
@@ -139,26 +150,40 @@ impl<'a> CriteriaReader<'a> {
             return Ok(());
         }
         let place = self.place(line, id, fields)?;
+        // Numbers run through the whole case, as names must be unique in it and not only in a group.
+        let before = self.cases[place].case.criteria.len();
+        let (mut criteria, weightless) = if self.profile.has_trees() {
+            self.leaves(id, fields)?
+        } else {
+            self.listed(fields, before)?
+        };
+        for what in weightless {
+            let hint = "its criteria are asked and count nothing; give one of them a weight";
+            self.warnings.push(line.fault(what).of_case(id).hint(hint));
+        }
+        let read = &mut self.cases[place];
+        read.lines
+            .extend(std::iter::repeat_n(line.number, criteria.len()));
+        read.case.criteria.append(&mut criteria);
+        Ok(())
+    }
+
+    /// The criteria of lists, behind `before` others of the case, and which groups have no weight.
+    fn listed(
+        &self,
+        fields: &Value,
+        before: usize,
+    ) -> Result<(Vec<CaseCriterion>, Vec<String>), String> {
         let elements = self.criteria_of(fields)?;
         let mut criteria = Vec::new();
         let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        // Numbers run through the whole case, as names must be unique in it and not only in a group.
-        let before = self.cases[place].case.criteria.len();
         for element in &elements {
             // ScholarQA-CS2 leaves these out.
             let text = self.paths.text.value(&element.value)?;
             if self.profile.report && text.is_some_and(|text| text == "") {
                 continue;
             }
-            self.check_flat(element)?;
-            let criterion = self.criterion(&element.value, before + criteria.len() + 1);
-            let mut criterion = criterion.map_err(|what| at_place(&element.place, &what))?;
-            for group in &element.groups {
-                // A tag counts a criterion once, so a criterion that already names its group must not
-                // have it twice.
-                criterion.tags.retain(|tag| tag != group);
-                criterion.tags.push(group.clone());
-            }
+            let criterion = self.criterion_at(element, before + criteria.len() + 1)?;
             if !element.groups.is_empty() {
                 let members = groups.entry(element.groups.join(".")).or_default();
                 members.push(criteria.len());
@@ -166,18 +191,31 @@ impl<'a> CriteriaReader<'a> {
             criteria.push(criterion);
         }
         self.weigh_groups(fields, &groups, &mut criteria)?;
+        let mut weightless = Vec::new();
         for (group, members) in &groups {
             if members.iter().all(|at| criteria[*at].weight == 0.0) {
-                let what = format!("the group {} has no weight", group.escape_debug());
-                let hint = "its criteria are asked and count nothing; give one of them a weight";
-                self.warnings.push(line.fault(what).of_case(id).hint(hint));
+                weightless.push(format!("the group {} has no weight", group.escape_debug()));
             }
         }
-        let read = &mut self.cases[place];
-        read.lines
-            .extend(std::iter::repeat_n(line.number, criteria.len()));
-        read.case.criteria.append(&mut criteria);
-        Ok(())
+        Ok((criteria, weightless))
+    }
+
+    /// The criterion at its place in a case, with its groups as tags.
+    pub(super) fn criterion_at(
+        &self,
+        element: &Match,
+        number: usize,
+    ) -> Result<CaseCriterion, String> {
+        self.check_flat(element)?;
+        let criterion = self.criterion(&element.value, number);
+        let mut criterion = criterion.map_err(|what| at_place(&element.place, &what))?;
+        for group in &element.groups {
+            // A tag counts a criterion once, so a criterion that already names its group must not
+            // have it twice.
+            criterion.tags.retain(|tag| tag != group);
+            criterion.tags.push(group.clone());
+        }
+        Ok(criterion)
     }
 
     /// Whether the profile leaves this case out.
@@ -240,6 +278,9 @@ impl<'a> CriteriaReader<'a> {
 
     /// Each criterion of a case, with its groups and its place.
     pub(super) fn criteria_of(&self, fields: &Value) -> Result<Vec<Match>, String> {
+        if self.profile.has_trees() {
+            return self.leaf_values(fields);
+        }
         if self.form.is_rows {
             return Ok(self.paths.itself.matches(fields)?.all);
         }
@@ -354,11 +395,7 @@ impl<'a> CriteriaReader<'a> {
     fn check_flat(&self, criterion: &Match) -> Result<(), String> {
         for (name, value) in criterion.value.as_object().into_iter().flatten() {
             if self.is_nested(name, value) {
-                let place = if criterion.place.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{}.{name}", criterion.place)
-                };
+                let place = within(&criterion.place, name);
                 return Err(format!(
                     "{place} looks like criteria below a criterion, which would not be asked; list every criterion to ask \
                      in {}, or take the field out",
@@ -416,6 +453,9 @@ impl<'a> CriteriaReader<'a> {
         let weight = self.weight(value)?;
         let id = self.id(value)?;
         let tags = self.tags(&self.paths.criterion_tags, value)?;
+        if tags.is_empty() && self.profile.criterion.tag_required {
+            return Err(format!("{} is missing", self.paths.criterion_tags));
+        }
         let examples = match self.paths.examples.value(value)? {
             Some(examples) => {
                 typed(examples).map_err(|what| format!("{}: {what}", self.paths.examples))?
@@ -430,11 +470,12 @@ impl<'a> CriteriaReader<'a> {
             examples,
             shared_id: None,
             level_means: self.level_means(value)?,
+            nodes_above: Vec::new(),
         })
     }
 
     /// The text of a criterion, with its explanation in parentheses.
-    fn text(&self, criterion: &Value) -> Result<String, String> {
+    pub(super) fn text(&self, criterion: &Value) -> Result<String, String> {
         if let Value::String(text) = criterion {
             return self.checked_text("the criterion", text);
         }
@@ -466,7 +507,7 @@ impl<'a> CriteriaReader<'a> {
 
     /// The weight of a criterion, 1 if it has none. Then a number under another name is refused: it may be the weight, which
     /// would not count.
-    fn weight(&self, criterion: &Value) -> Result<f64, String> {
+    pub(super) fn weight(&self, criterion: &Value) -> Result<f64, String> {
         let names = &self.profile.criterion;
         let path = self.weight_path(criterion)?;
         let has_class = matches!(path, Cow::Owned(_));
@@ -598,7 +639,7 @@ impl<'a> CriteriaReader<'a> {
     }
 
     /// One tag or a list of tags, each once; in a table separated by semicolons.
-    fn tags(&self, path: &FieldPath, fields: &Value) -> Result<Vec<String>, String> {
+    pub(super) fn tags(&self, path: &FieldPath, fields: &Value) -> Result<Vec<String>, String> {
         let mut all: Vec<String> = Vec::new();
         for found in path.matches(fields)?.all {
             match found.value {
@@ -708,6 +749,7 @@ impl<'a> CriteriaReader<'a> {
             &paths.text,
             &paths.criterion_id,
             &paths.criterion_tags,
+            &paths.children,
             &paths.id,
         ];
         let of_case = paths.question.iter().chain(&paths.tags).chain(&paths.shown);
@@ -792,6 +834,19 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
     tags.retain(|tag| !of_criteria.contains(tag));
     for criterion in criteria {
         criterion.tags.extend(tags.iter().cloned());
+    }
+}
+
+/// The name of the directory of a file.
+fn directory_of(file: &Path) -> Result<String, String> {
+    let file = std::path::absolute(file).map_err(|error| error.to_string())?;
+    let name = file.parent().and_then(Path::file_name);
+    match name.and_then(OsStr::to_str) {
+        Some(name) => Ok(name.to_owned()),
+        None => Err(
+            "case.id is the name of the file's directory, which is not a text; move the file"
+                .to_owned(),
+        ),
     }
 }
 

@@ -159,15 +159,14 @@ fn check_cases(
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     let scores_zero = mode == Mode::Compat && (profile.zero_in_compat || profile.report);
     for CaseRead { line, case, .. } in cases {
-        // Before names are checked: the ids of ScholarQA-CS2 may repeat, for which the reference
-        // has another rule.
-        if profile.report {
+        // Before names are checked: the ids of ScholarQA-CS2 and of trees may repeat.
+        if profile.report || profile.has_trees() {
             give_names(&mut case.criteria);
         }
         let id = case.case_id.as_str();
         let faults_of_case = case_faults(case, profile).into_iter();
         faults.extend(faults_of_case.map(|what| line.fault(what).of_case(id)));
-        let doubts = doubts(case, scores_zero).into_iter();
+        let doubts = doubts(case, profile, scores_zero).into_iter();
         warnings.extend(doubts.map(|(what, hint)| line.fault(what).of_case(id).hint(hint)));
     }
     (faults, warnings)
@@ -178,11 +177,17 @@ pub(super) struct FirstCase {
     /// An object.
     fields: Value,
     is_table: bool,
+    /// Whether it is the only case of a `.json` file.
+    is_alone: bool,
 }
 
 impl FirstCase {
     pub(super) fn new(fields: Value, is_table: bool) -> Self {
-        Self { fields, is_table }
+        Self {
+            fields,
+            is_table,
+            is_alone: false,
+        }
     }
 
     /// # Errors
@@ -196,13 +201,13 @@ impl FirstCase {
                 let fault = InputFault::new(path, "the first case is an empty object");
                 return Err(fault.hint(ONE_CASE).into());
             }
-            let fields = Value::Object(fields);
-            return Ok(Self { fields, is_table });
+            let is_json = path.extension().is_some_and(|ending| ending == "json");
+            return Ok(Self {
+                is_alone: elements.len() == 1 && is_json,
+                ..Self::new(Value::Object(fields), is_table)
+            });
         }
-        Ok(Self {
-            fields: Value::Object(Map::new()),
-            is_table,
-        })
+        Ok(Self::new(Value::Object(Map::new()), is_table))
     }
 
     /// How the file holds cases, by this profile.
@@ -212,6 +217,7 @@ impl FirstCase {
         FileForm {
             is_table: self.is_table,
             is_rows: profile.case.rows || self.is_table && !is_case,
+            is_one_case: self.is_alone,
         }
     }
 
@@ -240,11 +246,20 @@ impl FirstCase {
             || is_rows && (self.has(&profile.criterion.text) || self.has(TEXT_OF_TABLES))
     }
 
+    /// Whether the case is a tree, if the profile reads trees.
+    fn is_tree(&self, profile: &RubricProfile) -> bool {
+        !profile.has_trees() || self.has(&profile.criterion.children)
+    }
+
     /// Whether id, question, criteria and the text of the first one are where the profile says.
     pub(super) fn has_fields_of(&self, profile: &RubricProfile) -> bool {
         let has_case = self.has(&profile.case.id) || profile.case.id == ProfilePaths::ROW_NUMBER;
         let question = profile.case.question.0[0].replace("{n}", "0");
-        if !has_case || !self.has(&question) || !self.has_criteria(profile) {
+        if !has_case
+            || !self.has(&question)
+            || !self.has_criteria(profile)
+            || !self.is_tree(profile)
+        {
             return false;
         }
         let Ok(reader) = CriteriaReader::new(profile, self.form(profile), Mode::Default) else {
@@ -287,6 +302,7 @@ impl FirstCase {
             if let Ok(profile) = rubric_profile(Some(&name))
                 && self.has(&profile.case.id)
                 && self.has_criteria(&profile)
+                && self.is_tree(&profile)
                 && CriteriaReader::new(&profile, self.form(&profile), Mode::Default)
                     .is_ok_and(|reader| reader.criteria_of(&self.fields).is_ok())
             {
@@ -415,11 +431,14 @@ fn give_names(criteria: &mut [CaseCriterion]) {
         .iter()
         .map(|criterion| criterion.name.clone())
         .collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for id in &ids {
+        *counts.entry(id).or_default() += 1;
+    }
     for (criterion, id) in criteria.iter_mut().zip(&ids) {
         // The judge of ScholarQA-CS2 is asked by id, so compat mode must know which ones shared
         // one; the names made here are distinct.
-        let is_shared = ids.iter().filter(|other| *other == id).count() > 1;
-        criterion.shared_id = is_shared.then(|| id.clone());
+        criterion.shared_id = (counts[&**id] > 1).then(|| id.clone());
         let name = if id.trim().is_empty() {
             "unnamed".to_owned()
         } else {
@@ -474,7 +493,11 @@ fn weight_fault(case: &TestCase, is_report: bool) -> Option<String> {
 }
 
 /// What may be wrong with the criteria of a case, and what to do.
-fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
+fn doubts(
+    case: &TestCase,
+    profile: &RubricProfile,
+    scores_zero: bool,
+) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let mut seen: HashMap<String, &str> = HashMap::new();
     for criterion in &case.criteria {
@@ -484,10 +507,16 @@ fn doubts(case: &TestCase, scores_zero: bool) -> Vec<(String, &'static str)> {
                 criterion.name,
                 id.escape_debug()
             );
-            doubts.push((
-                what,
-                "it counts by itself; with --compat the last of a name counts, as in the reference",
-            ));
+            let hint = if profile.report {
+                "it counts by itself; with --compat the last of a name counts, as in the reference"
+            } else {
+                "it counts by itself"
+            };
+            doubts.push((what, hint));
+        }
+        // In a tree a text may be below several nodes.
+        if profile.has_trees() {
+            continue;
         }
         let words: Vec<&str> = criterion.text.split_whitespace().collect();
         // Copies of a criterion usually differ in case or line breaks only.

@@ -95,7 +95,7 @@ fn built_in_profile(first: &FirstCase, place: Option<&CriteriaPlace>) -> Result<
     for (name, _) in shipped_profiles() {
         let profile = rubric_profile(Some(&name))?;
         let is_elsewhere = match place {
-            Some(place) if place.rank > 1 && !profile.case.rows => {
+            Some(place) if place.rank > 1 && !profile.case.rows && !profile.has_trees() => {
                 let path = FieldPath::parse(&profile.case.criteria);
                 !path.is_ok_and(|path| path.begins_with(&place.root))
             }

@@ -32,6 +32,7 @@ mod scorable;
 mod selected;
 mod test_cases;
 mod traces;
+mod tree;
 
 pub use answers::{
     AnswerOptions, SystemAnswers, load_answers, parse_answers, render_answer, with_text,

@@ -435,7 +435,7 @@ fn steps_of_part(part: &str, start: usize) -> Result<Vec<PathStep>, &'static str
 }
 
 /// The place of a field within another place.
-fn within(place: &str, name: &str) -> String {
+pub(super) fn within(place: &str, name: &str) -> String {
     let name = start_of(&name.escape_debug().to_string());
     if place.is_empty() {
         name

@@ -28,6 +28,9 @@ pub(super) struct ProfilePaths<'p> {
     pub(super) examples: FieldPath,
     pub(super) explanation: FieldPath,
     pub(super) level_means: FieldPath,
+    pub(super) children: FieldPath,
+    /// Whether a file of one case is named by its directory; the id of others is a field.
+    pub(super) is_id_of_file: bool,
     /// Of a value that is a criterion, a list of criteria, and an object of such lists.
     pub(super) itself: FieldPath,
     pub(super) elements: FieldPath,
@@ -38,6 +41,9 @@ impl<'p> ProfilePaths<'p> {
     /// The id of a case that is the number of its row.
     pub(super) const ROW_NUMBER: &'static str = "#";
 
+    /// The id of a case in a file alone: the name of its directory.
+    const DIRECTORY: &'static str = "*";
+
     /// # Errors
     /// The first path that is not one, with its key.
     pub(super) fn of(profile: &'p RubricProfile) -> Result<Self, String> {
@@ -46,10 +52,12 @@ impl<'p> ProfilePaths<'p> {
         for (path, values) in &case.skip {
             skip.push((parsed("case.skip", path)?, values.as_slice()));
         }
+        let is_id_of_file = case.id == Self::DIRECTORY;
+        let id = if is_id_of_file { "id" } else { &case.id };
         let question = case.question.0.iter().map(String::as_str);
         let tags = case.tags.0.iter().map(String::as_str);
         Ok(Self {
-            id: parsed("case.id", &case.id)?,
+            id: parsed("case.id", id)?,
             question: all_parsed("case.question", question)?,
             criteria: parsed("case.criteria", &case.criteria)?,
             tags: all_parsed("case.tags", tags)?,
@@ -66,6 +74,8 @@ impl<'p> ProfilePaths<'p> {
             examples: parsed("criterion.examples", &criterion.examples)?,
             explanation: parsed("criterion.explanation", &criterion.explanation)?,
             level_means: parsed("criterion.level_means", &criterion.level_means)?,
+            children: parsed("criterion.children", &criterion.children)?,
+            is_id_of_file,
             itself: FieldPath::parse(".")?,
             elements: FieldPath::parse("[]")?,
             groups: FieldPath::parse("*[]")?,
@@ -85,8 +95,9 @@ impl<'p> ProfilePaths<'p> {
             ("criterion.tags", &self.criterion_tags),
             ("criterion.examples", &self.examples),
             ("criterion.explanation", &self.explanation),
+            ("criterion.children", &self.children),
         ];
-        if self.id.text != Self::ROW_NUMBER {
+        if self.id.text != Self::ROW_NUMBER && !self.is_id_of_file {
             paths.push(("case.id", &self.id));
         }
         paths.extend(self.question.iter().map(|path| ("case.question", path)));

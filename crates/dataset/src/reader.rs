@@ -135,6 +135,8 @@ impl<'a> JsonLine<'a> {
         let fault = fault.at_line(self.number + error.line().saturating_sub(1));
         if message.contains("surrogate") || message.contains("hex escape") {
             fault.hint("half a character (an escape like \\ud800 without its other half): take it out of the text")
+        } else if message.contains("recursion limit") {
+            fault.hint("JSON may have 127 lists and objects within each other")
         } else {
             fault.hint(hint)
         }

@@ -1,6 +1,6 @@
 // The page of a case: the question, each component with its score per system, the answers side by side.
 
-const casePage = { open: new Set(), shown: null, scroll: 0, raw: false };
+const casePage = { open: new Set(), groups: new Map(), shown: null, scroll: 0, raw: false };
 
 function showCase() {
   const block = caseBlock(state.case);
@@ -9,6 +9,7 @@ function showCase() {
   const isNew = casePage.shown !== state.case;
   if (isNew) {
     casePage.open.clear();
+    casePage.groups.clear();
     if (state.part) casePage.open.add(state.part);
   }
   casePage.shown = state.case;
@@ -95,7 +96,9 @@ function partTable(scorer, block, columns) {
   const doubt = (name) => Math.max(0, ...scores.map((score) => score?.parts.get(name)?.belief?.doubt ?? 0));
   // What a decision model doubts most comes first; other judges have no doubt, and keep their order.
   const rows = [...parts].sort(([one], [other]) => doubt(other) - doubt(one));
-  for (const [name, part] of rows) body.append(...partRows(name, part, { scorer, scores, block, columns, weights, weighted, unit }));
+  const totals = [...body.children];
+  const fill = () => body.replaceChildren(...totals, ...groupedRows(rows, { scorer, scores, block, columns, weights, weighted, unit }, fill));
+  fill();
   const otherwise = units.size > 1 ? " where no row says otherwise" : "";
   const title = make("h2", {}, "Components ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a component for feedback and raw replies`));
   const table = make("table", { class: "parts" }, make("thead", {}, head), body);
@@ -136,7 +139,7 @@ function partWords(name, { kind, text = "" }) {
 }
 
 function partRows(name, part, table) {
-  const { scorer, scores, block, columns, weights, weighted, unit } = table;
+  const { scorer, scores, block, columns, weights, weighted, unit, depth } = table;
   const weight = weights.get(name);
   const isFault = weight < 0;
   const words = partWords(name, part);
@@ -155,6 +158,7 @@ function partRows(name, part, table) {
     return make("td", {}, scoreBar(scored.value, own), people, length !== undefined && make("small", { class: "quiet" }, counted(length, "word")));
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight ? figure(weight, "share") : ""), cells);
+  row.firstChild.style.setProperty("--depth", depth);
   const detail = make("tr", { class: "detail" }, make("td", { colspan: columns.length + 1 + (weighted ? 1 : 0) }));
   const show = () => {
     const isOpen = casePage.open.has(key);

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::HtmlReport;
+use super::groups::CriterionGroups;
 use super::heatmap::criteria_values;
 use super::people::{ItemLabels, People, PreferenceLabel};
 use super::safety::embedded;
@@ -13,8 +14,8 @@ use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::{MetricComparison, Observation, Observations};
 use crate::dataset::with_text;
 use crate::domain::{
-    Answer, CaseId, CitedWork, Component, Item, RetractionStatus, ScoredAnswer, SystemName, Unit,
-    Verdict, WorkField, citations,
+    Answer, CaseId, CitedWork, Component, ComponentKind, Item, RetractionStatus, ScoredAnswer,
+    SystemName, Unit, UnscoredKind, Verdict, WorkField, citations,
 };
 use crate::error::Result;
 use crate::record::CallRecord;
@@ -138,6 +139,9 @@ struct CaseBlock<'a> {
     systems: Vec<Option<&'a SystemEntry<'a>>>,
     snippets: Option<BTreeMap<String, &'a [String]>>,
     measures: &'a [ScorerMeasures<'a>],
+    /// Heading and group around of each group of criteria.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    groups: &'a [(String, Option<usize>)],
     /// By run the lines that prompts consist of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     prompts: Vec<&'a [String]>,
@@ -154,7 +158,7 @@ struct CaseMeasures<'a>(Vec<ScorerMeasures<'a>>);
 
 impl<'a> CaseMeasures<'a> {
     /// Adds the components of a score that are new; returns the places of all of them among those of the scorer.
-    fn add(&mut self, scored: &'a ScoredAnswer) -> Vec<usize> {
+    fn add(&mut self, scored: &'a ScoredAnswer, groups: &CriterionGroups) -> Vec<usize> {
         let scorer = scored.score.scorer.as_str();
         let known = self.0.iter().position(|(name, _)| *name == scorer);
         let place = known.unwrap_or(self.0.len());
@@ -169,7 +173,7 @@ impl<'a> CaseMeasures<'a> {
                 .position(|(name, _)| **name == *component.name);
             let place = known.unwrap_or(measures.len());
             if place == measures.len() {
-                measures.push((&component.name, measure_of(component)));
+                measures.push((&component.name, measure_of(component, groups)));
             }
             let measure = &mut measures[place].1;
             // An answer in which the judge could not assess it has no weight for it.
@@ -182,12 +186,18 @@ impl<'a> CaseMeasures<'a> {
     }
 }
 
-fn measure_of(component: &Component) -> Value {
-    json!({
+fn measure_of(component: &Component, groups: &CriterionGroups) -> Value {
+    let mut measure = json!({
         "kind": component.kind,
         "text": component.text,
         "weight": short(component.weight),
-    })
+    });
+    if component.kind == ComponentKind::Criterion
+        && let Some(group) = groups.innermost(&component.name)
+    {
+        measure["group"] = group.into();
+    }
+    measure
 }
 
 /// A part of a case's block, with the index of its run.
@@ -248,13 +258,16 @@ fn case_block(
     let mut entries: HashMap<(usize, &SystemName), SystemEntry<'_>> = HashMap::new();
     let mut snippets: Option<BTreeMap<String, &[String]>> = None;
     let mut measures = CaseMeasures::default();
+    let mut groups: Option<CriterionGroups> = None;
     for (run, part) in parts {
         match part {
             CasePart::Score(scored) => match &scored.systems {
                 Some(systems) => add_game(&mut entries, *run, scored, systems),
                 None => {
                     let entry = entries.entry((*run, &scored.system)).or_default();
-                    let score = score_entry(scored, &measures.add(scored), report.with_answers);
+                    let groups = groups.get_or_insert_with(|| CriterionGroups::of(&scored.case));
+                    let places = measures.add(scored, groups);
+                    let score = score_entry(scored, &places, report.with_answers);
                     entry.scores.push(score);
                     snippets.get_or_insert_with(|| snippets_of(scored));
                 }
@@ -288,6 +301,7 @@ fn case_block(
         systems: systems.collect(),
         snippets,
         measures: &measures.0,
+        groups: groups.as_ref().map_or(&[], |groups| &groups.list),
         prompts: prompts.collect(),
         preferences: people.preferences(case),
     })
@@ -461,7 +475,11 @@ fn part_entry(place: usize, component: &Component) -> Value {
     let value = component.value.map(short);
     let mut said = Map::new();
     if let Some(reason) = &component.reason {
-        said.insert("unscored".to_owned(), json!({"message": reason.message}));
+        let mut unscored = json!({"message": reason.message});
+        if reason.kind == UnscoredKind::Abstained {
+            unscored["abstained"] = true.into();
+        }
+        said.insert("unscored".to_owned(), unscored);
     }
     if let Some(feedback) = &component.feedback {
         said.insert("feedback".to_owned(), json!(feedback));

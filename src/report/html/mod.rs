@@ -6,6 +6,7 @@
 
 mod data;
 mod frame;
+mod groups;
 mod heatmap;
 mod label_page;
 mod metric;

@@ -62,6 +62,8 @@ const SCRIPT: &str = concat!(
     "\n",
     include_str!("cited_works.js"),
     "\n",
+    include_str!("groups.js"),
+    "\n",
     include_str!("case.js"),
     "\n",
     include_str!("page.js"),

@@ -39,6 +39,9 @@ pub struct CaseCriterion {
     /// When each level of the scale applies in this case, level by level; empty: as the profile says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub level_means: Vec<String>,
+    /// In a tree whose nodes the judge sees: the texts of those above it, from the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes_above: Vec<Arc<str>>,
 }
 
 impl CaseCriterion {
@@ -46,6 +49,21 @@ impl CaseCriterion {
     pub fn means_at(&self, place: usize) -> Option<&str> {
         let means = self.level_means.get(place).map(String::as_str);
         means.filter(|means| !means.is_empty())
+    }
+
+    /// The tag of a node with this number (`1.2`) in the tree of a case.
+    pub fn node_tag(case: &str, number: &str) -> String {
+        format!("{case} {number}")
+    }
+
+    /// The numbers of the nodes above it in the tree of this case, from below the root.
+    pub fn nodes<'a>(&'a self, case: &'a str) -> impl Iterator<Item = &'a str> {
+        let is_number = |number: &&str| {
+            let mut steps = number.split('.');
+            steps.all(|step| step.parse::<usize>().is_ok())
+        };
+        let behind_case = move |tag: &'a String| tag.strip_prefix(case)?.strip_prefix(' ');
+        self.tags.iter().filter_map(behind_case).filter(is_number)
     }
 }
 
@@ -79,8 +97,8 @@ pub struct RubricProfile {
     /// each tag.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub micro: bool,
-    /// What the judge sees beside the answer and the criterion: `question`, `weight` and `sign` of the criterion, or the path of
-    /// a field of the case.
+    /// What the judge sees beside the answer and the criterion: `question`, `weight` and `sign` of the criterion, in a tree the
+    /// `path` of nodes above it, or the path of a field of the case.
     #[serde(default = "question_only", skip_serializing_if = "is_question_only")]
     pub show: Vec<String>,
     /// Metrics beside the score.
@@ -117,6 +135,8 @@ pub const SHOWN_QUESTION: &str = "question";
 pub const SHOWN_WEIGHT: &str = "weight";
 /// Whether a criterion is a fault, in [`RubricProfile::show`].
 pub const SHOWN_SIGN: &str = "sign";
+/// The texts of the nodes above a criterion of a tree, in [`RubricProfile::show`].
+const SHOWN_PATH: &str = "path";
 
 fn question_only() -> Vec<String> {
     vec![SHOWN_QUESTION.to_owned()]
@@ -205,7 +225,8 @@ impl<'de> Deserialize<'de> for FieldPaths {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CaseFields {
-    /// Its id; `#`: the number of its row, from 1.
+    /// Its id; `#`: the number of its row, from 1; `*`: the name of the directory of a `.json` file with one case, elsewhere the
+    /// field `id`.
     pub id: String,
     /// Its question: a text, or a list of messages `{role, content}`. Several paths with `{n}` in them are the turns of a talk, for
     /// n = 0, 1, .. as long as the first one is there.
@@ -274,6 +295,9 @@ pub struct CriterionFields {
     pub id: String,
     /// Its tag, or a list of tags.
     pub tags: String,
+    /// Whether a criterion without a tag is an error.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tag_required: bool,
     /// A list of examples of texts that meet it; empty: not read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub examples: String,
@@ -283,6 +307,9 @@ pub struct CriterionFields {
     /// What a level means in this criterion, with `{level}` for the level; empty: as the profile says.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub level_means: String,
+    /// The list of nodes below a node of a tree; those where it is empty are the criteria. Empty: there are no trees.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub children: String,
 }
 
 impl Default for CriterionFields {
@@ -295,9 +322,11 @@ impl Default for CriterionFields {
             weight_required: false,
             id,
             tags,
+            tag_required: false,
             examples: String::new(),
             explanation: String::new(),
             level_means: String::new(),
+            children: String::new(),
         }
     }
 }
@@ -331,6 +360,10 @@ pub struct ReplyShape {
     /// Whether numbers between the levels count, too, with a credit between those of the two levels around them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continuous: bool,
+    /// Whether replies are read with `--compat` as by default: only levels of the scale, wherever an object has them. Else any
+    /// number counts as itself there, as in ResearchRubrics.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_levels: bool,
     /// What a judge replies in place of a level where it cannot assess a criterion; empty: not offered.
     #[serde(default)]
     pub abstain: String,
@@ -413,7 +446,20 @@ impl RubricProfile {
     /// The paths of further fields of a case that the judge sees.
     pub fn shown_paths(&self) -> impl Iterator<Item = &str> {
         let names = self.show.iter().map(String::as_str);
-        names.filter(|name| ![SHOWN_QUESTION, SHOWN_WEIGHT, SHOWN_SIGN].contains(name))
+        names.filter(|name| {
+            let is_path = self.has_trees() && *name == SHOWN_PATH;
+            !is_path && ![SHOWN_QUESTION, SHOWN_WEIGHT, SHOWN_SIGN].contains(name)
+        })
+    }
+
+    /// Whether the criteria of a case are the leaves of a tree.
+    pub fn has_trees(&self) -> bool {
+        !self.criterion.children.is_empty()
+    }
+
+    /// Whether the judge sees the texts of the nodes above a criterion.
+    pub fn shows_path(&self) -> bool {
+        self.has_trees() && self.show.iter().any(|name| name == SHOWN_PATH)
     }
 
     /// How often the reference repeats a call whose reply it cannot read; 0 where it is no more than by default.

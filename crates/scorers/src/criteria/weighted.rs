@@ -60,6 +60,7 @@ pub(super) fn score(
         .iter()
         .filter(|weight| has_article(scorer) || **weight > 0.0)
         .sum();
+    let positive = positive + weightless_share(scorer, case);
     let passes = passes(scorer, &credits, &weights, positive);
     let value = value(scorer, &credits, &weights, positive).map(|value| {
         if scorer.profile.clip && !passes.is_empty() {
@@ -95,6 +96,17 @@ pub(super) fn score(
         notes,
         ..Score::default()
     }
+}
+
+/// The share of a tree's nodes below which nothing has a weight: they count as 0 in the reference, and by default do not count.
+fn weightless_share(scorer: &CriteriaScorer, case: &TestCase) -> f64 {
+    if scorer.mode == Mode::Default || !scorer.profile.has_trees() {
+        return 0.0;
+    }
+    let weights = case.criteria.iter().map(|criterion| criterion.weight);
+    let share = 1.0 - weights.sum::<f64>();
+    // Less is rounding.
+    if share > 1e-9 { share } else { 0.0 }
 }
 
 /// Whether answers are compared with a reference article.

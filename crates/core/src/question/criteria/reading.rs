@@ -59,7 +59,9 @@ pub(super) fn verdicts(
         (ReplyForm::Object, Mode::Compat) if shape.list.is_some() => {
             ingredients(reply, shape, criteria)
         }
-        (ReplyForm::Object, Mode::Compat) if count == 1 && shape.second.is_empty() => {
+        (ReplyForm::Object, Mode::Compat)
+            if count == 1 && shape.second.is_empty() && !shape.only_levels =>
+        {
             compat_object(content, shape).map(|verdict| vec![verdict])
         }
         (ReplyForm::Object, _) => objects(content, shape, criteria, mode).map_err(Unreadable::new),

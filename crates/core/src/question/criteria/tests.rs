@@ -79,6 +79,33 @@ fn of_shape(question: &CriteriaLevels, change: impl FnOnce(&mut ReplyShape)) -> 
 }
 
 #[test]
+fn the_nodes_above_a_criterion_stand_before_its_text() {
+    let asked = question(ReplyForm::Object, &["it runs"]);
+    let criterion = CaseCriterion {
+        nodes_above: vec!["the paper".into(), "its code".into()],
+        ..asked.criteria[0].clone()
+    };
+    assert_eq!(
+        asked.with_examples(&criterion),
+        "[part of: the paper > its code] it runs"
+    );
+}
+
+#[test]
+fn with_compat_any_number_counts_where_not_only_levels_are_read() {
+    let numbers = of_shape(&question(ReplyForm::Object, &["it runs"]), |shape| {
+        shape.levels[0].level = 1.into();
+        shape.levels[1].level = 0.into();
+    });
+    let only_levels = of_shape(&numbers, |shape| shape.only_levels = true);
+    let two = JudgeReply::of_text(r#"{"score": 2}"#);
+    assert!(numbers.read(&two, Mode::Compat).is_ok());
+    assert!(only_levels.read(&two, Mode::Compat).is_err());
+    let met = JudgeReply::of_text(r#"{"score": 1.0}"#);
+    assert!(only_levels.read(&met, Mode::Compat).is_ok());
+}
+
+#[test]
 fn the_baseline_replies_in_every_form_and_prompts_and_schemas_describe_it() {
     let two = ["it covers all", "nothing"];
     let by_text = of_shape(&question(ReplyForm::Object, &two), |shape| {

@@ -77,7 +77,7 @@ impl CriteriaLevels {
         text
     }
 
-    /// What the judge sees of the weight of a criterion, with a space behind it.
+    /// What the judge sees before the text of a criterion: of its weight, and the nodes above it.
     fn label(&self, criterion: &CaseCriterion) -> String {
         let weight = criterion.weight;
         let mut label = String::new();
@@ -91,6 +91,10 @@ impl CriteriaLevels {
         }
         if self.shown.sign {
             label.push_str(if weight < 0.0 { "[fault] " } else { "[merit] " });
+        }
+        if !criterion.nodes_above.is_empty() {
+            let nodes = criterion.nodes_above.join(" > ");
+            label.push_str(&format!("[part of: {nodes}] "));
         }
         label
     }
