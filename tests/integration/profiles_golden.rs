@@ -1,6 +1,7 @@
 //! Benchmarks as data: rows of their forms read by the built-in profiles, replies of judges, and the numbers of the references.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, Metric, summarize};
@@ -794,4 +795,124 @@ fn nodes_of_paper_bench_are_their_references() {
         }
     }
     assert!(nodes > 100, "{nodes}");
+}
+
+/// The profile of this name in the page of profiles, in a directory.
+fn documented(name: &str) -> tempfile::TempDir {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats/profiles.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let first = format!("    name = \"{name}\"\n");
+    let begin = page.find(&first).unwrap();
+    let lines = page[begin..]
+        .lines()
+        .take_while(|line| line.starts_with("    "));
+    let profile: Vec<&str> = lines.map(|line| &line[4..]).collect();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("profile.toml"), profile.join("\n")).unwrap();
+    dir
+}
+
+#[test]
+fn the_documented_profile_of_deer_has_its_means_but_for_their_rounding() {
+    let Some(golden) = golden("bench.json") else {
+        return;
+    };
+    let children = |value: Vec<Value>| json!({"text": "made", "children": value});
+    let dir = documented("deer");
+    let mut compared = 0;
+    for example in list(&golden["deer"]) {
+        let (mut replies, mut dimensions) = (Vec::new(), Vec::new());
+        let mut is_on_scale = true;
+        for (dimension, criteria) in golden["deer_items"].as_object().unwrap() {
+            let mut of_dimension = Vec::new();
+            for (criterion, elements) in criteria.as_object().unwrap() {
+                let mut of_criterion = Vec::new();
+                for (element, items) in elements.as_object().unwrap() {
+                    let scores = list(&example["scores"][dimension][criterion][element]).iter();
+                    let items = list(items).iter().map(|item| item.as_str().unwrap());
+                    let mut kinds: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+                    for (item, score) in items.zip(scores) {
+                        let on_scale = score
+                            .as_i64()
+                            .is_some_and(|level| (1..=10).contains(&level));
+                        is_on_scale = is_on_scale && on_scale;
+                        kinds
+                            .entry(&item[..1])
+                            .or_default()
+                            .push(json!({"text": item, "children": []}));
+                        replies.push(vec![json!({"score": score}).to_string().into()]);
+                    }
+                    of_criterion.push(children(kinds.into_values().map(children).collect()));
+                }
+                of_dimension.push(children(of_criterion));
+            }
+            dimensions.push(children(of_dimension));
+        }
+        let row = Row {
+            rows: vec![json!({"id": "d", "query": "why?", "items": children(dimensions)})],
+            ..row(example, replies, &[])
+        };
+        let answer = answer_of(dir.path().to_str().unwrap(), &row).unwrap();
+        // The reference takes any number, and leaves out an item that is N/A among its neighbors.
+        if !is_on_scale {
+            continue;
+        }
+        let score = 10.0 * answer.score.value.unwrap();
+        let Some(expected) = example["expect"]["overall"].as_f64() else {
+            continue;
+        };
+        assert!(
+            (score - expected).abs() < 0.02,
+            "{}: {score}, {expected}",
+            row.id
+        );
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+}
+
+#[test]
+fn the_documented_profile_of_advanced_if_has_its_micro_pass_rate() {
+    let Some(golden) = golden("bench2.json") else {
+        return;
+    };
+    let dir = documented("advancedif");
+    let mut compared = 0;
+    for example in list(&golden["advancedif"]) {
+        let stats = &example["expect"]["one_answer_stats"];
+        let Some(answers) = example["expect"]["answers"].as_object() else {
+            continue;
+        };
+        let mut entries = serde_json::Map::new();
+        for (question, text) in answers {
+            let is_met = text.as_str().unwrap().to_lowercase().contains("yes");
+            let word = if is_met { "yes" } else { "no" };
+            entries.insert(question.clone(), json!({"answer": word}));
+        }
+        let reply = json!({"rubrics_check": entries}).to_string();
+        let row = row(example, vec![vec![reply.into()]], &[]);
+        let Some(answer) = answer_of(dir.path().to_str().unwrap(), &row) else {
+            // Here the fields hold JSON in a text.
+            assert!(
+                !example["row"]["conversation_history"].is_string(),
+                "{}",
+                row.id
+            );
+            continue;
+        };
+        // One answer too many is ignored by its rate, counted by its pool, and unreadable here.
+        if answers.len() != answer.case.criteria.len() {
+            continue;
+        }
+        let metrics = metrics(vec![answer]);
+        let expected = stats["micro_pass_rate"].as_f64();
+        assert!(is_close(metrics["micro"].estimate, expected), "{}", row.id);
+        let is_whole = expected == Some(1.0);
+        assert_eq!(
+            metrics["overall_pass"].estimate,
+            Some(f64::from(u8::from(is_whole)))
+        );
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared}");
 }
