@@ -853,8 +853,8 @@ fn the_documented_profile_of_deer_has_its_means_but_for_their_rounding() {
             ..row(example, replies, &[])
         };
         let answer = answer_of(dir.path().to_str().unwrap(), &row).unwrap();
-        // The reference takes any number, and leaves out an item that is N/A among its neighbors.
-        if !is_on_scale {
+        // The reference takes any number, and leaves out an item that is N/A among its neighbors; other replies are about its parser.
+        if !is_on_scale || example.get("replies").is_some() {
             continue;
         }
         let score = 10.0 * answer.score.value.unwrap();
