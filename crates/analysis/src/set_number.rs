@@ -35,10 +35,11 @@ pub(super) enum SetNumber {
     AspectMean(Vec<String>),
     /// The harmonic mean of mean citation precision and mean citation recall.
     CitationF1,
-    /// The mean of the mean scores of these groups of cases.
-    GroupMean(Vec<CaseGroup>, Unit),
-    /// The share of all criteria, or of those with this tag, that are met or, of faults, avoided; with the column of the tag.
-    CriteriaShare(Option<(String, String)>),
+    /// The mean of the mean scores of these groups of cases; with the column of the score.
+    GroupMean(Vec<CaseGroup>, MetricColumn),
+    /// The share of all criteria, or of those with this tag, that are met or, of faults, avoided; with the column of the score, or
+    /// of the tag.
+    CriteriaShare(Option<String>, String),
     /// The supported share of the judged pairs of a statement and a page, with one kind of page or with any.
     CitationAccuracy(Option<PageKind>),
 }
@@ -84,12 +85,16 @@ impl SetNumber {
         );
         if let Some(score) = columns.first().filter(|_| !groups.is_empty()) {
             let groups = groups.into_iter().cloned().collect();
-            numbers.push(Self::GroupMean(groups, score.unit));
+            numbers.push(Self::GroupMean(groups, score.clone()));
         }
-        if answers.iter().any(|answer| answer.score.is_pooled) {
-            numbers.push(Self::CriteriaShare(None));
+        let mut scores = answers.iter().map(|answer| &answer.score);
+        if let Some(score) = columns
+            .first()
+            .filter(|_| scores.any(|score| score.is_pooled))
+        {
+            numbers.push(Self::CriteriaShare(None, score.name.clone()));
             for (tag, column) in tag_columns(answers) {
-                numbers.push(Self::CriteriaShare(Some((tag, column))));
+                numbers.push(Self::CriteriaShare(Some(tag), column));
             }
         }
         if scorer.name() == PAGES.name {
@@ -116,8 +121,8 @@ impl SetNumber {
             Self::AspectMean(_) => ASPECT_MEAN.to_owned(),
             Self::CitationF1 => CITATION_F1.to_owned(),
             Self::GroupMean(..) => MACRO_SCORE.to_owned(),
-            Self::CriteriaShare(None) => MICRO.to_owned(),
-            Self::CriteriaShare(Some((_, column))) => format!("{MICRO} {column}"),
+            Self::CriteriaShare(None, _) => MICRO.to_owned(),
+            Self::CriteriaShare(Some(_), column) => format!("{MICRO} {column}"),
             Self::CitationAccuracy(None) => ACCURACY.to_owned(),
             Self::CitationAccuracy(Some(kind)) => format!("{ACCURACY}_{}", kind.name()),
         }
@@ -126,8 +131,8 @@ impl SetNumber {
     pub(super) fn unit(&self) -> Unit {
         match self {
             Self::AspectMean(_) => Unit::Grade,
-            Self::GroupMean(_, unit) => *unit,
-            Self::CitationF1 | Self::CitationAccuracy(_) | Self::CriteriaShare(_) => Unit::Share,
+            Self::GroupMean(_, score) => score.unit,
+            Self::CitationF1 | Self::CitationAccuracy(_) | Self::CriteriaShare(..) => Unit::Share,
         }
     }
 
@@ -136,8 +141,8 @@ impl SetNumber {
         match self {
             Self::AspectMean(_) => ASPECT_MEAN,
             Self::CitationF1 => CITATION_F1_MACRO,
-            Self::GroupMean(..) | Self::CriteriaShare(None) => "score",
-            Self::CriteriaShare(Some((_, column))) => column,
+            Self::GroupMean(_, score) => &score.name,
+            Self::CriteriaShare(_, column) => column,
             Self::CitationAccuracy(_) => ACCURACY_MACRO,
         }
     }
@@ -153,7 +158,7 @@ impl SetNumber {
                 .to_vec(),
             Self::GroupMean(groups, _) => of_groups(answer, groups, on_unscored),
             Self::CitationAccuracy(kind) => vec![pairs(answer, *kind)],
-            Self::CriteriaShare(tag) => vec![criteria(answer, tag.as_ref().map(|(tag, _)| tag))],
+            Self::CriteriaShare(tag, _) => vec![criteria(answer, tag.as_ref())],
         };
         SetAnswer {
             is_unscored: !answer.score.is_complete(),
@@ -168,7 +173,7 @@ impl SetNumber {
 
     /// Whether it is a share of what all answers have together.
     fn is_pooled(&self) -> bool {
-        matches!(self, Self::CitationAccuracy(_) | Self::CriteriaShare(_))
+        matches!(self, Self::CitationAccuracy(_) | Self::CriteriaShare(..))
     }
 
     /// The number of these answers, each with its question.
@@ -209,7 +214,7 @@ impl SetNumber {
             Self::AspectMean(names) => names.len(),
             Self::GroupMean(groups, _) => groups.len(),
             Self::CitationF1 => 2,
-            Self::CitationAccuracy(_) | Self::CriteriaShare(_) => 1,
+            Self::CitationAccuracy(_) | Self::CriteriaShare(..) => 1,
         }
     }
 
