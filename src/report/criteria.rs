@@ -1,6 +1,7 @@
 //! Which criteria discriminate, as tables for people and CSV.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 
 use super::TableStyle;
 use super::layout::wrapped;
@@ -10,20 +11,21 @@ use super::table::{Cell, Column, Format, Table};
 use super::visible::without_middle;
 use crate::analysis::{Criteria, CriteriaGroup, CriterionStatistics, Finding};
 use crate::domain::{CaseId, ComponentKind};
+use crate::stats::mean;
 
 /// Statistics for programs only.
-const UNSHOWN: [&str; 7] = [
-    "text", "scorer", "kind", "fault", "labels", "variance", "group_of",
+const UNSHOWN: [&str; 8] = [
+    "text", "scorer", "kind", "tags", "fault", "labels", "variance", "group_of",
 ];
 
-/// Suspicious criteria of single cases, unless all are shown.
+/// Suspicious criteria of single cases, and tags, unless all are shown.
 // A screen of them: whoever mends more than 20 criteria reads the CSV.
 const SHOWN: usize = 20;
 
 /// Key and format of a column, and its cells.
 type Statistic = (&'static str, Format, fn(&CriterionStatistics) -> Cell);
 
-const STATISTICS: [Statistic; 20] = [
+const STATISTICS: [Statistic; 21] = [
     ("finding", Format::Text, |row| {
         row.finding.map(|finding| words(finding).0).into()
     }),
@@ -48,6 +50,11 @@ const STATISTICS: [Statistic; 20] = [
     ("labels", Format::Count, |row| row.labels.into()),
     ("people", COEFFICIENT, |row| (&row.people).into()),
     ("people_gap", Format::Percent, |row| row.people_gap.into()),
+    ("tags", Format::Text, |row| {
+        Some(row.tags.join("; "))
+            .filter(|tags| !tags.is_empty())
+            .into()
+    }),
     ("group_of", Format::Count, |row| {
         Some(row.group_of).filter(|count| *count > 0).into()
     }),
@@ -116,7 +123,7 @@ pub(super) fn criteria_count(group: &CriteriaGroup<'_>) -> String {
     }
 }
 
-/// The findings; suspicious criteria of single cases (with `all`, every one); those over all cases. Texts have at most `width`
+/// The findings; the tags; suspicious criteria of single cases (with `all`, every one); those over all cases. Texts have at most `width`
 /// characters. Tables without rows are left out.
 pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> Vec<Table> {
     let mut single = Vec::new();
@@ -141,6 +148,7 @@ pub(super) fn criteria_tables(criteria: &Criteria, all: bool, width: usize) -> V
     let mut tables = vec![
         read_differently(criteria, all, width),
         findings_table(criteria),
+        tags_table(criteria, all),
         table(title, &single, &UNSHOWN),
         table("Over all cases".to_owned(), &over_all, &UNSHOWN),
     ];
@@ -195,6 +203,63 @@ fn findings_table(criteria: &Criteria) -> Table {
         let (name, meaning) = words(same[0]);
         let count = Cell::count(same.len());
         table.rows.push(vec![name.into(), count, meaning.into()]);
+    }
+    table
+}
+
+/// The criteria of each tag that not all have, those with the largest suspicious share first, of equal ones the largest.
+fn tags_table(criteria: &Criteria, all: bool) -> Table {
+    let single = criteria.criteria.iter().filter(|row| row.case_id.is_some());
+    let count = single.clone().count();
+    let mut by_tag: BTreeMap<&str, Vec<&CriterionStatistics>> = BTreeMap::new();
+    for row in single {
+        for tag in &row.tags {
+            by_tag.entry(tag).or_default().push(row);
+        }
+    }
+    let mut tags: Vec<_> = by_tag.into_iter().collect();
+    tags.retain(|(_, rows)| rows.len() < count);
+    let suspicious = |rows: &[&CriterionStatistics]| {
+        let suspicious = rows.iter().filter(|row| row.finding.is_some());
+        suspicious.count()
+    };
+    // In thousandths, which are in order as shares are.
+    tags.sort_by_key(|(_, rows)| {
+        let share = 1000 * suspicious(rows) / rows.len();
+        Reverse((share, rows.len()))
+    });
+    let has_faults = tags
+        .iter()
+        .any(|(_, rows)| rows.iter().any(|row| row.fault));
+    let faults = if has_faults {
+        ", means without faults"
+    } else {
+        ""
+    };
+    let mut title = format!("By tag{faults}");
+    if !all && tags.len() > SHOWN {
+        title = format!(
+            "By tag{faults} ({SHOWN} of {}; criteria --notes shows all)",
+            tags.len()
+        );
+        tags.truncate(SHOWN);
+    }
+    let columns = vec![
+        Column::text("tag"),
+        Column::count("criteria"),
+        Column::count("suspicious"),
+        Column::new("mean", Format::Percent),
+    ];
+    let mut table = Table::new(title, columns);
+    for (tag, rows) in tags {
+        let merits = rows.iter().filter(|row| !row.fault);
+        let means: Vec<f64> = merits.filter_map(|row| row.mean).collect();
+        table.rows.push(vec![
+            tag.into(),
+            Cell::count(rows.len()),
+            Cell::count(suspicious(&rows)),
+            mean(&means).into(),
+        ]);
     }
     table
 }

@@ -294,6 +294,11 @@ fn the_nodes_of_a_tree_fold_on_the_page_of_its_case_in_a_browser() {
     let page = work.read("report.html");
     assert!(page.contains(r#""groups":[["1 Part 1 "#) && !page.contains("<img src=x"));
     browse(work.path("report.html"), &["tree"]);
+    let by_tag = work.run(&["criteria", "out"]).exits_with(0).stdout;
+    assert!(
+        by_tag.contains("By tag") && by_tag.contains("c3 4"),
+        "{by_tag}"
+    );
 }
 
 #[test]

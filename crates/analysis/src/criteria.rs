@@ -54,6 +54,8 @@ pub struct CriterionStatistics {
     pub kind: ComponentKind,
     /// Its text; empty for a group.
     pub text: String,
+    /// Its tags; of a group none.
+    pub tags: Vec<String>,
     /// Whether it is a fault (its weight is negative), or a group of faults.
     pub fault: bool,
     /// The number of criteria in the group; 0 for a criterion.
@@ -355,10 +357,10 @@ fn statistics(
     if is_group && key.kind == ComponentKind::Evidence {
         name.push_str("_evidence");
     }
-    let text = if is_group {
-        String::new()
+    let (text, tags) = if is_group {
+        (String::new(), Vec::new())
     } else {
-        component.text.clone()
+        (component.text.clone(), component.tags.clone())
     };
     // The values of a fault are 1 - credit.
     let offset = if key.is_fault { -1.0 } else { 0.0 };
@@ -368,6 +370,7 @@ fn statistics(
         name,
         kind: key.kind,
         text,
+        tags,
         fault: key.is_fault,
         group_of: if is_group { blocks } else { 0 },
         answers: values.len(),

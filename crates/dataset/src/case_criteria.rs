@@ -157,9 +157,9 @@ impl<'a> CriteriaReader<'a> {
         } else {
             self.listed(fields, before)?
         };
-        for what in weightless {
+        for fault in weightless {
             let hint = "its criteria are asked and count nothing; give one of them a weight";
-            self.warnings.push(line.fault(what).of_case(id).hint(hint));
+            self.warnings.push(line.fault(fault).of_case(id).hint(hint));
         }
         let read = &mut self.cases[place];
         read.lines
@@ -398,7 +398,7 @@ impl<'a> CriteriaReader<'a> {
                 let place = within(&criterion.place, name);
                 return Err(format!(
                     "{place} looks like criteria below a criterion, which would not be asked; list every criterion to ask \
-                     in {}, or take the field out",
+                     in {}, name the field of a tree as criterion.children in a profile, or take it out",
                     self.paths.criteria
                 ));
             }

@@ -72,13 +72,13 @@ impl CriteriaReader<'_> {
         }];
         while let Some(node) = open.pop() {
             let list = self.children_of(&node.at.value);
-            let list = list.map_err(|what| at_place(&node.at.place, &what))?;
+            let list = list.map_err(|fault| at_place(&node.at.place, &fault))?;
             if list.is_empty() {
                 leaves.push(node);
                 continue;
             }
             let checked = self.check_untagged(&node);
-            checked.map_err(|what| at_place(&node.at.place, &what))?;
+            checked.map_err(|fault| at_place(&node.at.place, &fault))?;
             let (children, sum) = self.nodes_below(&node, list)?;
             if sum == 0.0 && node.share > 0.0 {
                 weightless.push(match &*node.number {
@@ -123,7 +123,10 @@ impl CriteriaReader<'_> {
         let mut texts = node.texts.clone();
         if self.profile.shows_path() {
             let text = self.text(&node.at.value);
-            texts.push(text.map_err(|what| at_place(&node.at.place, &what))?.into());
+            texts.push(
+                text.map_err(|fault| at_place(&node.at.place, &fault))?
+                    .into(),
+            );
         }
         let below = |place: &str, step: String| match place {
             "" => step,
@@ -135,10 +138,10 @@ impl CriteriaReader<'_> {
             let place = below(&node.at.place, format!("{}[{index}]", self.paths.children));
             let weight = self
                 .weight(&value)
-                .map_err(|what| at_place(&place, &what))?;
+                .map_err(|fault| at_place(&place, &fault))?;
             if weight < 0.0 {
-                let what = format!("the weight {weight} is below 0, which a tree cannot have");
-                return Err(at_place(&place, &what));
+                let fault = format!("the weight {weight} is below 0, which a tree cannot have");
+                return Err(at_place(&place, &fault));
             }
             sum += weight;
             nodes.push(Node {
