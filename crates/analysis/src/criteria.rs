@@ -134,21 +134,15 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The groups that pool a criterion of a case with those of other cases: that of its name and those of its tags. Faults are a
-    /// separate group: their values have the other sign.
-    fn groups(self, component: &'a Component) -> Vec<Self> {
-        if self.case.is_none() {
-            return Vec::new();
-        }
-        let name = group_of(component);
-        let tags = component.tags.iter().map(String::as_str);
-        let names = std::iter::once(name).chain(tags.filter(|tag| *tag != name));
-        let groups = names.map(|name| Self {
+    /// The group that pools a criterion of a case with those of other cases. Faults are a separate group: their
+    /// values have the other sign.
+    fn group(self, component: &'a Component) -> Option<Self> {
+        self.case?;
+        Some(Self {
             case: None,
-            name,
+            name: group_of(component),
             ..self
-        });
-        groups.collect()
+        })
     }
 }
 
@@ -170,6 +164,8 @@ struct Mark<'a> {
     component: &'a Component,
     question: usize,
     value: f64,
+    /// The weighted mean of the answer's other criteria; `None` if one of them has no value.
+    rest: Option<f64>,
 }
 
 /// The statistics of the criteria of these runs, with the item labels of the people among these raters.
@@ -195,6 +191,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     let mut places = HashMap::new();
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
+        let sums = OtherCriteria::of(answer);
         let components = answer.score.components.iter();
         for component in components.filter(|component| is_criterion(component)) {
             let mark = scaled(component).map(|value| Mark {
@@ -203,9 +200,10 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
                 component,
                 question,
                 value,
+                rest: sums.mean_without(property_of(component)),
             });
             let key = Key::of(answer, component, &faults);
-            for key in std::iter::once(key).chain(key.groups(component)) {
+            for key in std::iter::once(key).chain(key.group(component)) {
                 let at = *places.entry(key).or_insert(rows.len());
                 if at == rows.len() {
                     rows.push((key, component, Vec::new()));
@@ -276,30 +274,6 @@ impl<'a> Mark<'a> {
         (&self.answer.case.case_id, &self.component.name)
     }
 
-    /// The weighted mean of the other components, without those of the same criterion: its snippets are judged only if it
-    /// earned points. `None` if one has no value.
-    fn rest(&self) -> Option<f64> {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        let components = self.answer.score.components.iter();
-        for other in components.filter(|other| is_criterion(other)) {
-            // Snippets of a property are judged only where it earned points, so their values hang
-            // together by construction.
-            if property_of(other) != property_of(self.component) {
-                let weight = if other.kind == ComponentKind::Aspect {
-                    1.0
-                } else {
-                    other.weight.abs()
-                };
-                // What the judge cannot assess has no weight and no value.
-                if weight > 0.0 {
-                    sum += weight * scaled(other)?;
-                    weights += weight;
-                }
-            }
-        }
-        (weights > 0.0).then(|| sum / weights)
-    }
-
     fn label(&self, labels: &HumanLabels<'_>) -> Option<f64> {
         let (case, name) = self.block();
         let label = mean(labels.get(&(&self.answer.system, case, name))?)?;
@@ -308,6 +282,90 @@ impl<'a> Mark<'a> {
         } else {
             label
         })
+    }
+}
+
+/// The sums of an answer's criteria before and behind each of them: added and not subtracted, so that equal criteria give equal means.
+struct OtherCriteria<'a> {
+    places: HashMap<&'a str, usize>,
+    before: Vec<WeightedSum>,
+    behind: Vec<WeightedSum>,
+}
+
+/// Values with their weights, added up.
+#[derive(Clone, Copy, Default)]
+struct WeightedSum {
+    sum: f64,
+    weights: f64,
+    /// Values that are missing.
+    missing: usize,
+}
+
+impl WeightedSum {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            weights: self.weights + other.weights,
+            missing: self.missing + other.missing,
+        }
+    }
+
+    /// A component of an answer. What the judge cannot assess has no weight and no value.
+    fn of(component: &Component) -> Self {
+        let weight = if component.kind == ComponentKind::Aspect {
+            1.0
+        } else {
+            component.weight.abs()
+        };
+        match scaled(component) {
+            _ if weight <= 0.0 => Self::default(),
+            Some(value) => Self {
+                sum: weight * value,
+                weights: weight,
+                missing: 0,
+            },
+            None => Self {
+                missing: 1,
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl<'a> OtherCriteria<'a> {
+    fn of(answer: &'a ScoredAnswer) -> Self {
+        let mut places = HashMap::new();
+        let mut all: Vec<WeightedSum> = Vec::new();
+        let components = answer.score.components.iter();
+        for component in components.filter(|component| is_criterion(component)) {
+            // Snippets of a property are judged only where it earned points, so their values hang together by construction.
+            let place = *places.entry(property_of(component)).or_insert(all.len());
+            if place == all.len() {
+                all.push(WeightedSum::default());
+            }
+            all[place] = all[place].plus(WeightedSum::of(component));
+        }
+        let mut before = vec![WeightedSum::default()];
+        for sum in &all {
+            before.push(before[before.len() - 1].plus(*sum));
+        }
+        let mut behind = vec![WeightedSum::default()];
+        for sum in all.iter().rev() {
+            behind.push(behind[behind.len() - 1].plus(*sum));
+        }
+        behind.reverse();
+        Self {
+            places,
+            before,
+            behind,
+        }
+    }
+
+    /// The weighted mean of the components that do not belong to this criterion.
+    fn mean_without(&self, property: &str) -> Option<f64> {
+        let place = *self.places.get(property)?;
+        let others = self.before[place].plus(self.behind[place + 1]);
+        (others.missing == 0 && others.weights > 0.0).then(|| others.sum / others.weights)
     }
 }
 
@@ -348,7 +406,7 @@ fn statistics(
     let blocks = marks.iter().map(Mark::block).collect::<BTreeSet<_>>().len();
     let (variance, system_share) = between(marks, blocks);
     let (noise, of_noise) = noise(marks).unzip();
-    let (with_rest, item_values, rest) = paired(marks, Mark::rest);
+    let (with_rest, item_values, rest) = paired(marks, |mark| mark.rest);
     let [item_values, rest] = [item_values, rest].map(|values| centered(&with_rest, &values));
     let item_rest = correlation(Correlation::Pearson, &with_rest, &item_values, &rest);
     let (labeled, labeled_values, people) = paired(marks, |mark| mark.label(labels));

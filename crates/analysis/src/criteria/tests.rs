@@ -86,31 +86,6 @@ fn criteria_with_equal_answers_come_first_and_the_group_pools_all() {
 
 /// A fault (weight -0.5) of this value, beside a criterion that every answer meets; a judge that cannot assess the fault
 /// leaves it without weight and value.
-#[test]
-fn criteria_are_pooled_by_tag_too() {
-    let tagged = |system: &str, case: &str, value: f64| {
-        let mut answer = answer(
-            system,
-            case,
-            &[
-                ("c1", ComponentKind::Criterion, value),
-                ("c2", ComponentKind::Criterion, 1.0),
-            ],
-        );
-        answer.score.components[0].tags = vec!["style".to_owned(), "c".to_owned()];
-        answer
-    };
-    let criteria = of(vec![tagged("a", "1", 0.5), tagged("a", "2", 0.25)], &[]);
-    let [style, all] = ["style", "c"].map(|name| row(&criteria, name));
-    assert_eq!(
-        (style.case_id.as_ref(), style.group_of, style.answers),
-        (None, 2, 2)
-    );
-    assert_close(style.mean, 0.375);
-    // A tag that is called as the names are does not count twice.
-    assert_eq!((all.group_of, all.answers), (4, 4));
-}
-
 fn with_fault(system: &str, value: Option<f64>) -> ScoredAnswer {
     let weight = if value.is_some() { -0.5 } else { 0.0 };
     let components = vec![
