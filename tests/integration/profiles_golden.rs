@@ -797,9 +797,9 @@ fn nodes_of_paper_bench_are_their_references() {
     assert!(nodes > 100, "{nodes}");
 }
 
-/// The profile of this name in the page of profiles, in a directory.
+/// The profile of this name in the page of profiles to paste, in a directory.
 fn documented(name: &str) -> tempfile::TempDir {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats/profiles.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats/profiles-to-paste.md");
     let page = std::fs::read_to_string(page).unwrap();
     let first = format!("    name = \"{name}\"\n");
     let begin = page.find(&first).unwrap();

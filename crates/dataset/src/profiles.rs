@@ -158,6 +158,8 @@ fn case_fault(profile: &RubricProfile) -> Option<String> {
         "case.nest joins groups, and case.group names no field"
     } else if case.nest.values().any(Vec::is_empty) || has_group_twice(&case.nest) {
         "case.nest needs groups, each under one name"
+    } else if !criterion.only.is_empty() && criterion.children.is_empty() {
+        "criterion.only chooses the criteria of a tree, and criterion.children names none"
     } else if case.pooled && !case.group_weights.is_empty() {
         "case.pooled and case.group_weights exclude each other: groups have weights, or are only tags"
     } else if !criterion.level_means.is_empty() && !criterion.level_means.contains("{level}") {

@@ -11,6 +11,7 @@ use super::case_criteria::{CriteriaReader, TOO_LARGE, names_of};
 use super::paths::{Match, at_place};
 use super::reader::expected;
 use scholareval_core::domain::CaseCriterion;
+use scholareval_core::text::names::list as list_of_names;
 
 /// A node of a tree.
 struct Node {
@@ -70,6 +71,7 @@ impl CriteriaReader<'_> {
             share: 1.0,
             texts: Vec::new(),
         }];
+        open.retain(|root| self.is_counted(&root.at.value));
         while let Some(node) = open.pop() {
             let list = self.children_of(&node.at.value);
             let list = list.map_err(|fault| at_place(&node.at.place, &fault))?;
@@ -88,6 +90,13 @@ impl CriteriaReader<'_> {
             }
             open.extend(children.into_iter().rev());
         }
+        if leaves.is_empty() {
+            let only = self.profile.criterion.only.iter().map(String::as_str);
+            let tags = list_of_names(only, usize::MAX);
+            return Err(format!(
+                "{path}: no criterion has a tag of criterion.only ({tags})"
+            ));
+        }
         Ok((leaves, weightless))
     }
 
@@ -101,6 +110,22 @@ impl CriteriaReader<'_> {
                 "{path} is missing, which is an empty list in a criterion; found {}",
                 names_of(node)
             )),
+        }
+    }
+
+    /// Whether a node has a criterion that counts below it, or is one. What cannot be read counts, and is a fault where it is read.
+    fn is_counted(&self, node: &Value) -> bool {
+        let only = &self.profile.criterion.only;
+        if only.is_empty() {
+            return true;
+        }
+        match self.children_of(node) {
+            Ok(children) if children.is_empty() => {
+                let tags = self.tags(&self.paths.criterion_tags, node);
+                tags.map_or(true, |tags| tags.iter().any(|tag| only.contains(tag)))
+            }
+            Ok(children) => children.iter().any(|child| self.is_counted(child)),
+            Err(_) => true,
         }
     }
 
@@ -135,6 +160,9 @@ impl CriteriaReader<'_> {
         let mut nodes = Vec::with_capacity(list.len());
         let mut sum = 0.0;
         for (index, value) in list.into_iter().enumerate() {
+            if !self.is_counted(&value) {
+                continue;
+            }
             let place = below(&node.at.place, format!("{}[{index}]", self.paths.children));
             let weight = self
                 .weight(&value)
@@ -242,6 +270,40 @@ mod tests {
         assert!(warnings[1].contains("a shares the name a"), "{warnings:?}");
         let in_lines = tree("rows.jsonl", &root, None).unwrap();
         assert_eq!(in_lines.cases[0].case_id.as_str(), "r");
+    }
+
+    #[test]
+    fn criteria_of_other_tags_go_and_so_do_nodes_without_any_left() {
+        let other = |id: &str, weight| {
+            let mut leaf = leaf(id, weight);
+            leaf["task_category"] = "Result Analysis".into();
+            leaf
+        };
+        let empty = node("y", 5, json!([other("c", 1)]));
+        let mixed = node("x", 1, json!([other("d", 7), leaf("a", 1), leaf("b", 3)]));
+        let root = node("r", 1, json!([empty, mixed, leaf("e", 1)]));
+        let keys = "[case]\nid = \"id\"\nquestion = \"requirements\"\ncriteria = \".\"\n[criterion]\ntext = \"requirements\"\n\
+                    children = \"sub_tasks\"\ntags = \"task_category\"\nonly = [\"Code Development\"]";
+        let case = &tree("rows.jsonl", &root, Some(keys)).unwrap().cases[0];
+        let leaves = case.criteria.iter();
+        let leaves =
+            leaves.map(|leaf| (&*leaf.name, leaf.weight, leaf.tags.last().unwrap().as_str()));
+        assert_eq!(
+            Vec::from_iter(leaves),
+            [
+                ("a", 0.5 * 0.25, "r 2"),
+                ("b", 0.5 * 0.75, "r 2"),
+                ("e", 0.5, "Code Development")
+            ]
+        );
+        let none = node("r", 1, json!([other("c", 1)]));
+        let error = tree("rows.jsonl", &none, Some(keys))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("no criterion has a tag of criterion.only (Code Development)"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -298,6 +298,9 @@ pub struct CriterionFields {
     /// Whether a criterion without a tag is an error.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tag_required: bool,
+    /// Of a tree only criteria with one of these tags count; nodes without any go. Empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// A list of examples of texts that meet it; empty: not read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub examples: String,
@@ -323,6 +326,7 @@ impl Default for CriterionFields {
             id,
             tags,
             tag_required: false,
+            only: Vec::new(),
             examples: String::new(),
             explanation: String::new(),
             level_means: String::new(),
