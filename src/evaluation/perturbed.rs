@@ -30,11 +30,17 @@ impl LoadedInputs {
         if perturbations.is_empty() {
             return Ok(Vec::new());
         }
-        let is_decided = judges.deciders(&Role::Criteria).next().is_some();
+        let mut deciders = judges.deciders(&Role::Criteria);
+        let is_decided = deciders.next().is_some();
+        let mut bounds = judges.deciders(&Role::Criteria);
+        let asks_one = is_decided && bounds.all(|(_, decider)| decider.bounds().questions == 1);
         let prompts = judges.prompt_set();
         let shows_levels = prompts.is_none_or(|prompts| prompts.shows(&CRITERIA, "levels"));
         let is_asked_otherwise = |item: &Item| {
             let subject = Subject::of(item);
+            if asks_one && item.layout != CriteriaLayout::LevelsReversed {
+                return false;
+            }
             let is_reversed = item.layout == CriteriaLayout::LevelsReversed;
             if is_reversed && !is_decided && !shows_levels && !has_level_means(&item.case) {
                 return false;

@@ -1,13 +1,15 @@
 //! Which criteria of recorded runs discriminate, and which ones people read otherwise than the judge.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::people::RunLabels;
 use super::run_set::RunSet;
 use crate::analysis::{Criteria, criteria};
-use crate::domain::{ScoredAnswer, SubjectKind};
+use crate::domain::{ScoredAnswer, SubjectKind, SystemName};
 use crate::error::{InputFault, Result};
+use crate::record::RecordedRun;
 
 /// Statistics of every criterion, with its agreement with the item labels in these files.
 ///
@@ -35,8 +37,24 @@ pub fn criteria_and_people(set: &RunSet, labels: &RunLabels) -> Criteria {
     // What pairs are compared by says nothing of single answers.
     let runs = set.runs.iter();
     let single = runs.filter(|run| run.manifest.subject == SubjectKind::Answer);
-    let scored: Vec<&[Arc<ScoredAnswer>]> = single.map(|run| run.scored.as_slice()).collect();
+    let scored: Vec<Vec<Arc<ScoredAnswer>>> = single.map(unperturbed).collect();
+    let scored: Vec<&[Arc<ScoredAnswer>]> = scored.iter().map(Vec::as_slice).collect();
     let mut criteria = criteria(&scored, raters);
     criteria.notes.extend(labels.notes.iter().cloned());
     criteria
+}
+
+/// The answers of a run; of a probe without the perturbed ones, which are no further answers to separate.
+fn unperturbed(run: &RecordedRun) -> Vec<Arc<ScoredAnswer>> {
+    let perturbations = run.manifest.perturbations();
+    let mut perturbed: HashSet<SystemName> = HashSet::new();
+    for answer in run.scored.iter().filter(|_| !perturbations.is_empty()) {
+        let systems = perturbations
+            .iter()
+            .map(|perturbation| answer.system.perturbed(*perturbation));
+        perturbed.extend(systems);
+    }
+    let mut answers = run.scored.clone();
+    answers.retain(|answer| !perturbed.contains(&answer.system));
+    answers
 }

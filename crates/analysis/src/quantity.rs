@@ -22,8 +22,13 @@ pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
+/// The mean of the mean scores of the groups of cases.
+pub(super) const MACRO_SCORE: &str = "macro_score";
+/// The share of the criteria of all answers that are met.
+pub(super) const MICRO: &str = "micro";
+
 /// Columns of `summary.csv` that are not metrics, and the sums of other judges, which runs are compared by.
-const TAKEN: [&str; 10] = [
+const TAKEN: [&str; 12] = [
     "system",
     "rank",
     "answers",
@@ -34,6 +39,8 @@ const TAKEN: [&str; 10] = [
     "lexical_score",
     "lexical_ann_score",
     EXPECTED,
+    MACRO_SCORE,
+    MICRO,
 ];
 
 /// The expected score of a decision model; of a component this behind its name.
@@ -152,6 +159,13 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
         }
         let components = answers.iter().flat_map(|answer| &answer.score.components);
         let mut taken = HashSet::new();
+        let metrics = components
+            .clone()
+            .filter(|component| !component.kind.is_of_case());
+        let metrics: HashSet<&str> = metrics.map(|component| component.name.as_str()).collect();
+        for metric in metrics {
+            taken.extend(names_of_columns(metric));
+        }
         for (column, _) in &all {
             taken.extend(names_of_columns(&column.name));
         }

@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn,
-    Observation, OnUnscored, Quantity, component_value, distinct, tag_columns, unit_range,
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MACRO_SCORE,
+    MICRO, MetricColumn, Observation, OnUnscored, Quantity, component_value, distinct, tag_columns,
+    unit_range,
 };
 use super::summary::Metric;
 use scholareval_core::domain::{
@@ -21,12 +22,6 @@ use scholareval_stats::{
     BootstrapOptions, Interval, WeightedUnit, f1_of_means, harmonic_mean, mean, mean_of_means,
     weighted_share,
 };
-
-/// The mean of the mean scores of the groups of cases.
-pub(super) const MACRO_SCORE: &str = "macro_score";
-
-/// The share of the criteria of all answers that are met.
-const MICRO: &str = "micro";
 
 /// A number of a set of answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,7 +153,7 @@ impl SetNumber {
                 .to_vec(),
             Self::GroupMean(groups, _) => of_groups(answer, groups, on_unscored),
             Self::CitationAccuracy(kind) => vec![pairs(answer, *kind)],
-            Self::CriteriaShare(tag, _) => vec![criteria(answer, tag.as_ref())],
+            Self::CriteriaShare(tag, _) => vec![criteria(answer, tag.as_ref(), on_unscored)],
         };
         SetAnswer {
             is_unscored: !answer.score.is_complete(),
@@ -388,7 +383,11 @@ fn of_parts_with_value(values: &[Vec<Option<f64>>], parts: usize) -> Vec<bool> {
 
 /// The criteria of an answer with a tag, or all: 1 for one that is met or, of a fault, avoided. Those that the judge cannot
 /// assess are left out.
-fn criteria(answer: &ScoredAnswer, tag: Option<&String>) -> Vec<Observation> {
+fn criteria(
+    answer: &ScoredAnswer,
+    tag: Option<&String>,
+    on_unscored: OnUnscored,
+) -> Vec<Observation> {
     let mut observations = Vec::new();
     for component in &answer.score.components {
         let is_counted = component.kind == ComponentKind::Criterion
@@ -399,7 +398,7 @@ fn criteria(answer: &ScoredAnswer, tag: Option<&String>) -> Vec<Observation> {
         observations.push(match component.value {
             Some(value) if component.is_fault() => Observation::Value(1.0 - value),
             Some(value) => Observation::Value(value),
-            None => Observation::Unscored(Interval::new(0.0, 1.0)),
+            None => Observation::Unscored(Interval::new(0.0, 1.0)).by_policy(on_unscored),
         });
     }
     observations

@@ -145,7 +145,20 @@ impl<'a> CriteriaReader<'a> {
     }
 
     fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Value) -> Result<(), String> {
-        if self.is_skipped(fields)? {
+        let is_skipped = self.is_skipped(fields)?;
+        // A part of a case would be scored as if it were the whole.
+        if self.form.is_rows && !self.paths.skip.is_empty() {
+            let mut read = self.cases.iter().map(|read| &read.case.case_id);
+            let is_torn = if is_skipped {
+                read.any(|read| read.as_str() == id)
+            } else {
+                self.skipped.contains(id)
+            };
+            if is_torn {
+                return Err("case.skip leaves out some rows of this case and not others".to_owned());
+            }
+        }
+        if is_skipped {
             self.skipped.insert(id.to_owned());
             return Ok(());
         }
@@ -671,6 +684,12 @@ impl<'a> CriteriaReader<'a> {
         match path.value(fields)?.as_ref() {
             Some(Value::String(group)) if !group.trim().is_empty() => {
                 let name = group.trim();
+                if self.profile.case.nest.contains_key(name) {
+                    return Err(format!(
+                        "{path}: the group {} has the name that case.nest gives to several groups",
+                        name.escape_debug()
+                    ));
+                }
                 let mut nests = self.profile.case.nest.iter();
                 let within = nests.find(|(_, groups)| groups.iter().any(|group| group == name));
                 Ok(Some(CaseGroup {

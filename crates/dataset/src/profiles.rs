@@ -157,7 +157,7 @@ fn case_fault(profile: &RubricProfile) -> Option<String> {
     } else if !case.nest.is_empty() && case.group.is_empty() {
         "case.nest joins groups, and case.group names no field"
     } else if case.nest.values().any(Vec::is_empty) || has_group_twice(&case.nest) {
-        "case.nest needs groups, each under one name"
+        "case.nest needs groups, each under one name and not itself such a name"
     } else if !criterion.only.is_empty() && criterion.children.is_empty() {
         "criterion.only chooses the criteria of a tree, and criterion.children names none"
     } else if case.pooled && !case.group_weights.is_empty() {
@@ -172,8 +172,9 @@ fn case_fault(profile: &RubricProfile) -> Option<String> {
     Some(what.to_owned())
 }
 
+/// Whether a group is under two names, or is one of the names.
 fn has_group_twice(nest: &BTreeMap<String, Vec<String>>) -> bool {
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<&String> = nest.keys().collect();
     nest.values().flatten().any(|group| !seen.insert(group))
 }
 
@@ -230,6 +231,11 @@ fn metric_fault(profile: &RubricProfile) -> Option<String> {
             let also = metric.also.escape_debug();
             return Some(format!(
                 "the metric {name} counts also.{also}, which no level has"
+            ));
+        }
+        if metric.pass.is_some_and(|mark| !(0.0..=1.0).contains(&mark)) {
+            return Some(format!(
+                "pass of the metric {name} is a share of the score, 0.7 for 70%"
             ));
         }
         if metric

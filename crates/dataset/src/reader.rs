@@ -474,10 +474,13 @@ fn objects_by_id(object: &RawValue) -> Option<Vec<&RawValue>> {
         id: String,
     }
     let values: HashMap<String, &RawValue> = serde_json::from_str(object.get()).ok()?;
+    // A map has one value for a key that is there twice.
+    let settled = settled(object.get());
+    let checked: HashMap<String, &RawValue> = serde_json::from_str(&settled).ok()?;
     let has_key = |(key, value): (&String, &&RawValue)| {
         serde_json::from_str::<WithId>(value.get()).is_ok_and(|value| value.id == *key)
     };
-    if values.is_empty() || !values.iter().all(has_key) {
+    if values.is_empty() || !checked.iter().all(has_key) {
         return None;
     }
     let mut values: Vec<&RawValue> = values.into_values().collect();
@@ -721,6 +724,9 @@ mod tests {
         let other = format!("{{\"c\": {one}}}");
         assert_eq!(of(&other), [(1, other.clone())]);
         assert_eq!(of("{}"), [(1, "{}".to_owned())]);
+        let twice = format!("{{\"b\": {one}, \"b\": {{\"id\": \"b\"}}}}");
+        assert_eq!(of(&twice).len(), 1);
+        assert_eq!(of(&twice)[0].1, twice);
     }
 
     #[test]

@@ -39,6 +39,14 @@ impl CriteriaReader<'_> {
                 *number = CaseCriterion::node_tag(case_id, number);
             }
             let criterion = self.criterion_at(&leaf.at, criteria.len() + 1)?;
+            let tags = self.tags(&self.paths.criterion_tags, &leaf.at.value)?;
+            if let Some(tag) = tags
+                .iter()
+                .find(|tag| CaseCriterion::number_of_node(case_id, tag).is_some())
+            {
+                let fault = format!("the tag {} is the name of a node", tag.escape_debug());
+                return Err(at_place(&leaf.at.place, &fault));
+            }
             criteria.push(CaseCriterion {
                 weight: leaf.share,
                 nodes_above: leaf.texts,

@@ -29,9 +29,12 @@ pub(super) fn run(command: &RubricsCommand) -> Result<()> {
 /// The profiles of the program, a line each.
 fn list() -> Result<String> {
     let mut text = String::new();
-    for (name, _) in shipped_profiles() {
+    let profiles = Vec::from_iter(shipped_profiles());
+    let width = profiles.iter().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or_default() + 2;
+    for (name, _) in profiles {
         let about = rubric_profile(Some(&name))?.about;
-        text.push_str(&format!("{name:<16}{about}\n"));
+        text.push_str(&format!("{name:<width$}{about}\n"));
     }
     Ok(text)
 }

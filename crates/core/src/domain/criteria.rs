@@ -58,12 +58,18 @@ impl CaseCriterion {
 
     /// The numbers of the nodes above it in the tree of this case, from below the root.
     pub fn nodes<'a>(&'a self, case: &'a str) -> impl Iterator<Item = &'a str> {
-        let is_number = |number: &&str| {
-            let mut steps = number.split('.');
-            steps.all(|step| step.parse::<usize>().is_ok())
-        };
-        let behind_case = move |tag: &'a String| tag.strip_prefix(case)?.strip_prefix(' ');
-        self.tags.iter().filter_map(behind_case).filter(is_number)
+        self.tags
+            .iter()
+            .filter_map(|tag| Self::number_of_node(case, tag))
+    }
+
+    /// The number of the node that has this tag in the tree of a case; `None` for other tags.
+    pub fn number_of_node<'a>(case: &str, tag: &'a str) -> Option<&'a str> {
+        let number = tag.strip_prefix(case)?.strip_prefix(' ')?;
+        let mut steps = number.split('.');
+        steps
+            .all(|step| step.parse::<usize>().is_ok())
+            .then_some(number)
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Credited<'a> {
     pub(super) answer: Option<&'a Answer>,
     pub(super) credits: &'a [CriterionCredit],
     pub(super) value: Option<f64>,
+    /// The sum of weight x credit.
+    pub(super) points: f64,
     /// The score in each pass of the judge; empty for one.
     pub(super) passes: &'a [f64],
 }
@@ -29,13 +31,18 @@ impl Credited<'_> {
     /// references count it as 0.
     pub(super) fn metrics(&self) -> Vec<Component> {
         let mut components = Vec::new();
+        let missing = self.first_missing();
+        // Where the judge can assess nothing, there is no score, and no metric that could be unscored.
+        if missing.is_none() && self.value.is_none() {
+            return components;
+        }
         for metric in &self.scorer.profile.metrics {
             let counted = self.counted(metric);
             if counted.is_empty() && self.scorer.mode == Mode::Default {
                 continue;
             }
-            let value = match self.first_missing() {
-                Some(reason) => Err(reason),
+            let value = match &missing {
+                Some(reason) => Err(reason.clone()),
                 None => Ok((self.value(metric, &counted), None)),
             };
             // The length of an answer takes any amount.
@@ -49,13 +56,10 @@ impl Credited<'_> {
         components
     }
 
-    /// Why metrics have no value: a criterion without a credit, or an answer without a score.
+    /// Why metrics have no value: a criterion without a credit.
     fn first_missing(&self) -> Option<UnscoredReason> {
         let mut missing = self.credits.iter().filter(|credit| !is_abstained(credit));
-        let of_criterion = missing.find_map(|credit| credit.as_ref().err());
-        if of_criterion.is_none() && self.value.is_some() {
-            return None;
-        }
+        missing.find_map(|credit| credit.as_ref().err())?;
         let kind = UnscoredKind::DependsOnUnscored;
         Some(UnscoredReason::new(kind, "a criterion is unscored"))
     }
@@ -90,7 +94,7 @@ impl Credited<'_> {
             let weights = counted.iter().map(|(criterion, _)| criterion.weight);
             let faults: f64 = weights.clone().map(|weight| weight.min(0.0)).sum();
             let positive: f64 = weights.map(|weight| weight.max(0.0)).sum();
-            return (score * positive - faults) / (positive - faults);
+            return (self.points - faults) / (positive - faults);
         }
         let mut sum = 0.0;
         let mut whole = 0.0;

@@ -281,8 +281,8 @@ fn metrics_stand_beside_a_score_that_is_cut() {
     // Met, half met, and a fault that is there.
     assert_eq!(metric(&score, "right"), Some(0.5));
     assert_eq!(metric(&score, "passed"), Some(0.0));
-    // The score is cut: (0 + 5) / (4 + 5).
-    assert_eq!(metric(&score, "normalized"), Some(5.0 / 9.0));
+    // Of the points before they are cut: (3 + .5 - 5 + 5) / (4 + 5).
+    assert_eq!(metric(&score, "normalized"), Some(3.5 / 9.0));
     // The weights of faults do not count.
     assert_eq!(metric(&score, "strict"), Some(0.75));
     assert_eq!(metric(&score, "strict_vital"), Some(1.0));

@@ -76,6 +76,7 @@ pub(super) fn score(
         answer,
         credits: &credits,
         value,
+        points: earned(&weights, &credits).unwrap_or_default(),
         passes: &passes,
     };
     let metrics = credited.metrics();
