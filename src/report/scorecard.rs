@@ -17,7 +17,7 @@ use crate::analysis::{
     Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, SampleNoise, Scale, ScorerSummary,
     Summary, SystemSummary, distinct,
 };
-use crate::domain::{Mode, Note, REPORT_METRICS, SystemName};
+use crate::domain::{Mode, Note, REPORT_METRICS, SystemName, UnscoredKind};
 use crate::error::Result;
 use crate::scorer::pages::{ACCURACY, PAGES};
 use crate::scorer::{ScorerInfo, is_better_higher, scorer_named};
@@ -465,8 +465,12 @@ fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
 
 /// Unscored answers by system, what becomes of them, and an example of each kind of reason.
 pub(super) fn unscored_note(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
+    let mut reasons = scorer.rows.iter().flat_map(|row| &row.unscored_reasons);
     let policy = match on_unscored {
         OnUnscored::Exclude => "left out of the means",
+        OnUnscored::Zero if reasons.any(|reason| reason.kind == UnscoredKind::Abstained) => {
+            "counted as the lowest value, but left out where the judge can assess nothing"
+        }
         OnUnscored::Zero => "counted as the lowest value",
     };
     let systems = by_system(scorer, |row| {

@@ -145,9 +145,30 @@ impl<'a> CriteriaFile<'a> {
         let (of_cases, doubts) = check_cases(&mut cases, profile, mode);
         faults.extend(of_cases);
         warnings.extend(doubts);
+        let unused = unused_tags(profile, &cases).into_iter();
+        warnings.extend(unused.map(|what| InputFault::new(path, what)));
         no_faults(faults)?;
         Ok((cases, warnings))
     }
+}
+
+/// Which metrics are about a tag that no criterion has.
+fn unused_tags(profile: &RubricProfile, cases: &[CaseRead<'_>]) -> Vec<String> {
+    let mut unused = Vec::new();
+    for metric in profile
+        .metrics
+        .iter()
+        .filter(|metric| !metric.tag.is_empty())
+    {
+        let mut criteria = cases.iter().flat_map(|read| &read.case.criteria);
+        if !criteria.any(|criterion| criterion.tags.contains(&metric.tag)) {
+            let (name, tag) = (metric.name.escape_debug(), metric.tag.escape_debug());
+            unused.push(format!(
+                "the metric {name} is about the tag {tag}, which no criterion has"
+            ));
+        }
+    }
+    unused
 }
 
 /// Gives the criteria of reports their names, and returns the faults and the warnings of all cases.
