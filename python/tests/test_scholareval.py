@@ -146,6 +146,8 @@ def test_an_interrupt_does_not_wait_for_a_judge_that_hangs(files, judge, monkeyp
     errors = ""
     while "plan: " not in errors:
         errors += child.stderr.readline()
+    while not Judge.calls and child.poll() is None:
+        time.sleep(0.05)
     time.sleep(1.0)  # until the handlers of signals are there
     child.send_signal(signal.SIGINT)
     # far below the time-out of 10 minutes
