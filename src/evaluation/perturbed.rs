@@ -30,30 +30,13 @@ impl LoadedInputs {
         if perturbations.is_empty() {
             return Ok(Vec::new());
         }
-        let mut deciders = judges.deciders(&Role::Criteria);
-        let is_decided = deciders.next().is_some();
-        let mut bounds = judges.deciders(&Role::Criteria);
-        let asks_one = is_decided && bounds.all(|(_, decider)| decider.bounds().questions == 1);
-        let prompts = judges.prompt_set();
-        let shows_levels = prompts.is_none_or(|prompts| prompts.shows(&CRITERIA, "levels"));
-        let is_asked_otherwise = |item: &Item| {
-            let subject = Subject::of(item);
-            if asks_one && item.layout != CriteriaLayout::LevelsReversed {
-                return false;
-            }
-            let is_reversed = item.layout == CriteriaLayout::LevelsReversed;
-            if is_reversed && !is_decided && !shows_levels && !has_level_means(&item.case) {
-                return false;
-            }
-            let mut scorers = scorers.iter();
-            scorers.any(|scorer| scorer.depends_on_layout(&subject, is_decided))
-        };
+        let asked = AskedCriteria::of(scorers, judges);
         let (mut rubric, mut plain) = (Vec::new(), Vec::new());
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for perturbation in perturbations {
             let mut perturbed = perturbed(&self.rubric, *perturbation)?;
             if perturbation.is_of_criteria() {
-                perturbed.retain(is_asked_otherwise);
+                perturbed.retain(|item| asked.depends_on_layout(item));
                 if perturbed.is_empty() {
                     left_out.push(*perturbation);
                     continue;
@@ -78,6 +61,46 @@ impl LoadedInputs {
         self.set_lists(rubric?, plain?);
         self.settings.insert(PERTURBATIONS.to_owned(), json!(kept));
         Ok(left_out)
+    }
+}
+
+/// What decides whether a judge of criteria notices how they are laid out.
+struct AskedCriteria<'a> {
+    scorers: &'a [Arc<dyn Scorer>],
+    /// A decision model judges.
+    is_decided: bool,
+    /// Its requests have one criterion each.
+    is_each_alone: bool,
+    /// The prompts list the levels.
+    shows_levels: bool,
+}
+
+impl<'a> AskedCriteria<'a> {
+    fn of(scorers: &'a [Arc<dyn Scorer>], judges: &Judges) -> Self {
+        let bounds = judges.deciders(&Role::Criteria);
+        let questions: Vec<usize> = bounds
+            .map(|(_, decider)| decider.bounds().questions)
+            .collect();
+        let prompts = judges.prompt_set();
+        Self {
+            scorers,
+            is_decided: !questions.is_empty(),
+            is_each_alone: !questions.is_empty() && questions.iter().all(|count| *count == 1),
+            shows_levels: prompts.is_none_or(|prompts| prompts.shows(&CRITERIA, "levels")),
+        }
+    }
+
+    /// Whether a judge is asked otherwise about this answer than about the one whose criteria stand as they are written.
+    fn depends_on_layout(&self, item: &Item) -> bool {
+        let is_shown = match item.layout {
+            CriteriaLayout::LevelsReversed => {
+                self.is_decided || self.shows_levels || has_level_means(&item.case)
+            }
+            _ => !self.is_each_alone,
+        };
+        let subject = Subject::of(item);
+        let mut scorers = self.scorers.iter();
+        is_shown && scorers.any(|scorer| scorer.depends_on_layout(&subject, self.is_decided))
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn load_with_lines(
             tests.blake3 = blake3;
             return Ok((tests, profile, Vec::new()));
         }
-        return Err(first.fault(&profile, path).into());
+        return Err(first.fault(&profile, rubric, path).into());
     }
     let file = CriteriaFile {
         path,
@@ -212,7 +212,7 @@ impl FirstCase {
     }
 
     /// # Errors
-    /// When the first element is an empty object.
+    /// When the first element is an empty object, or none is JSON.
     pub(super) fn of(elements: &[JsonLine<'_>], is_table: bool, path: &Path) -> Result<Self> {
         for line in elements {
             let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line.text) else {
@@ -227,6 +227,11 @@ impl FirstCase {
                 is_alone: elements.len() == 1 && is_json,
                 ..Self::new(Value::Object(fields), is_table)
             });
+        }
+        if let Some(line) = elements.first()
+            && let Err(error) = serde_json::from_str::<Value>(line.text)
+        {
+            return Err(line.invalid_json(&error, ONE_CASE).into());
         }
         Ok(Self::new(Value::Object(Map::new()), is_table))
     }
@@ -302,7 +307,7 @@ impl FirstCase {
     }
 
     /// Names the fields that were found, and the profile that they are of.
-    fn fault(&self, profile: &RubricProfile, path: &Path) -> InputFault {
+    fn fault(&self, profile: &RubricProfile, rubric: Option<&str>, path: &Path) -> InputFault {
         let criteria = &profile.case.criteria;
         let gap = FieldPath::parse(criteria).and_then(|path| Ok(path.matches(&self.fields)?.gap));
         let found = match gap {
@@ -312,6 +317,7 @@ impl FirstCase {
         let what = format!("no field {criteria} with the criteria of a case; {found}");
         let hint = match self.other_profile() {
             Some(other) => format!("these are fields of --rubric {}", other.name),
+            None if rubric.is_some() => ONE_CASE.to_owned(),
             None => format!("{ONE_CASE}, or name the rubric with --rubric"),
         };
         InputFault::new(path, what).hint(hint)
