@@ -64,43 +64,59 @@ impl LoadedInputs {
     }
 }
 
-/// What decides whether a judge of criteria notices how they are laid out.
+/// What decides whether the judges of criteria notice how these are laid out.
 struct AskedCriteria<'a> {
     scorers: &'a [Arc<dyn Scorer>],
-    /// A decision model judges.
-    is_decided: bool,
-    /// Its requests have one criterion each.
-    is_each_alone: bool,
+    /// The judges; without the built-in baseline, which does not notice.
+    ways: Vec<Way>,
     /// The prompts list the levels.
     shows_levels: bool,
 }
 
+/// How one judge is asked.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By prompts.
+    Written,
+    /// By requests to a decision model, of several criteria or of one each.
+    Decided { is_of_several: bool },
+}
+
 impl<'a> AskedCriteria<'a> {
     fn of(scorers: &'a [Arc<dyn Scorer>], judges: &Judges) -> Self {
-        let bounds = judges.deciders(&Role::Criteria);
-        let questions: Vec<usize> = bounds
-            .map(|(_, decider)| decider.bounds().questions)
-            .collect();
+        let mut ways = Vec::new();
+        for (name, named) in judges.all() {
+            let is_asked = judges.roles_of(name).any(|role| *role == Role::Criteria);
+            match named.decider() {
+                _ if !is_asked || named.judge.is_lexical() => {}
+                None => ways.push(Way::Written),
+                Some(decider) => ways.push(Way::Decided {
+                    is_of_several: decider.bounds().questions > 1,
+                }),
+            }
+        }
         let prompts = judges.prompt_set();
         Self {
             scorers,
-            is_decided: !questions.is_empty(),
-            is_each_alone: !questions.is_empty() && questions.iter().all(|count| *count == 1),
+            ways,
             shows_levels: prompts.is_none_or(|prompts| prompts.shows(&CRITERIA, "levels")),
         }
     }
 
     /// Whether a judge is asked otherwise about this answer than about the one whose criteria stand as they are written.
     fn depends_on_layout(&self, item: &Item) -> bool {
-        let is_shown = match item.layout {
-            CriteriaLayout::LevelsReversed => {
-                self.is_decided || self.shows_levels || has_level_means(&item.case)
-            }
-            _ => !self.is_each_alone,
-        };
         let subject = Subject::of(item);
-        let mut scorers = self.scorers.iter();
-        is_shown && scorers.any(|scorer| scorer.depends_on_layout(&subject, self.is_decided))
+        let is_reversed = item.layout == CriteriaLayout::LevelsReversed;
+        let shows_levels = self.shows_levels || has_level_means(&item.case);
+        let mut ways = self.ways.iter();
+        ways.any(|way| {
+            let (is_shown, is_decided) = match way {
+                Way::Written => (!is_reversed || shows_levels, false),
+                Way::Decided { is_of_several } => (is_reversed || *is_of_several, true),
+            };
+            let mut scorers = self.scorers.iter();
+            is_shown && scorers.any(|scorer| scorer.depends_on_layout(&subject, is_decided))
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which criteria discriminate, as tables for people and CSV.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::TableStyle;
@@ -223,10 +223,10 @@ fn tags_table(criteria: &Criteria, all: bool) -> Table {
         let suspicious = rows.iter().filter(|row| row.finding.is_some());
         suspicious.count()
     };
-    // In thousandths, which are in order as shares are.
-    tags.sort_by_key(|(_, rows)| {
-        let share = 1000 * suspicious(rows) / rows.len();
-        Reverse((share, rows.len()))
+    let share = |rows: &[&CriterionStatistics]| suspicious(rows) as f64 / rows.len() as f64;
+    tags.sort_by(|(_, a), (_, b)| {
+        let by_share = share(b).total_cmp(&share(a));
+        by_share.then(b.len().cmp(&a.len()))
     });
     let has_faults = tags
         .iter()

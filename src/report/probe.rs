@@ -236,10 +236,11 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
     table.column(difference, rows, ProbeRow::difference);
     let p = Column::new("p", Format::PValue);
     table.column(p, rows, |row| row.pair.as_ref()?.p);
-    // Of one component of a score it would be read as the verdicts on that one.
-    if probe.headline.contains(id) {
+    // In the table of a tag or a component they would be read as the verdicts on that one.
+    let mut headline = probe.headline.iter();
+    if headline.find(|first| first.scorer == id.scorer) == Some(id) {
         table.column(Column::count("verdicts"), rows, |row| {
-            Some(row.verdicts(id)?.of)
+            Some(row.verdicts(id)?.total)
         });
         table.column(Column::count("changed"), rows, |row| {
             Some(row.verdicts(id)?.changed)

@@ -1,15 +1,19 @@
 //! Random draws from the answers of a run, which can be repeated to check them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::domain::{CaseId, SystemName};
 use crate::record::RecordedRun;
 use crate::stats::random_sample;
 
-/// The answers of a run by system, then by case, each once.
+/// The answers of a run by system, then by case, each once: of a probe without those that differ only in how their criteria are
+/// asked.
 pub(super) fn answers_of(run: &RecordedRun) -> BTreeSet<(SystemName, CaseId)> {
+    let copies = run.items.iter().filter(|item| !item.layout.is_as_written());
+    let copies: HashSet<&SystemName> = copies.map(|item| &item.answer.system).collect();
     let mut answers = BTreeSet::new();
-    for answer in &run.scored {
+    let scored = run.scored.iter();
+    for answer in scored.filter(|answer| !copies.contains(&answer.system)) {
         answers.insert((answer.system.clone(), answer.case.case_id.clone()));
     }
     answers

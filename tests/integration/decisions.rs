@@ -389,7 +389,7 @@ fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
             .collect::<Vec<_>>()
     };
     let [all, none] =
-        [3, 0].map(|changed| json!({"scorer": "criteria", "changed": changed, "of": 3}));
+        [3, 0].map(|changed| json!({"scorer": "criteria", "changed": changed, "total": 3}));
     assert_eq!(changed(), [all, none.clone(), none]);
     // The record says how its criteria were asked.
     let again = run(&work, &["rescore", "out", "--out", "again"]).exits_with(0);

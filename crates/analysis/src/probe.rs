@@ -59,7 +59,7 @@ pub struct ChangedVerdicts {
     /// Those that are others.
     pub changed: usize,
     /// Those that were given before and after.
-    pub of: usize,
+    pub total: usize,
 }
 
 /// Compares the answers of a run with their perturbations. The length component of the rubric, which is counted, is that of the
@@ -189,13 +189,13 @@ fn changed_verdicts(pairs: &[Arc<ScoredAnswer>]) -> Vec<ChangedVerdicts> {
             all.push(ChangedVerdicts {
                 scorer: scorer.clone(),
                 changed: 0,
-                of: 0,
+                total: 0,
             });
             all.len() - 1
         });
         for (name, value) in values_of_verdicts(&before.score) {
             if let Some(again) = after.get(name) {
-                all[place].of += 1;
+                all[place].total += 1;
                 all[place].changed += usize::from(*again != value);
             }
         }

@@ -206,7 +206,10 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
 
 /// Whether this is the name of a column that is not a tag.
 fn is_reserved(name: &str) -> bool {
-    TAKEN.contains(&name) || REPORT_METRICS.contains(&name)
+    let is_of_pooled = name
+        .strip_prefix(MICRO)
+        .is_some_and(|tag| tag.starts_with(' '));
+    is_of_pooled || TAKEN.contains(&name) || REPORT_METRICS.contains(&name)
 }
 
 /// The columns of a metric of this name.

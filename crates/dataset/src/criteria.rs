@@ -145,23 +145,50 @@ impl<'a> CriteriaFile<'a> {
         let (of_cases, doubts) = check_cases(&mut cases, profile, mode);
         faults.extend(of_cases);
         warnings.extend(doubts);
-        let unused = unused_tags(profile, &cases).into_iter();
+        let unused = unused_names(profile, &cases).into_iter();
         warnings.extend(unused.map(|what| InputFault::new(path, what)));
         no_faults(faults)?;
         Ok((cases, warnings))
     }
 }
 
-/// Which metrics are about a tag that no criterion has.
-fn unused_tags(profile: &RubricProfile, cases: &[CaseRead<'_>]) -> Vec<String> {
+/// What a profile names by its name, and no case has: tags of criteria and groups of cases.
+fn unused_names(profile: &RubricProfile, cases: &[CaseRead<'_>]) -> Vec<String> {
     let mut unused = Vec::new();
+    let mut tags = HashSet::new();
+    let mut groups = HashSet::new();
+    for CaseRead { case, .. } in cases {
+        tags.extend(case.criteria.iter().flat_map(|criterion| &criterion.tags));
+        groups.extend(case.group.as_ref().map(|group| &*group.name));
+    }
+    let nested = profile.case.nest.values().flatten();
+    let absent: Vec<&str> = nested
+        .map(String::as_str)
+        .filter(|name| !groups.contains(name))
+        .collect();
+    if !absent.is_empty() {
+        unused.push(format!(
+            "no case is of these groups of case.nest: {}",
+            list(absent, 8)
+        ));
+    }
+    for tag in profile
+        .criterion
+        .only
+        .iter()
+        .filter(|tag| !tags.contains(tag))
+    {
+        unused.push(format!(
+            "no criterion has the tag {} of criterion.only",
+            tag.escape_debug()
+        ));
+    }
     for metric in profile
         .metrics
         .iter()
         .filter(|metric| !metric.tag.is_empty())
     {
-        let mut criteria = cases.iter().flat_map(|read| &read.case.criteria);
-        if !criteria.any(|criterion| criterion.tags.contains(&metric.tag)) {
+        if !tags.contains(&metric.tag) {
             let (name, tag) = (metric.name.escape_debug(), metric.tag.escape_debug());
             unused.push(format!(
                 "the metric {name} is about the tag {tag}, which no criterion has"

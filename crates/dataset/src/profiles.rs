@@ -206,7 +206,7 @@ fn form_fault(profile: &RubricProfile) -> Option<String> {
 
 /// What is wrong with the metrics of this profile.
 fn metric_fault(profile: &RubricProfile) -> Option<String> {
-    let mut names = HashSet::from(["", "score"]);
+    let mut names = HashSet::from(["", "score", "micro", "macro_score"]);
     for metric in &profile.metrics {
         let name = metric.name.escape_debug();
         if !names.insert(&metric.name) || REPORT_METRICS.contains(&&*metric.name) {
@@ -224,6 +224,11 @@ fn metric_fault(profile: &RubricProfile) -> Option<String> {
         if rules.into_iter().filter(|rule| *rule).count() != 1 {
             return Some(format!(
                 "the metric {name} needs exactly one of also, right, length, pass and normalized"
+            ));
+        }
+        if !metric.tag.is_empty() && !rules[0] && !metric.right {
+            return Some(format!(
+                "the metric {name} has a tag, which only also and right can have: the others are made of the whole score"
             ));
         }
         let mut levels = profile.reply.levels.iter();

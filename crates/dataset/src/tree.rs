@@ -72,7 +72,7 @@ impl CriteriaReader<'_> {
             None => return Err(format!("{path} is missing")),
         };
         let (mut leaves, mut weightless) = (Vec::new(), Vec::new());
-        // A list of open nodes instead of recursion: the depth is the file's.
+        // Open nodes, the next one last.
         let mut open = vec![Node {
             at: root,
             number: String::new(),

@@ -179,7 +179,9 @@ impl Question for CriteriaLevels {
     fn merge(&self, samples: &[Sample], rule: GradeMerge, _mode: Mode) -> Judgment {
         merge_readable(samples, |verdicts| {
             let (credits, seconds) = credits_of(verdicts);
-            let is_mean = rule == GradeMerge::Mean && credits.len() > 1;
+            // A sample without a credit would shift those behind it into other passes.
+            let is_whole = credits.len() > 1 && credits.len() == samples.len();
+            let is_mean = rule == GradeMerge::Mean && is_whole;
             let merged = CriterionVerdict {
                 credit: rule.of(&credits),
                 passes: if is_mean { credits.clone() } else { Vec::new() },

@@ -53,7 +53,7 @@ pub enum Perturbation {
     Shuffled,
     /// The levels of each criterion are listed in reverse
     Reversed,
-    /// The criteria of a request change places
+    /// The criteria of a case change places, so that requests hold others
     Reordered,
     /// Each criterion is asked in a request without others
     Alone,

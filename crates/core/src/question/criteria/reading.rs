@@ -251,6 +251,10 @@ fn number_of_text(
     if numbers.is_empty() {
         let unlabeled = comparable_text(without_labels(&text_given));
         numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == unlabeled));
+        // The label may have been what tells equal texts apart.
+        if numbers.len() > 1 {
+            numbers.clear();
+        }
     }
     let open = numbers
         .iter()
