@@ -400,7 +400,30 @@ fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
         .map(|line| line["system"].to_string())
         .collect();
     assert_eq!(systems.len(), 4);
-    // A judge that reads one criterion a request is asked the same in any order, and says so.
+    // What is no further answer does not separate answers, and is not labeled again.
+    let criteria = run(&work, &["criteria", "out", "--format", "json"]).exits_with(0);
+    let criteria: Value = serde_json::from_str(&criteria.stdout).unwrap();
+    assert_eq!(criteria["criteria"][0]["answers"], 1, "{criteria}");
+    let each = [
+        &["probe"],
+        &judging[..],
+        &[
+            "--criteria-per-call",
+            "1",
+            "--out",
+            "each",
+            "--perturb",
+            "reordered,alone",
+        ],
+    ];
+    let done = run(&work, &each.concat()).exits_with(3);
+    assert!(
+        done.stderr
+            .contains("changes nothing that the judge is asked"),
+        "{}",
+        done.stderr
+    );
+    // The built-in baseline does not see how criteria stand.
     let lexical = [
         "probe",
         "answers",

@@ -859,8 +859,12 @@ fn add_tags_of_case(criteria: &mut [CaseCriterion], mut tags: Vec<String>) {
 /// The name of the directory of a file.
 fn directory_of(file: &Path) -> Result<String, String> {
     let file = std::path::absolute(file).map_err(|error| error.to_string())?;
-    let name = file.parent().and_then(Path::file_name);
-    match name.and_then(OsStr::to_str) {
+    // `..` has no name; the directory that it stands for has one.
+    let real = std::fs::canonicalize(&file).unwrap_or_default();
+    let mut names = [&file, &real]
+        .into_iter()
+        .filter_map(|file| file.parent().and_then(Path::file_name));
+    match names.next().and_then(OsStr::to_str) {
         Some(name) => Ok(name.to_owned()),
         None => Err(
             "case.id is the name of the file's directory, which is not a text; move the file"

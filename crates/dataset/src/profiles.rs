@@ -493,6 +493,29 @@ mod tests {
                 "[[metrics]]\nname = \"m\"\nlength = { center = 1, per = 0, lose = 1 }",
                 "must be above 0",
             ),
+            ("", "[[metrics]]\nname = \"m\"\npass = 70", "0.7 for 70%"),
+            (
+                "",
+                "[[metrics]]\nname = \"m\"\nnormalized = true\ntag = \"t\"",
+                "only also and right can have",
+            ),
+            (
+                "",
+                "[[metrics]]\nname = \"micro\"\nright = true",
+                "reserved",
+            ),
+            (
+                "[case]\ngroup = \"g\"\nnest = { a = [\"b\"], c = [\"b\"] }",
+                "",
+                "each under one name",
+            ),
+            (
+                "[case]\ngroup = \"g\"\nnest = { a = [\"b\"], b = [\"c\"] }",
+                "",
+                "each under one name",
+            ),
+            ("[case]\nnest = { a = [\"b\"] }", "", "names no field"),
+            ("[criterion]\nonly = [\"a\"]", "", "names none"),
         ] {
             let error = of(top, tables);
             assert!(error.contains(expected), "{tables}: {error}");

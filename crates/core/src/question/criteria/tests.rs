@@ -225,3 +225,32 @@ fn samples_are_asked_for_while_a_further_credit_is_open() {
     assert_eq!(needed(&[sample(0.0, 0.0), sample(0.0, 0.0)]), 0);
     assert_eq!(needed(&[sample(0.0, 0.0), sample(0.0, 1.0)]), 1);
 }
+
+#[test]
+fn passes_are_known_where_every_sample_has_a_credit() {
+    let sample = |credit: Option<f64>| {
+        let verdict = CriterionVerdict {
+            credit,
+            ..CriterionVerdict::default()
+        };
+        Sample::from(Ok(Reading::new(Verdict::Criteria([verdict].into()))))
+    };
+    let merged = |samples: &[Sample], rule| {
+        let merged = question(ReplyForm::Object, &["a"]).merge(samples, rule, Mode::Default);
+        let Verdict::Criteria(of_one) = merged.unwrap().verdict else {
+            panic!("another verdict")
+        };
+        (of_one[0].credit, of_one[0].passes.clone())
+    };
+    let [met, not] = [1.0, 0.0].map(|credit| sample(Some(credit)));
+    let both = [met.clone(), not.clone()];
+    assert_eq!(merged(&both, GradeMerge::Mean), (Some(0.5), vec![1.0, 0.0]));
+    // The third sample would be taken for the second pass.
+    let open = [met.clone(), sample(None), not];
+    assert_eq!(merged(&open, GradeMerge::Mean), (Some(0.5), Vec::new()));
+    assert_eq!(
+        merged(&both, GradeMerge::MostCommon),
+        (Some(1.0), Vec::new())
+    );
+    assert_eq!(merged(&[met], GradeMerge::Mean), (Some(1.0), Vec::new()));
+}
