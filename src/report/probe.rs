@@ -79,7 +79,7 @@ impl<'a> ProbeRow<'a> {
         }
     }
 
-    /// What happens to the answers, with the difference if it is significant.
+    /// What happens to the answers or to the way of asking, with the difference if it is significant, and verdicts that change.
     fn clause(&self, unit: Unit) -> String {
         let clause = match self.probed.perturbation {
             Perturbation::Padded => "filler is added",
@@ -92,13 +92,20 @@ impl<'a> ProbeRow<'a> {
             Perturbation::Reordered => "criteria stand in another order",
             Perturbation::Alone => "each criterion is asked alone",
         };
-        match self.pair.as_ref().filter(|pair| pair.differs) {
-            Some(pair) => {
-                let difference = shown_difference(pair.difference, pair.interval, unit);
-                format!("{clause} ({difference}, {})", pair.p_text())
-            }
-            None => clause.to_owned(),
+        let mut figures = Vec::new();
+        if let Some(pair) = self.pair.as_ref().filter(|pair| pair.differs) {
+            figures.push(shown_difference(pair.difference, pair.interval, unit));
+            figures.push(pair.p_text());
         }
+        let verdicts = self.metric.and_then(|metric| self.verdicts(&metric.metric));
+        if let Some(verdicts) = verdicts.filter(|_| self.probed.perturbation.is_of_criteria()) {
+            let ChangedVerdicts { changed, total, .. } = verdicts;
+            figures.push(format!("{changed} of {total} verdicts change"));
+        }
+        if figures.is_empty() {
+            return clause.to_owned();
+        }
+        format!("{clause} ({})", figures.join(", "))
     }
 
     /// The mean of the unchanged (`before`) or of the perturbed answers.
@@ -236,6 +243,14 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
     table.column(difference, rows, ProbeRow::difference);
     let p = Column::new("p", Format::PValue);
     table.column(p, rows, |row| row.pair.as_ref()?.p);
+    let may_move = Column::headed("may_move", "may move", Format::Text);
+    table.column(
+        may_move,
+        rows,
+        |row| {
+            if row.may_move { "yes" } else { "no" }
+        },
+    );
     // In the table of a tag or a component they would be read as the verdicts on that one.
     let mut headline = probe.headline.iter();
     if headline.find(|first| first.scorer == id.scorer) == Some(id) {
@@ -246,14 +261,6 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
             Some(row.verdicts(id)?.changed)
         });
     }
-    let may_move = Column::headed("may_move", "may move", Format::Text);
-    table.column(
-        may_move,
-        rows,
-        |row| {
-            if row.may_move { "yes" } else { "no" }
-        },
-    );
     table
 }
 

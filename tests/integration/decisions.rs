@@ -391,6 +391,12 @@ fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
     let [all, none] =
         [3, 0].map(|changed| json!({"scorer": "criteria", "changed": changed, "total": 3}));
     assert_eq!(changed(), [all, none.clone(), none]);
+    let shown = done.stdout.replace('\n', " ");
+    assert!(
+        shown.contains("levels are listed in reverse (3 of 3 verdicts change)"),
+        "{}",
+        done.stdout
+    );
     // The record says how its criteria were asked.
     let again = run(&work, &["rescore", "out", "--out", "again"]).exits_with(0);
     assert_eq!((again.stdout, decider.requests()), (done.stdout, 6));
