@@ -199,7 +199,8 @@ impl Evaluation {
         inputs.files.extend(read.files.iter().cloned());
         let roles = read.roles(&choice, &own_scorers);
         let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
-        inputs.use_prompts(judges.prompt_set())?;
+        inputs.check_prompts(judges.prompt_set())?;
+        inputs.use_prompts(judges.prompt_set());
         let mut scorers = read.scorers(&choice, &options, &inputs, &judges)?;
         scorers.extend(own_scorers);
         // After the judges are known, since slices are dealt out by calls, and before the
@@ -211,10 +212,9 @@ impl Evaluation {
         check_rule_of_probe(rule.is_some(), &perturbations)?;
         let left_out = inputs.add_perturbed(&perturbations, &scorers, &judges)?;
         if !left_out.is_empty() {
-            let names: Vec<String> = left_out.iter().map(|left| left.name()).collect();
             let note = format!(
                 "not probed: {} (requests to this judge stay the same)",
-                names.join(", ")
+                left_out.join(", ")
             );
             notify(Severity::Info, &note);
         }

@@ -259,29 +259,30 @@ impl LoadedInputs {
         Ok(())
     }
 
-    /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and
-    /// other rubrics have no titles to mark.
-    ///
     /// # Errors
     /// When prompts have no place for fields of the case that the profile shows to the judge.
-    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) -> Result<()> {
-        if let (Some(prompts), Some(path)) = (prompts, self.profile.shown_paths().next())
-            && !prompts.shows(&CRITERIA, "question")
-        {
-            return Err(Error::Settings(format!(
+    pub(super) fn check_prompts(&self, prompts: Option<&PromptSet>) -> Result<()> {
+        let shown = prompts.zip(self.profile.shown_paths().next());
+        match shown.filter(|(prompts, _)| !prompts.shows(&CRITERIA, "question")) {
+            None => Ok(()),
+            Some((_, path)) => Err(Error::Settings(format!(
                 "the profile shows {path} to the judge behind the question, but these prompts for criteria show no {{{{question}}}}; add it"
-            )));
+            ))),
         }
+    }
+
+    /// Takes from the prompts what concerns reports: the marker of a title is part of the imported wording of ScholarQA-CS2, and
+    /// other rubrics have no titles to mark.
+    pub(super) fn use_prompts(&mut self, prompts: Option<&PromptSet>) {
         let Some(prompts) = prompts.filter(|_| self.profile.report) else {
             self.profile.title_marker = String::new();
-            return Ok(());
+            return;
         };
         self.profile.title_marker = prompts.title_marker().to_owned();
         if let Some(family) = prompts.family(&CITATION_GROUP) {
             let label = family.label().into();
             self.settings.insert(CITATION_PROMPTS.to_owned(), label);
         }
-        Ok(())
     }
 
     /// Replaces both lists of answers.

@@ -17,7 +17,7 @@ use crate::text::perturbation::Perturbation;
 
 impl LoadedInputs {
     /// Adds every answer with each of these perturbations that changes it, as an answer of a further system. Returns the
-    /// perturbations of criteria that change nothing that a judge is asked: they are left out of the probe.
+    /// names of the perturbations that change nothing that a judge is asked: they are left out of the probe.
     ///
     /// # Errors
     /// When a system has the name of perturbed answers, a text cannot be read, or no perturbation is left.
@@ -26,7 +26,7 @@ impl LoadedInputs {
         perturbations: &[Perturbation],
         scorers: &[Arc<dyn Scorer>],
         judges: &Judges,
-    ) -> Result<Vec<Perturbation>> {
+    ) -> Result<Vec<String>> {
         if perturbations.is_empty() {
             return Ok(Vec::new());
         }
@@ -34,25 +34,24 @@ impl LoadedInputs {
         let (mut rubric, mut plain) = (Vec::new(), Vec::new());
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for perturbation in perturbations {
-            let mut perturbed = perturbed(&self.rubric, *perturbation)?;
+            let mut added = perturbed(&self.rubric, *perturbation)?;
             if perturbation.is_of_criteria() {
-                perturbed.retain(|item| asked.depends_on_layout(item));
-                if perturbed.is_empty() {
-                    left_out.push(*perturbation);
+                added.retain(|item| asked.depends_on_layout(item));
+                if added.is_empty() {
+                    left_out.push(perturbation.name());
                     continue;
                 }
             } else {
-                // Scorers without criteria are asked the same.
-                plain.extend(self::perturbed(&self.plain, *perturbation)?);
+                // Of criteria only those who ask about them see anything.
+                plain.extend(perturbed(&self.plain, *perturbation)?);
             }
-            rubric.extend(perturbed);
+            rubric.extend(added);
             kept.push(*perturbation);
         }
         if kept.is_empty() {
-            let names: Vec<String> = left_out.iter().map(|left| left.name()).collect();
             let message = format!(
                 "--perturb {} changes nothing that the judge is asked about these answers; give other perturbations",
-                names.join(",")
+                left_out.join(",")
             );
             return Err(Error::Settings(message));
         }

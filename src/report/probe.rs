@@ -20,6 +20,8 @@ struct ProbeRow<'a> {
     metric: Option<&'a MetricComparison>,
     /// After minus before; `None` for a single question.
     pair: Option<PairComparison>,
+    /// Of the main metric of a scorer all its verdicts; those of a tag or a component are a part of them.
+    verdicts: Option<&'a ChangedVerdicts>,
 }
 
 /// What a judge does when an answer is perturbed. The order is that of a verdict.
@@ -54,7 +56,8 @@ impl ProbeFinding {
 }
 
 impl<'a> ProbeRow<'a> {
-    fn new(probed: &'a Probed, id: &MetricId) -> Self {
+    fn new(probed: &'a Probed, id: &MetricId, is_main: bool) -> Self {
+        let mut of_scorers = probed.verdicts.iter().filter(|_| is_main);
         let mut metrics = probed.comparison.metrics.iter();
         let metric = metrics.find(|metric| metric.metric == *id);
         Self {
@@ -62,6 +65,7 @@ impl<'a> ProbeRow<'a> {
             may_move: may_move(probed.perturbation, id),
             metric,
             pair: metric.and_then(after_minus_before),
+            verdicts: of_scorers.find(|verdicts| verdicts.scorer == id.scorer),
         }
     }
 
@@ -97,9 +101,9 @@ impl<'a> ProbeRow<'a> {
             figures.push(shown_difference(pair.difference, pair.interval, unit));
             figures.push(pair.p_text());
         }
-        let verdicts = self.metric.and_then(|metric| self.verdicts(&metric.metric));
-        if let Some(verdicts) = verdicts.filter(|_| self.probed.perturbation.is_of_criteria()) {
-            let ChangedVerdicts { changed, total, .. } = verdicts;
+        if self.probed.perturbation.is_of_criteria()
+            && let Some(ChangedVerdicts { changed, total, .. }) = self.verdicts
+        {
             figures.push(format!("{changed} of {total} verdicts change"));
         }
         if figures.is_empty() {
@@ -114,12 +118,6 @@ impl<'a> ProbeRow<'a> {
         systems
             .find(|system| (system.label == UNCHANGED) == before)?
             .mean
-    }
-
-    /// The verdicts of the judge behind a metric.
-    fn verdicts(&self, id: &MetricId) -> Option<&ChangedVerdicts> {
-        let mut of_scorers = self.probed.verdicts.iter();
-        of_scorers.find(|of_scorer| of_scorer.scorer == id.scorer)
     }
 
     fn difference(&self) -> Option<Cell> {
@@ -143,8 +141,12 @@ fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
 }
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {
+    let mut headline = probe.headline.iter();
+    let is_main = headline.find(|main| main.scorer == id.scorer) == Some(id);
     let probed = probe.perturbations.iter();
-    probed.map(|probed| ProbeRow::new(probed, id)).collect()
+    probed
+        .map(|probed| ProbeRow::new(probed, id, is_main))
+        .collect()
 }
 
 /// The verdict on each headline metric.
@@ -251,15 +253,11 @@ fn table(probe: &Probe, id: &MetricId) -> Table {
             if row.may_move { "yes" } else { "no" }
         },
     );
-    // In the table of a tag or a component they would be read as the verdicts on that one.
-    let mut headline = probe.headline.iter();
-    if headline.find(|first| first.scorer == id.scorer) == Some(id) {
-        table.column(Column::count("verdicts"), rows, |row| {
-            Some(row.verdicts(id)?.total)
-        });
-        table.column(Column::count("changed"), rows, |row| {
-            Some(row.verdicts(id)?.changed)
-        });
+    if rows.iter().any(|row| row.verdicts.is_some()) {
+        let verdicts = Column::count("verdicts");
+        table.column(verdicts, rows, |row| Some(row.verdicts?.total));
+        let changed = Column::count("changed");
+        table.column(changed, rows, |row| Some(row.verdicts?.changed));
     }
     table
 }

@@ -74,8 +74,9 @@ impl Table {
         ];
         for (omission, headings) in omitted {
             if !headings.is_empty() {
-                let names = headings[..headings.len().min(HEADINGS)].join(", ");
-                let more = match headings.len() - headings.len().min(HEADINGS) {
+                let named = headings.len().min(HEADINGS);
+                let names = headings[..named].join(", ");
+                let more = match headings.len() - named {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };

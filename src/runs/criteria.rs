@@ -44,7 +44,7 @@ pub fn criteria_and_people(set: &RunSet, labels: &RunLabels) -> Criteria {
     criteria
 }
 
-/// The answers of a run; of a probe without the perturbed ones, which are no further answers to separate.
+/// The answers of a run; of a probe only those that the systems gave, not what a perturbation made of them.
 fn unperturbed(run: &RecordedRun) -> Vec<Arc<ScoredAnswer>> {
     let perturbations = run.manifest.perturbations();
     let mut perturbed: HashSet<SystemName> = HashSet::new();

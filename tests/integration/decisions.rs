@@ -406,7 +406,7 @@ fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
         .map(|line| line["system"].to_string())
         .collect();
     assert_eq!(systems.len(), 4);
-    // What is no further answer does not separate answers, and is not labeled again.
+    // Perturbed copies do not count as answers.
     let criteria = run(&work, &["criteria", "out", "--format", "json"]).exits_with(0);
     let criteria: Value = serde_json::from_str(&criteria.stdout).unwrap();
     // The three criteria of one answer together.

@@ -191,7 +191,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
     let mut places = HashMap::new();
     for (run, answer) in all() {
         let question = questions.number(&answer.case.case_id);
-        let sums = OtherCriteria::of(answer);
+        let others = OtherCriteria::of(answer);
         let components = answer.score.components.iter();
         for component in components.filter(|component| is_criterion(component)) {
             let mark = scaled(component).map(|value| Mark {
@@ -200,7 +200,7 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
                 component,
                 question,
                 value,
-                rest: sums.mean_without(property_of(component)),
+                rest: others.mean_without(property_of(component)),
             });
             let key = Key::of(answer, component, &faults);
             for key in std::iter::once(key).chain(key.group(component)) {
@@ -285,7 +285,8 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// The sums of an answer's criteria before and behind each of them: added and not subtracted, so that equal criteria give equal means.
+/// The sums of an answer's criteria before and behind each of them: the others of one are added, and not subtracted from all, so that
+/// equal ones give the same mean to the last digit.
 struct OtherCriteria<'a> {
     places: HashMap<&'a str, usize>,
     before: Vec<WeightedSum>,

@@ -51,12 +51,12 @@ pub struct Probed {
     pub comparison: Comparison,
 }
 
-/// How many verdicts of a judge are others after a perturbation.
+/// How many verdicts of a judge a perturbation changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangedVerdicts {
     /// The scorer that asks for them.
     pub scorer: ScorerId,
-    /// Those that are others.
+    /// Those that were not the same the second time.
     pub changed: usize,
     /// Those that were given before and after.
     pub total: usize,

@@ -322,11 +322,10 @@ impl SetNumber {
         let has_value: Vec<bool> = means.iter().map(Option::is_some).collect();
         let weights = self.part_weights(&has_value);
         let whole: f64 = weights.iter().sum();
-        let weighted = means
-            .iter()
-            .flatten()
-            .zip(weights.iter().filter(|weight| **weight > 0.0));
-        let sum: f64 = weighted.map(|(mean, weight)| mean * weight).sum();
+        let mut sum = 0.0;
+        for (mean, weight) in means.into_iter().zip(&weights) {
+            sum += weight * mean.unwrap_or_default();
+        }
         (whole > 0.0).then(|| sum / whole)
     }
 

@@ -146,18 +146,7 @@ impl<'a> CriteriaReader<'a> {
 
     fn add(&mut self, line: &JsonLine<'a>, id: &str, fields: &Value) -> Result<(), String> {
         let is_skipped = self.is_skipped(fields)?;
-        // A part of a case would be scored as if it were the whole.
-        if self.form.is_rows && !self.paths.skip.is_empty() {
-            let mut read = self.cases.iter().map(|read| &read.case.case_id);
-            let is_torn = if is_skipped {
-                read.any(|read| read.as_str() == id)
-            } else {
-                self.skipped.contains(id)
-            };
-            if is_torn {
-                return Err("case.skip leaves out some rows of this case and not others".to_owned());
-            }
-        }
+        self.check_whole(id, is_skipped)?;
         if is_skipped {
             self.skipped.insert(id.to_owned());
             return Ok(());
@@ -178,6 +167,23 @@ impl<'a> CriteriaReader<'a> {
         read.lines
             .extend(std::iter::repeat_n(line.number, criteria.len()));
         read.case.criteria.append(&mut criteria);
+        Ok(())
+    }
+
+    /// Refuses a case of which some rows are skipped: what is left would be scored as if it were the whole.
+    fn check_whole(&self, id: &str, is_skipped: bool) -> Result<(), String> {
+        if !self.form.is_rows || self.paths.skip.is_empty() {
+            return Ok(());
+        }
+        let mut cases = self.cases.iter().map(|read| &read.case.case_id);
+        let is_torn = if is_skipped {
+            cases.any(|case| case.as_str() == id)
+        } else {
+            self.skipped.contains(id)
+        };
+        if is_torn {
+            return Err("case.skip leaves out some rows of this case and not others".to_owned());
+        }
         Ok(())
     }
 

@@ -152,43 +152,28 @@ impl<'a> CriteriaFile<'a> {
     }
 }
 
-/// What a profile names by its name, and no case has: tags of criteria and groups of cases.
+/// Tags and groups that a profile names and no case has.
 fn unused_names(profile: &RubricProfile, cases: &[CaseRead<'_>]) -> Vec<String> {
-    let mut unused = Vec::new();
     let mut tags = HashSet::new();
     let mut groups = HashSet::new();
     for CaseRead { case, .. } in cases {
         tags.extend(case.criteria.iter().flat_map(|criterion| &criterion.tags));
         groups.extend(case.group.as_ref().map(|group| &*group.name));
     }
-    let nested = profile.case.nest.values().flatten();
-    let absent: Vec<&str> = nested
-        .map(String::as_str)
-        .filter(|name| !groups.contains(name))
-        .collect();
+    let mut unused = Vec::new();
+    let nested = profile.case.nest.values().flatten().map(String::as_str);
+    let absent: Vec<&str> = nested.filter(|name| !groups.contains(name)).collect();
     if !absent.is_empty() {
-        unused.push(format!(
-            "no case is of these groups of case.nest: {}",
-            list(absent, 8)
-        ));
+        let names = list(absent, 8);
+        unused.push(format!("no case is of these groups of case.nest: {names}"));
     }
-    for tag in profile
-        .criterion
-        .only
-        .iter()
-        .filter(|tag| !tags.contains(tag))
-    {
-        unused.push(format!(
-            "no criterion has the tag {} of criterion.only",
-            tag.escape_debug()
-        ));
+    let only = profile.criterion.only.iter();
+    for tag in only.filter(|tag| !tags.contains(tag)) {
+        let tag = tag.escape_debug();
+        unused.push(format!("no criterion has the tag {tag} of criterion.only"));
     }
-    for metric in profile
-        .metrics
-        .iter()
-        .filter(|metric| !metric.tag.is_empty())
-    {
-        if !tags.contains(&metric.tag) {
+    for metric in &profile.metrics {
+        if !metric.tag.is_empty() && !tags.contains(&metric.tag) {
             let (name, tag) = (metric.name.escape_debug(), metric.tag.escape_debug());
             unused.push(format!(
                 "the metric {name} is about the tag {tag}, which no criterion has"

@@ -316,7 +316,7 @@ pub struct CriterionFields {
     /// What a level means in this criterion, with `{level}` for the level; empty: as the profile says.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub level_means: String,
-    /// The list of nodes below a node of a tree; those where it is empty are the criteria. Empty: there are no trees.
+    /// The list of nodes below a node of a tree; those where it is empty are the criteria. Empty: criteria are not in trees.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub children: String,
 }
@@ -639,18 +639,13 @@ impl ReplyShape {
 
     /// What a judge may reply, in this notation: `"met" or "not met"`, `any number from 0 to 10`.
     fn named_levels(&self, notation: impl Fn(&Value) -> String) -> String {
-        let words: Vec<String> = self.words().iter().map(notation).collect();
-        let ends = [self.levels.first(), self.levels.last()];
-        let [Some(first), Some(last)] = ends.map(|level| Some(text_of(&level?.level))) else {
-            return words.join(" or ");
-        };
-        if !self.continuous {
-            return words.join(" or ");
+        let mut words: Vec<String> = self.words().iter().map(notation).collect();
+        let levels = self.levels.len();
+        if self.continuous && levels > 1 {
+            let numbers = format!("any number from {} to {}", words[0], words[levels - 1]);
+            words.splice(..levels, [numbers]);
         }
-        let others = words[self.levels.len()..].iter();
-        let numbers = std::iter::once(format!("any number from {first} to {last}"));
-        let all: Vec<String> = numbers.chain(others.cloned()).collect();
-        all.join(" or ")
+        words.join(" or ")
     }
 
     fn describe_object(&self, count: usize) -> String {

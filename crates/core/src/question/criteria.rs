@@ -254,10 +254,8 @@ impl Question for CriteriaLevels {
 impl CriteriaLevels {
     /// Whether a decision model sees the options of any criterion in an order that can be reversed.
     pub fn has_reversible_decision(&self) -> bool {
-        let decisions = self.decisions(&WithoutWords).into_iter().flatten();
-        decisions
-            .into_iter()
-            .any(|decision| decision.is_reversible())
+        let mut decisions = self.decisions(&WithoutWords).into_iter().flatten();
+        decisions.any(|decision| decision.is_reversible())
     }
 
     /// The schema of a level.

@@ -2,7 +2,8 @@
 //!
 //! `also` is the weighted share of other credits of the levels, over the positive weights; `right` the plain share of criteria that
 //! are met or, of faults, avoided; `length` the score less what the length of the answer takes; `pass` whether the score reaches a
-//! mark, `normalized` where it lies between the lowest and the highest one. Each is a component without a weight. What the judge cannot assess counts in none of them.
+//! mark, `normalized` where the points lie between the fewest and the most. Each is a component without a weight. What the judge cannot
+//! assess counts in none of them.
 
 use scholareval_core::domain::{
     Answer, CaseCriterion, Component, ComponentKind, Mode, ProfileMetric, TestCase, UnscoredKind,

@@ -11,6 +11,7 @@ use super::aggregation::Aggregation;
 use super::credit::{self, CriterionCredit, is_abstained, missing};
 use super::metrics::Credited;
 use super::{CRITERIA, CriteriaScorer};
+use scholareval_stats::mean;
 
 /// Note on shares of answer and reference article, which `--compat` computes from any numbers.
 pub(super) const OUT_OF_RANGE: &str = "shares outside 0..100%: the judge's points for the answer or the reference article are negative, \
@@ -62,13 +63,7 @@ pub(super) fn score(
         .sum();
     let positive = positive + weightless_share(scorer, case);
     let passes = passes(scorer, &credits, &weights, positive);
-    let value = value(scorer, &credits, &weights, positive).map(|value| {
-        if scorer.profile.clip && !passes.is_empty() {
-            passes.iter().sum::<f64>() / passes.len() as f64
-        } else {
-            value
-        }
-    });
+    let value = value(scorer, &credits, &weights, positive, &passes);
     let notes = notes(scorer, &credits, value);
     let credited = Credited {
         scorer,
@@ -134,13 +129,15 @@ fn value(
     credits: &[CriterionCredit],
     weights: &[f64],
     positive: f64,
+    passes: &[f64],
 ) -> Option<f64> {
     if are_without_points(credits) {
         return Some(0.0);
     }
     let sum = earned(weights, credits)?;
     if positive > 0.0 {
-        return Some(as_published(scorer, sum / positive));
+        let of_passes = mean(passes).filter(|_| scorer.profile.clip);
+        return Some(of_passes.unwrap_or_else(|| as_published(scorer, sum / positive)));
     }
     // ResearchRubrics gives 0, and so does RACE where no points are left.
     let gives_zero = scorer.counts_zero() || (has_article(scorer) && scorer.mode == Mode::Compat);
@@ -159,20 +156,20 @@ fn passes(
     let count = counts
         .next()
         .filter(|first| *first > 1 && counts.all(|count| count == *first));
-    let known = credits.iter().zip(weights);
-    let share_of = |sum: f64| as_published(scorer, sum / positive);
     let Some(count) = count.filter(|_| positive > 0.0) else {
         return Vec::new();
     };
-    let sum_of = |pass: usize| {
-        let credits = known
-            .clone()
-            .filter_map(|(credit, weight)| Some((credit.as_ref().ok()?, weight)));
-        credits
-            .map(|(credit, weight)| weight * credit.passes[pass])
-            .sum()
-    };
-    (0..count).map(|pass| share_of(sum_of(pass))).collect()
+    let mut passes = Vec::with_capacity(count);
+    for pass in 0..count {
+        let mut sum = 0.0;
+        for (credit, weight) in credits.iter().zip(weights) {
+            if let Ok(credit) = credit {
+                sum += weight * credit.passes[pass];
+            }
+        }
+        passes.push(as_published(scorer, sum / positive));
+    }
+    passes
 }
 
 /// A share as the profile gives it: cut to 0..=1, and with `--compat` rounded.

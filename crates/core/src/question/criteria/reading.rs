@@ -240,8 +240,8 @@ fn number_of_text(
     texts: &[String],
     verdicts: &[Option<CriterionVerdict>],
 ) -> Result<usize, String> {
-    let text_given = text_of(text);
-    let given = comparable_text(&text_given);
+    let copied = text_of(text);
+    let given = comparable_text(&copied);
     let mut numbers: Vec<usize> = Vec::new();
     numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == given));
     if numbers.is_empty() {
@@ -249,9 +249,9 @@ fn number_of_text(
         numbers.extend((1..=texts.len()).filter(is_numbered));
     }
     if numbers.is_empty() {
-        let unlabeled = comparable_text(without_labels(&text_given));
+        let unlabeled = comparable_text(without_labels(&copied));
         numbers.extend((1..=texts.len()).filter(|number| texts[number - 1] == unlabeled));
-        // The label may have been what tells equal texts apart.
+        // Equal texts may differ by their labels.
         if numbers.len() > 1 {
             numbers.clear();
         }
@@ -261,7 +261,7 @@ fn number_of_text(
         .find(|number| verdicts[**number - 1].is_none());
     let number = open.or(numbers.last());
     number.copied().ok_or_else(|| {
-        let text = quoted(&text_given);
+        let text = quoted(&copied);
         format!("a verdict is on \"{text}\", which is not the text of a criterion")
     })
 }
