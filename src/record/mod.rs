@@ -12,6 +12,7 @@
 mod answer_counts;
 mod answered;
 mod calls;
+mod certificate;
 mod event;
 mod inputs;
 mod lines;
@@ -27,6 +28,10 @@ mod writer;
 
 pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
+pub(crate) use certificate::sealed;
+pub use certificate::{
+    CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, GivenCertificates,
+};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
 pub use inputs::Inputs;
 pub use manifest::{

@@ -1,0 +1,315 @@
+//! Certificates of judges: which judge was checked against people, by what number, and whether that judge is the one of a run.
+//!
+//! `certify` writes a certificate, `score --certificate` copies what identifies it into the manifest, and reports say whether it
+//! counts there. It holds fingerprints, names of models and numbers, and no text of a case or an answer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::answered;
+use super::manifest::Manifest;
+use super::role::{JudgeEntry, RoleEntry};
+use crate::domain::{Fingerprint, GradeMerge, Role};
+use crate::error::{Error, InputFault, Result};
+use crate::files::read_small_text;
+use crate::scorer::criteria::CRITERIA;
+use crate::scorer::scorer_named;
+use crate::text::names::counted;
+
+/// Version of the format of certificates.
+pub const CERTIFICATE_VERSION: u32 = 1;
+
+/// The field with the hash of all others.
+const HASH: &str = "blake3";
+
+/// What a certificate begins with: what it is for, and the number that tables show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CertificateHead {
+    /// Version of the format.
+    pub certificate_version: u32,
+    /// The program that made it.
+    pub scholareval_version: String,
+    /// The day of the check, UTC.
+    pub checked_on: NaiveDate,
+    /// The checked judge of each role.
+    pub roles: BTreeMap<String, CertifiedRole>,
+    /// Answers or items that people labeled and the judge rated.
+    pub labels: usize,
+    /// The coefficient of agreement with people: `kappa`, `quadratic_kappa` or `kendall_tau_b`.
+    pub measure: String,
+    /// Its value, -1..=1.
+    pub estimate: f64,
+    /// Its interval, low and high; `None` from fewer than 10 labels, and where no question changes it.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Who judged a role, by everything that makes another judge of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CertifiedRole {
+    /// One judge, or the panel.
+    pub judges: Vec<CertifiedJudge>,
+    /// How the verdicts of a panel are merged; `None` for one judge.
+    pub merge: Option<GradeMerge>,
+    /// Hash of the prompt set; `None` for a role without prompts.
+    pub prompts: Option<Fingerprint>,
+    /// Hash of the profile: how criteria, aspects or claims are asked and counted.
+    pub profile: Fingerprint,
+}
+
+/// A judge of a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CertifiedJudge {
+    /// How it is reached: `chat`, `anthropic`, ..
+    pub protocol: Value,
+    /// The requested model.
+    pub model: Option<String>,
+    /// The model that its replies name; else the one that its server reports, if it does.
+    pub served_model: Option<String>,
+    /// Reasoning effort; null where none was sent.
+    pub effort: Value,
+    /// Temperature; null where none was sent.
+    pub temperature: Value,
+}
+
+impl CertifiedJudge {
+    fn of(judge: &JudgeEntry) -> Self {
+        let setting = |name: &str| judge.settings.get(name).cloned().unwrap_or_default();
+        let sends_temperature = setting("no_temperature") != Value::Bool(true);
+        let named = answered::names(&judge.answered_by);
+        let reported = judge.served.as_ref().and_then(|served| served["id"].as_str());
+        Self {
+            protocol: setting("kind"),
+            model: judge.model.clone(),
+            served_model: named.first().copied().or(reported).map(str::to_owned),
+            effort: setting("reasoning_effort"),
+            temperature: if sends_temperature {
+                setting("temperature")
+            } else {
+                Value::Null
+            },
+        }
+    }
+
+    /// The name for people: the model, or the protocol of a judge without one.
+    pub fn name(&self) -> String {
+        self.model.clone().unwrap_or_else(|| shown(&self.protocol))
+    }
+
+    /// How `other` differs: `temperature 0.7 and not 0`.
+    fn difference(&self, other: &Self) -> Option<String> {
+        let name = |model: &Option<String>| json!(model);
+        let fields = [
+            ("protocol", self.protocol.clone(), other.protocol.clone()),
+            ("model", name(&self.model), name(&other.model)),
+            ("served model", name(&self.served_model), name(&other.served_model)),
+            ("reasoning effort", self.effort.clone(), other.effort.clone()),
+            ("temperature", self.temperature.clone(), other.temperature.clone()),
+        ];
+        for (field, checked, now) in fields {
+            if checked != now {
+                return Some(format!("{field} {} and not {}", shown(&checked), shown(&now)));
+            }
+        }
+        None
+    }
+}
+
+/// A value in a sentence.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "unset".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl CertifiedRole {
+    /// Who judged this role of a run.
+    pub fn of(manifest: &Manifest, role: &str, entry: &RoleEntry) -> Self {
+        let is_panel = entry.judges.len() > 1;
+        Self {
+            judges: entry.judges.iter().map(CertifiedJudge::of).collect(),
+            merge: is_panel.then_some(entry.merge),
+            prompts: entry.prompts.as_ref().map(|prompts| prompts.fingerprint),
+            profile: profile_hash(manifest, role),
+        }
+    }
+
+    /// How the judge of a run differs from this one; `None` if it is the same.
+    fn difference(&self, other: &Self) -> Option<String> {
+        if self.judges.len() != other.judges.len() {
+            let checked = counted(self.judges.len(), "judge");
+            return Some(format!("{checked} and not {}", other.judges.len()));
+        }
+        for (checked, now) in self.judges.iter().zip(&other.judges) {
+            if let Some(difference) = checked.difference(now) {
+                return Some(difference);
+            }
+        }
+        if self.merge != other.merge {
+            return Some("another merge of the panel".to_owned());
+        }
+        if self.prompts != other.prompts {
+            return Some("other prompts".to_owned());
+        }
+        (self.profile != other.profile).then(|| "another profile".to_owned())
+    }
+}
+
+/// The hash of how the role is asked and counted: the mode, and of the scorers that ask it their settings, of criteria their profile
+/// only. The criteria of a case are not a part of it.
+fn profile_hash(manifest: &Manifest, role: &str) -> Fingerprint {
+    let mut settings: Vec<Value> = Vec::new();
+    for scorer in &manifest.scorers {
+        let info = scorer_named(scorer);
+        let is_asked = info
+            .zip(Role::from_name(role))
+            .is_some_and(|(info, role)| info.has_role(&role));
+        if !is_asked {
+            continue;
+        }
+        let of_scorer = manifest.scorer_settings(scorer).cloned().unwrap_or_default();
+        settings.push(if *scorer == CRITERIA.name {
+            json!(manifest.criteria_profile())
+        } else {
+            of_scorer
+        });
+    }
+    blake3::hash(json!([manifest.mode, settings]).to_string().as_bytes()).into()
+}
+
+impl CertificateHead {
+    /// Reads a certificate.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a certificate, has another version, or was changed after it was made.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = read_small_text(path)?.0;
+        let fault = |what: String, hint: &str| -> Error { InputFault::new(path, what).hint(hint).into() };
+        let all: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
+            fault(format!("not a certificate: {error}"), "name a file that certify made")
+        })?;
+        let Some(version) = all.get("certificate_version").and_then(Value::as_u64) else {
+            let what = "not a certificate: certificate_version is missing".to_owned();
+            return Err(fault(what, "name a file that certify made"));
+        };
+        if version != u64::from(CERTIFICATE_VERSION) {
+            let what =
+                format!("a certificate of version {version}; this program reads {CERTIFICATE_VERSION}");
+            return Err(fault(what, "make it again with certify"));
+        }
+        if all.get(HASH) != Some(&json!(hash(&all))) {
+            let what = "was changed after certify made it: its hash is another one".to_owned();
+            return Err(fault(what, "make it again with certify"));
+        }
+        serde_json::from_value(Value::Object(all)).map_err(|error| {
+            fault(format!("not a certificate: {error}"), "make it again with certify")
+        })
+    }
+
+    /// `checked on 60 labels, kappa 0.71 [0.60, 0.80], 2026-11-12`
+    pub fn sentence(&self) -> String {
+        let measure = self.measure.replace('_', " ");
+        let mut text = format!(
+            "checked on {}, {measure} {:.2}",
+            counted(self.labels, "label"),
+            self.estimate
+        );
+        if let Some([low, high]) = self.interval {
+            text += &format!(" [{low:.2}, {high:.2}]");
+        }
+        format!("{text}, {}", self.checked_on)
+    }
+
+    /// Why it does not count for this judge of a run that began on this day; `None` if it counts, and the reason is empty where it is
+    /// for other roles.
+    fn refusal(&self, role: &str, now: &CertifiedRole, day: NaiveDate, days: u32) -> Option<String> {
+        let Some(checked) = self.roles.get(role) else {
+            return Some(String::new());
+        };
+        let date = self.checked_on;
+        if let Some(difference) = checked.difference(now) {
+            return Some(format!("the certificate of {date} is for {difference}"));
+        }
+        let age = (day - date).num_days();
+        (age > i64::from(days)).then(|| {
+            format!("the certificate of {date} was {age} days old, more than {days} (certificate_days)")
+        })
+    }
+}
+
+/// The object of a certificate with its hash as the last field.
+pub(crate) fn sealed(mut certificate: Map<String, Value>) -> Map<String, Value> {
+    let hash = hash(&certificate);
+    certificate.insert(HASH.to_owned(), json!(hash));
+    certificate
+}
+
+/// The hash of all other fields, whatever white space is between them.
+fn hash(certificate: &Map<String, Value>) -> Fingerprint {
+    let mut others = certificate.clone();
+    others.remove(HASH);
+    blake3::hash(json!(others).to_string().as_bytes()).into()
+}
+
+/// The certificates that a run was given, and for how many days they count. They are not part of its identity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GivenCertificates {
+    /// Days after the check.
+    pub days: u32,
+    /// The certificates.
+    pub heads: Vec<CertificateHead>,
+}
+
+impl GivenCertificates {
+    /// Reads these files.
+    ///
+    /// # Errors
+    /// As [`CertificateHead::load`].
+    pub(crate) fn load(paths: &[PathBuf], days: u32) -> Result<Self> {
+        let heads = paths.iter().map(|path| CertificateHead::load(path));
+        Ok(Self {
+            days,
+            heads: heads.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Whether none was given.
+    pub(super) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+}
+
+impl Manifest {
+    /// Whether the judge of a role was checked against people: `checked on ..`, or `not checked against people`, with the reason where
+    /// a certificate of its role does not count. `None` for the built-in baseline and for a role that the run does not have.
+    pub fn judge_check(&self, role: &str) -> Option<String> {
+        let entry = self.roles.get(role)?;
+        if entry.judges.iter().all(|judge| judge.lexical) {
+            return None;
+        }
+        let now = CertifiedRole::of(self, role, entry);
+        let day = self.started_at.get(..10).and_then(|day| day.parse().ok());
+        let day = day.unwrap_or_else(crate::domain::today);
+        let mut reasons = Vec::new();
+        for head in &self.certificates.heads {
+            match head.refusal(role, &now, day, self.certificates.days) {
+                None if entry.judges.iter().any(JudgeEntry::is_mixed) => {
+                    reasons.push("several models answered in this run".to_owned());
+                }
+                None => return Some(head.sentence()),
+                Some(reason) if reason.is_empty() => {}
+                Some(reason) => reasons.push(reason),
+            }
+        }
+        let mut text = "not checked against people".to_owned();
+        if !reasons.is_empty() {
+            text += &format!(": {}", reasons.join("; "));
+        }
+        Some(text)
+    }
+}
