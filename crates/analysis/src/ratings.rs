@@ -8,6 +8,8 @@ use scholareval_stats::{Coefficient, Interval};
 
 /// Fewest units (answers, items, pairs; for orders of systems, questions) for an interval.
 pub(crate) const FEWEST_FOR_INTERVAL: usize = 10;
+/// Range of a share.
+pub(crate) const SHARE: Interval = Interval::new(0.0, 1.0);
 
 /// A value with its interval, or the reason why it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -1,4 +1,4 @@
-//! Agreement of raters beyond chance: Krippendorff's alpha, Cohen's kappa, ICC(2,1).
+//! Agreement of raters beyond chance: Krippendorff's alpha, Cohen's kappa, Gwet's AC1, ICC(2,1).
 //!
 //! Alpha and kappa are 1 - observed / expected disagreement. Alpha is for any number of raters, missing ratings allowed (K.
 //! Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content analysis", 3rd edition, 2013, chapter 12). With
@@ -9,6 +9,11 @@
 //! Measurement 20, 1960; "Weighted kappa", Psychological Bulletin 70, 1968): D_o is the mean disagreement of the pairs of
 //! ratings, D_e that of all combinations of the two raters' distributions. Of more raters it is the mean over their pairs
 //! (R. J. Light, "Measures of response agreement for qualitative data", Psychological Bulletin 76, 1971).
+//!
+//! AC1 (K. L. Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement", British Journal of
+//! Mathematical and Statistical Psychology 61, 2008) is (p_a - p_e) / (1 - p_e): p_a is the mean over units of the share of equal
+//! ones among the pairs of ratings of a unit, and p_e = 1/(K - 1) sum over K levels of pi_k (1 - pi_k), with pi_k the mean over units
+//! of the share of ratings of level k.
 //!
 //! ICC(2,1) is P. E. Shrout and J. L. Fleiss's, "Intraclass correlations: uses in assessing rater reliability", Psychological
 //! Bulletin 86 (1979): two-way random effects, absolute agreement, a single rating. With n units, k raters and the mean
@@ -52,6 +57,12 @@ pub enum Coefficient {
     /// Kappa with the squared difference of the values as disagreement: on a scale of equal steps scikit-learn's
     /// `cohen_kappa_score` with the whole scale as `labels`.
     QuadraticKappa,
+    /// Gwet's AC1 over the units with two ratings or more; numbers are only names. Other than kappa it does not fall where nearly all
+    /// ratings are of one level.
+    Ac1 {
+        /// Levels of the scale, 0 if unknown: at least as many as occur.
+        levels: usize,
+    },
     /// ICC(2,1) over the units that all rated: the share of the variance of a single rating that is between units.
     Icc,
 }
@@ -60,7 +71,7 @@ impl Coefficient {
     /// The coefficient of `ratings`: one slice for each rater, all with the same units in the same order.
     ///
     /// `None` for fewer than two raters, raters of unequal length, ratings that are not finite, no unit with enough ratings
-    /// (ICC: fewer than two), and all ratings equal.
+    /// (ICC: fewer than two), and all ratings equal (AC1: a scale of one level).
     ///
     /// ```
     /// use scholareval_stats::{Coefficient, MeasurementLevel};
@@ -103,12 +114,13 @@ impl Coefficient {
         let total: f64 = cells.iter().sum();
         let disagreed = (cells[1] + cells[2]) / total;
         let [first, second] = [cells[2] + cells[3], cells[1] + cells[3]].map(|sum| sum / total);
-        let chance = if let Self::Alpha(_) = self {
-            // Alpha has one distribution for both raters.
-            let both = f64::midpoint(first, second);
-            2.0 * both * (1.0 - both)
-        } else {
-            first * (1.0 - second) + second * (1.0 - first)
+        // Alpha and AC1 have one distribution for both raters.
+        let both = f64::midpoint(first, second);
+        let unequal = 2.0 * both * (1.0 - both);
+        let chance = match self {
+            Self::Alpha(_) => unequal,
+            Self::Ac1 { levels } => 1.0 - unequal / (levels.max(TWO) - 1) as f64,
+            _ => first * (1.0 - second) + second * (1.0 - first),
         };
         // Where one value has nearly all, the quotient of two rounding errors is anything.
         (chance > 1e-12).then(|| 1.0 - disagreed / chance)
@@ -118,6 +130,7 @@ impl Coefficient {
         match self {
             Self::Alpha(level) => units.alpha(kept, level),
             Self::Kappa | Self::QuadraticKappa => units.mean_kappa(kept, self),
+            Self::Ac1 { levels } => units.ac1(kept, levels),
             Self::Icc => units.icc(kept),
         }
     }
@@ -260,6 +273,28 @@ impl Units {
             1.0 - margins.iter().map(|(a, b)| a * b).sum::<f64>()
         };
         Some(1.0 - observed / total / expected)
+    }
+
+    fn ac1(&self, kept: &[usize], levels: usize) -> Option<f64> {
+        let levels = levels.max(self.values.len());
+        if levels < 2 || kept.is_empty() {
+            return None;
+        }
+        let mut sums = vec![0.0; self.values.len()];
+        let mut disagreed = 0.0;
+        for at in kept {
+            let places = self.places(*at);
+            let ratings = places.len() as f64;
+            for place in &places {
+                sums[*place] += 1.0 / ratings;
+                let others = places.iter().filter(|other| *other != place).count();
+                disagreed += others as f64 / ratings / (ratings - 1.0);
+            }
+        }
+        let n = kept.len() as f64;
+        let unequal: f64 = sums.iter().map(|sum| sum / n * (1.0 - sum / n)).sum();
+        let expected = unequal / (levels - 1) as f64;
+        Some(1.0 - disagreed / n / (1.0 - expected))
     }
 
     fn icc(&self, kept: &[usize]) -> Option<f64> {
@@ -408,7 +443,7 @@ mod tests {
     ];
     const KAPPAS: [Coefficient; 2] = [Coefficient::Kappa, Coefficient::QuadraticKappa];
 
-    fn all() -> [Coefficient; 6] {
+    fn all() -> [Coefficient; 7] {
         let [nominal, ordinal, interval] = LEVELS.map(Coefficient::Alpha);
         [
             nominal,
@@ -416,6 +451,7 @@ mod tests {
             interval,
             Coefficient::Kappa,
             Coefficient::QuadraticKappa,
+            Coefficient::Ac1 { levels: 0 },
             Coefficient::Icc,
         ]
     }
@@ -587,6 +623,35 @@ mod tests {
         let kappa = |kind: Coefficient| kind.of(&[&x, &y]).unwrap();
         assert!((kappa(Coefficient::Kappa) - (1.0 - 3.0 * 2.0 / 8.0)).abs() < 1e-15);
         assert!((kappa(Coefficient::QuadraticKappa) - (1.0 - 3.0 * 5.0 / 45.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn ac1_by_hand_does_not_fall_where_nearly_all_ratings_are_of_one_level() {
+        // 18 of 20 are 1 by both, on two the raters differ: p_a = 0.9, pi = 0.95 and 0.05.
+        let mut first = [Some(1.0); 20];
+        let mut second = first;
+        (first[0], second[1]) = (Some(0.0), Some(0.0));
+        let rows: [&[Option<f64>]; 2] = [&first, &second];
+        // Two levels: p_e = 2 * 0.95 * 0.05 = 0.095; three, of which one does not occur: half of it. Kappa has p_e = 0.95^2 + 0.05^2.
+        for (levels, chance) in [(0, 0.095), (2, 0.095), (3, 0.0475)] {
+            let ac1 = Coefficient::Ac1 { levels }.of(&rows).unwrap();
+            assert!((ac1 - (0.9 - chance) / (1.0 - chance)).abs() < 1e-12);
+        }
+        let kappa = Coefficient::Kappa.of(&rows).unwrap();
+        assert!((kappa - (0.9 - 0.905) / 0.095).abs() < 1e-12);
+        // All ratings are one value of a known scale: nothing differs, and chance agreement is 0.
+        let same: [&[Option<f64>]; 2] = [&[Some(1.0); 20]; 2];
+        assert_eq!(Coefficient::Ac1 { levels: 2 }.of(&same), Some(1.0));
+        // Three raters of two units: 1 1 2 has 2 of 6 ordered pairs equal, 1 1 - has all; p_a = 2/3. pi_1 = (2/3 + 1) / 2 = 5/6,
+        // p_e = 2 * 5/6 * 1/6 = 5/18.
+        let three: [&[Option<f64>]; 3] = [
+            &[Some(1.0), Some(1.0)],
+            &[Some(1.0), Some(1.0)],
+            &[Some(2.0), None],
+        ];
+        let ac1 = Coefficient::Ac1 { levels: 0 }.of(&three).unwrap();
+        let expected = (2.0 / 3.0 - 5.0 / 18.0) / (13.0 / 18.0);
+        assert!((ac1 - expected).abs() < 1e-12);
     }
 
     #[test]

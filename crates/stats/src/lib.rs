@@ -9,7 +9,7 @@
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
 //! - Pairwise judging: [`WinRate`], [`SystemWinRate`], [`Strengths`]; looks before the end:
 //!   [`critical_values`], [`LookEstimate`].
-//! - Agreement of raters: [`Coefficient`] (alpha, kappa, ICC), [`Correlation`], both with [`coefficient_interval`].
+//! - Agreement of raters: [`Coefficient`] (alpha, kappa, AC1, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`];
 //!   values corrected by a few dear verdicts: [`corrected_values`].

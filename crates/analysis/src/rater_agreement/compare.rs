@@ -82,7 +82,14 @@ impl Labeled {
         views: &'a [RaterView],
         options: &'a AgreementOptions,
     ) -> Context<'a> {
-        Context::new(views, &self.questions, options)
+        let mut context = Context::new(views, &self.questions, options);
+        let is_of_items = options.level == AgreementLevel::Item && options.metric.is_none();
+        if let [scale] = &self.scales[..]
+            && is_of_items
+        {
+            context.levels = scale.levels.len();
+        }
+        context
     }
 }
 

@@ -9,14 +9,9 @@ use std::sync::Arc;
 
 use super::result::{PairAgreement, TieThreshold};
 use super::units::{Context, RatedByBoth, RaterView};
-use crate::ratings::{Estimate, Ratings, distinct};
+use crate::ratings::{Estimate, Ratings, SHARE, distinct};
 use scholareval_core::domain::{CaseId, ComparedPair, Preference, RaterKind, SystemName};
-use scholareval_stats::{
-    Coefficient, Interval, coefficient_interval, mean, mean_interval, rounded,
-};
-
-/// Range of a share.
-const SHARE: Interval = Interval::new(0.0, 1.0);
+use scholareval_stats::{Coefficient, coefficient_interval, mean, mean_interval, rounded};
 
 /// Two answers that both raters compared.
 pub(super) struct Compared<'a> {

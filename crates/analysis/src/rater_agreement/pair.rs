@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use super::comparisons::Compared;
 use super::result::{Measures, PartMeasures, RaterPair};
-use super::scales::{mixed_items, no_categories, not_one_scale};
+use super::scales::{items, mixed_items, no_categories, not_one_scale, top_of_scale};
 use super::systems::{by_ratings, by_wins};
 use super::units::{Context, RatedByBoth, RaterView};
-use crate::ratings::{Estimate, Ratings, distinct};
+use crate::ratings::{Estimate, Ratings, SHARE, distinct};
 use scholareval_core::domain::SystemName;
-use scholareval_stats::{Coefficient, Correlation};
+use scholareval_stats::{
+    Coefficient, Correlation, Interval, MetricValues, mean, mean_interval, paired_family, rounded,
+};
+
+/// The reason where two raters share no unit.
+const NOT_SHARED: &str = "no unit has two ratings";
 
 /// All measures of two raters.
 pub(super) fn rater_pair(
@@ -53,10 +58,8 @@ impl<'a> RatedByBoth<'a> {
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
         let scales = || not_one_scale(&[self.first, self.second], &self.units, self.context);
-        let no_kappa = mixed
-            .clone()
-            .or_else(scales)
-            .or_else(|| no_categories(&ratings));
+        let no_shift = mixed.clone().or_else(scales);
+        let no_kappa = no_shift.clone().or_else(|| no_categories(&ratings));
         let kappa = |kind: Coefficient| {
             Estimate::unless(no_kappa.as_ref(), || {
                 ratings.estimate(kind, confidence).with_units(n)
@@ -71,8 +74,59 @@ impl<'a> RatedByBoth<'a> {
             within_question_tau_b: self.within_questions(compared),
             kappa: kappa(Coefficient::Kappa),
             quadratic_kappa: kappa(Coefficient::QuadraticKappa),
+            raw_agreement: Estimate::unless(no_kappa.as_ref(), || self.raw_agreement()),
+            ac1: kappa(Coefficient::Ac1 {
+                levels: self.context.levels,
+            }),
+            shift: Estimate::unless(no_shift.as_ref(), || self.shift()),
             comparisons: self.comparisons(compared, thresholds),
         }
+    }
+
+    /// The share of units with equal ratings.
+    fn raw_agreement(&self) -> Estimate {
+        let mut equal = Vec::new();
+        for (x, y) in self.x.iter().zip(&self.y) {
+            let is_equal = rounded(*x) == rounded(*y);
+            equal.push(if is_equal { 1.0 } else { 0.0 });
+        }
+        let bootstrap = self.context.bootstrap();
+        let interval = || mean_interval(&equal, Some(&self.questions), Some(SHARE), bootstrap);
+        Estimate::new(mean(&equal), interval, NOT_SHARED).with_units(equal.len())
+    }
+
+    /// The mean of the first rater's ratings minus the second's.
+    fn shift(&self) -> Estimate {
+        let mut differences = Vec::new();
+        for (x, y) in self.x.iter().zip(&self.y) {
+            differences.push(x - y);
+        }
+        let values = self.width().map_or(MetricValues::Any, MetricValues::Within);
+        let bootstrap = self.context.bootstrap();
+        let interval = || {
+            let family = paired_family(&[&differences], Some(&self.questions), values, bootstrap);
+            family?.pairs[0].interval
+        };
+        Estimate::new(mean(&differences), interval, NOT_SHARED).with_units(differences.len())
+    }
+
+    /// The width of the widest scale of the units: that of an item's question where it is known, else of the smallest usual scale
+    /// that holds all ratings of the two; `None` if there is none for some item.
+    fn width(&self) -> Option<f64> {
+        let mut widest = None;
+        for item in items(&self.units) {
+            let width = match self.context.scales.get(item) {
+                Some((scale, _)) => scale.high - scale.low,
+                None => {
+                    let raters = [self.first, self.second].into_iter();
+                    let ends: Vec<&Interval> =
+                        raters.filter_map(|rater| rater.ends.get(item)).collect();
+                    top_of_scale(&ends)?
+                }
+            };
+            widest = Some(width.max(widest.unwrap_or(width)));
+        }
+        widest
     }
 
     /// Measures of each item, if there are items; each with a tie threshold for that item.

@@ -193,6 +193,12 @@ pub struct Measures {
     pub kappa: Estimate,
     /// Cohen's kappa with squared differences as weights.
     pub quadratic_kappa: Estimate,
+    /// Share of units with the same rating, 0..=1.
+    pub raw_agreement: Estimate,
+    /// Gwet's AC1.
+    pub ac1: Estimate,
+    /// Mean of the first rater's ratings minus the second's (judge minus people), in the unit of the ratings.
+    pub shift: Estimate,
     /// Agreement on which of two answers is better; `None` without common pairs.
     pub comparisons: Option<PairAgreement>,
 }
@@ -335,6 +341,9 @@ impl Measures {
             ),
             ("kappa", counts, &self.kappa),
             ("quadratic_kappa", counts, &self.quadratic_kappa),
+            ("raw_agreement", counts, &self.raw_agreement),
+            ("ac1", counts, &self.ac1),
+            ("shift", counts, &self.shift),
         ];
         all.extend(self.comparisons.iter().flat_map(PairAgreement::estimates));
         all

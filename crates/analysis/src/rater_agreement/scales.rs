@@ -65,7 +65,7 @@ pub(super) fn unknown_scale_note(views: &[RaterView], context: &Context<'_>) -> 
     }
     let mut shared = tops.values().filter(|tops| tops.len() > 1).peekable();
     shared.peek()?;
-    let text = "The scale of these ratings is not known: kappa, alpha and ICC take all raters to be on the same one.";
+    let text = "The scale of these ratings is not known: kappa, alpha, ICC and shift take all raters to be on the same one.";
     let differ = shared.any(|tops| tops.iter().any(|top| *top != tops[0]));
     Some(if differ {
         Note::warning(text)
@@ -98,7 +98,8 @@ fn is_mixed(view: &RaterView, items: &BTreeSet<&Option<Arc<str>>>) -> bool {
     shares.any(|is_share| Some(is_share) != first)
 }
 
-fn items<'a>(units: &[&'a RatedUnit]) -> BTreeSet<&'a Option<Arc<str>>> {
+/// The items of these units.
+pub(super) fn items<'a>(units: &[&'a RatedUnit]) -> BTreeSet<&'a Option<Arc<str>>> {
     units.iter().map(|unit| &unit.item).collect()
 }
 

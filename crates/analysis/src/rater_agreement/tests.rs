@@ -93,6 +93,32 @@ fn agreement_on_pairs_is_counted_by_hand() {
 }
 
 #[test]
+fn raw_agreement_ac1_and_shift_are_counted_by_hand() {
+    // 40 answers to 40 cases: both 1 but for two, to which the judge alone gives 0, and one, to which the person does.
+    let mut rows = vec![[1.0]; 40];
+    (rows[3], rows[8]) = ([0.0], [0.0]);
+    let judged: Vec<&[f64]> = rows.iter().map(|row| &row[..]).collect();
+    let mut people = vec![[1.0]; 40];
+    people[5] = [0.0];
+    let people: Vec<&[f64]> = people.iter().map(|row| &row[..]).collect();
+    let agreement = agree(&[judge("m", &judged), human("p", &people)], &options());
+    let measures = &agreement.pairs[0].overall;
+    close(&measures.raw_agreement, 37.0 / 40.0);
+    // The share of ones over both is 77 / 80: chance agreement 2 * 77/80 * 3/80.
+    let chance = 2.0 * 77.0 * 3.0 / 6400.0;
+    close(&measures.ac1, (37.0 / 40.0 - chance) / (1.0 - chance));
+    close(&measures.shift, -1.0 / 40.0);
+    for estimate in [&measures.raw_agreement, &measures.ac1, &measures.shift] {
+        let interval = estimate.interval().unwrap();
+        assert!(interval.holds(estimate.estimate.unwrap()), "{estimate:?}");
+    }
+    let keys: Vec<&str> = measures.estimates().iter().map(|(key, ..)| *key).collect();
+    for key in ["raw_agreement", "ac1", "shift"] {
+        assert!(keys.contains(&key), "{keys:?}");
+    }
+}
+
+#[test]
 fn the_threshold_gives_a_judge_as_many_ties_as_the_person_has() {
     // The person ties two of four pairs; the judge's differences are 0.5, 0.125, -0.375, 0.25: up to 0.25 are two ties.
     let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0], &[2.0, 2.0]]);

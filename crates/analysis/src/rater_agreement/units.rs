@@ -171,6 +171,8 @@ pub(super) struct Context<'a> {
     pub(super) questions: Questions<'a>,
     /// The scale of an item's question, with the first rater that knows it.
     pub(super) scales: BTreeMap<Option<Arc<str>>, (Interval, Arc<str>)>,
+    /// Levels of the scale of all items, 0 if unknown.
+    pub(super) levels: usize,
 }
 
 impl<'a> Context<'a> {
@@ -202,6 +204,7 @@ impl<'a> Context<'a> {
             options,
             questions: Questions::of_texts(cases),
             scales,
+            levels: 0,
         }
     }
 
