@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts]
+//! pair-looks old-scale labels dear-verdicts panel-errors]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -26,6 +26,8 @@ mod net_shares;
 mod old_scale;
 #[path = "coverage/pair_looks.rs"]
 mod pair_looks;
+#[path = "coverage/panel_errors.rs"]
+mod panel_errors;
 #[path = "coverage/power.rs"]
 mod power;
 #[path = "coverage/powered.rs"]
@@ -43,6 +45,7 @@ use looks::looks;
 use net_shares::net_shares;
 use old_scale::old_scale;
 use pair_looks::pair_looks;
+use panel_errors::panel_errors;
 use power::power;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
@@ -504,6 +507,7 @@ fn main() {
         "old-scale",
         "labels",
         "dear-verdicts",
+        "panel-errors",
     ]
     .into_iter()
     .any(is_named);
@@ -524,6 +528,9 @@ fn main() {
     }
     if all || is_named("dear-verdicts") {
         dear_verdicts(repetitions);
+    }
+    if all || is_named("panel-errors") {
+        panel_errors(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

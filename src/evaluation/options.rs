@@ -19,7 +19,6 @@ use crate::analysis::OnUnscored;
 use crate::dataset::{ANSWER_PARTS, ReferencesBlock};
 use crate::domain::{GradeMerge, Mode, parse_share};
 use crate::error;
-use crate::record::GivenCertificates;
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
@@ -28,6 +27,7 @@ use crate::judge::options::{
     name_and_text, one_or_more,
 };
 use crate::prompt::MANIFEST;
+use crate::record::GivenCertificates;
 
 /// The name of the judge of the table `[judge]` and the flags.
 pub(crate) const DEFAULT_JUDGE: &str = "judge";

@@ -80,7 +80,10 @@ impl CertifiedJudge {
         let setting = |name: &str| judge.settings.get(name).cloned().unwrap_or_default();
         let sends_temperature = setting("no_temperature") != Value::Bool(true);
         let named = answered::names(&judge.answered_by);
-        let reported = judge.served.as_ref().and_then(|served| served["id"].as_str());
+        let reported = judge
+            .served
+            .as_ref()
+            .and_then(|served| served["id"].as_str());
         Self {
             protocol: setting("kind"),
             model: judge.model.clone(),
@@ -105,13 +108,29 @@ impl CertifiedJudge {
         let fields = [
             ("protocol", self.protocol.clone(), other.protocol.clone()),
             ("model", name(&self.model), name(&other.model)),
-            ("served model", name(&self.served_model), name(&other.served_model)),
-            ("reasoning effort", self.effort.clone(), other.effort.clone()),
-            ("temperature", self.temperature.clone(), other.temperature.clone()),
+            (
+                "served model",
+                name(&self.served_model),
+                name(&other.served_model),
+            ),
+            (
+                "reasoning effort",
+                self.effort.clone(),
+                other.effort.clone(),
+            ),
+            (
+                "temperature",
+                self.temperature.clone(),
+                other.temperature.clone(),
+            ),
         ];
         for (field, checked, now) in fields {
             if checked != now {
-                return Some(format!("{field} {} and not {}", shown(&checked), shown(&now)));
+                return Some(format!(
+                    "{field} {} and not {}",
+                    shown(&checked),
+                    shown(&now)
+                ));
             }
         }
         None
@@ -140,7 +159,7 @@ impl CertifiedRole {
     }
 
     /// How the judge of a run differs from this one; `None` if it is the same.
-    fn difference(&self, other: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.judges.len() != other.judges.len() {
             let checked = counted(self.judges.len(), "judge");
             return Some(format!("{checked} and not {}", other.judges.len()));
@@ -172,7 +191,10 @@ fn profile_hash(manifest: &Manifest, role: &str) -> Fingerprint {
         if !is_asked {
             continue;
         }
-        let of_scorer = manifest.scorer_settings(scorer).cloned().unwrap_or_default();
+        let of_scorer = manifest
+            .scorer_settings(scorer)
+            .cloned()
+            .unwrap_or_default();
         settings.push(if *scorer == CRITERIA.name {
             json!(manifest.criteria_profile())
         } else {
@@ -189,17 +211,22 @@ impl CertificateHead {
     /// When the file cannot be read, is not a certificate, has another version, or was changed after it was made.
     pub fn load(path: &Path) -> Result<Self> {
         let text = read_small_text(path)?.0;
-        let fault = |what: String, hint: &str| -> Error { InputFault::new(path, what).hint(hint).into() };
+        let fault =
+            |what: String, hint: &str| -> Error { InputFault::new(path, what).hint(hint).into() };
         let all: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
-            fault(format!("not a certificate: {error}"), "name a file that certify made")
+            fault(
+                format!("not a certificate: {error}"),
+                "name a file that certify made",
+            )
         })?;
         let Some(version) = all.get("certificate_version").and_then(Value::as_u64) else {
             let what = "not a certificate: certificate_version is missing".to_owned();
             return Err(fault(what, "name a file that certify made"));
         };
         if version != u64::from(CERTIFICATE_VERSION) {
-            let what =
-                format!("a certificate of version {version}; this program reads {CERTIFICATE_VERSION}");
+            let what = format!(
+                "a certificate of version {version}; this program reads {CERTIFICATE_VERSION}"
+            );
             return Err(fault(what, "make it again with certify"));
         }
         if all.get(HASH) != Some(&json!(hash(&all))) {
@@ -207,8 +234,20 @@ impl CertificateHead {
             return Err(fault(what, "make it again with certify"));
         }
         serde_json::from_value(Value::Object(all)).map_err(|error| {
-            fault(format!("not a certificate: {error}"), "make it again with certify")
+            fault(
+                format!("not a certificate: {error}"),
+                "make it again with certify",
+            )
         })
+    }
+
+    /// Whether the file is a certificate of any version, whatever was changed in it.
+    pub(crate) fn is_at(path: &Path) -> bool {
+        let text = read_small_text(path)
+            .map(|(text, _)| text)
+            .unwrap_or_default();
+        let fields = serde_json::from_str::<Map<String, Value>>(&text).unwrap_or_default();
+        fields.contains_key("certificate_version")
     }
 
     /// `checked on 60 labels, kappa 0.71 [0.60, 0.80], 2026-11-12`
@@ -227,7 +266,13 @@ impl CertificateHead {
 
     /// Why it does not count for this judge of a run that began on this day; `None` if it counts, and the reason is empty where it is
     /// for other roles.
-    fn refusal(&self, role: &str, now: &CertifiedRole, day: NaiveDate, days: u32) -> Option<String> {
+    fn refusal(
+        &self,
+        role: &str,
+        now: &CertifiedRole,
+        day: NaiveDate,
+        days: u32,
+    ) -> Option<String> {
         let Some(checked) = self.roles.get(role) else {
             return Some(String::new());
         };
@@ -237,7 +282,9 @@ impl CertificateHead {
         }
         let age = (day - date).num_days();
         (age > i64::from(days)).then(|| {
-            format!("the certificate of {date} was {age} days old, more than {days} (certificate_days)")
+            format!(
+                "the certificate of {date} was {age} days old, more than {days} (certificate_days)"
+            )
         })
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::comparison::{
-    all_notes, comparison_table, judge_lines, orders_table, pairs_table, systems_table,
-    unpublished, verdicts,
+    all_notes, check_lines, comparison_table, judge_lines, orders_table, pairs_table,
+    systems_table, unpublished, verdicts,
 };
 use super::legend::legend_notes;
 use super::looks::look_lines;
@@ -344,6 +344,7 @@ fn judge_notes(manifest: &Manifest, run: &str) -> Vec<Note> {
     let judged: Vec<_> = judged.iter().collect();
     let mut notes = Vec::new();
     notes.extend(unpublished(&judged).map(Note::warning));
+    notes.extend(check_lines(&judged).into_iter().map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     notes
 }

@@ -7,6 +7,7 @@
 
 mod agree;
 mod anchors;
+mod certify;
 mod comparable;
 mod completeness;
 mod correction;
@@ -25,6 +26,9 @@ mod verdict_frame;
 mod verdict_plan;
 
 pub use agree::{agree, plan_labels};
+pub use certify::{
+    Certificate, CertifiedCost, CertifiedPanel, CertifyOptions, PanelMember, certify,
+};
 pub use correction::DearVerdicts;
 pub use criteria::{criteria_and_people, criteria_of};
 pub use directories::run_directories;

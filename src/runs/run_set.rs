@@ -435,10 +435,11 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
     for (name, manifest) in runs {
         for (role, entry) in &manifest.roles {
             let judge = judge_of(entry);
+            let check = manifest.judge_check(role);
             let known = all
                 .iter_mut()
                 // By what readers see, so that runs of one judge share a line.
-                .find(|known| known.role == *role && known.judge == judge);
+                .find(|known| known.role == *role && known.judge == judge && known.check == check);
             if let Some(known) = known {
                 known.runs.push((*name).to_owned());
                 continue;
@@ -452,6 +453,7 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             all.push(JudgedRole {
                 role: role.clone(),
                 judge,
+                check,
                 differs_from_published,
                 runs: vec![(*name).to_owned()],
             });

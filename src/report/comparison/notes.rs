@@ -112,6 +112,7 @@ pub(in crate::report) fn all_notes(comparison: &Comparison, signs: Vec<Note>) ->
     }
     notes.extend(comparison_notes(comparison));
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
+    notes.extend(check_lines(&judged).into_iter().map(Note::warning));
     notes.extend(unpublished(&judged).map(Note::info));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     notes.extend(method(comparison));
@@ -157,6 +158,33 @@ fn judge_with_runs(judged: &JudgedRole) -> String {
     } else {
         format!("{} ({})", judged.judge, judged.runs.join(", "))
     }
+}
+
+/// Whether judges were checked against people: one sentence for all of them, or one for each result of the check.
+pub(in crate::report) fn check_lines(judged: &[&JudgedRole]) -> Vec<String> {
+    let checks = judged
+        .iter()
+        .filter_map(|role| Some((checked_judge(role)?, role.role.as_str())));
+    let by_check = by_text(checks);
+    let is_only = by_check.len() == 1;
+    let mut lines = Vec::new();
+    for (check, roles) in by_check {
+        lines.push(if is_only {
+            format!("Judge {check}.")
+        } else {
+            format!("Judge of {roles} {check}.")
+        });
+    }
+    lines
+}
+
+/// The check of the judge; where it is not that of all runs, with the runs that it is of.
+fn checked_judge(judged: &JudgedRole) -> Option<String> {
+    let check = judged.check.as_ref()?;
+    if judged.runs.is_empty() {
+        return Some(check.clone());
+    }
+    Some(format!("{check} ({})", judged.runs.join(", ")))
 }
 
 /// A sentence on judges and prompts that are not those of the published numbers, if there are any.

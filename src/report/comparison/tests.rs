@@ -155,6 +155,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         judged_by: vec![JudgedRole {
             role: "rubric".to_owned(),
             judge: "gpt-4o; prompts scholareval@1a2b3c4d".to_owned(),
+            check: None,
             differs_from_published: Some("prompts scholareval@1a2b3c4d".to_owned()),
             runs: Vec::new(),
         }],

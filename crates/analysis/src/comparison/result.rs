@@ -167,6 +167,9 @@ pub struct JudgedRole {
     pub role: String,
     /// Judge and prompts: `gpt-oss-120b; prompts scholareval@1a2b3c4d`.
     pub judge: String,
+    /// `checked on 60 labels, kappa 0.71 [0.60, 0.80], 2026-11-12`, or `not checked against people` with the reason if a certificate does
+    /// not count; `None` for the built-in baseline.
+    pub check: Option<String>,
     /// How they differ from those of the published numbers; `None` if they do not, or if there are none.
     pub differs_from_published: Option<String>,
     /// The runs with this judge, if the role has several.

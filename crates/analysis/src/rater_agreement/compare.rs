@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::confusion::{ItemScale, confusions};
 use super::groups::groups;
 use super::pair::rater_pair;
+use super::panel_errors::panel_errors;
 use super::powered::LabeledRun;
 use super::result::{
     AgreementLevel, AgreementOptions, Confusion, NO_ORDER, PairAgreement, PoweredMean,
@@ -135,6 +136,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         pairs,
         groups: groups(&views, &context),
         confusions,
+        panel_errors: labels.and_then(|people| panel_errors(&judges, people, &context)),
         reliability: Vec::new(),
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,

@@ -28,6 +28,7 @@ mod confusion;
 mod groups;
 mod label_plan;
 mod pair;
+mod panel_errors;
 mod powered;
 mod reliability;
 mod result;
@@ -43,8 +44,8 @@ pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans}
 pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
-    PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,
-    RaterSummary, SummaryRow, TieThreshold,
+    PanelErrors, PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup,
+    RaterPair, RaterSummary, SummaryRow, TieThreshold,
 };
 pub use run::run_rater;
 

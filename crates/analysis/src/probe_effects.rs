@@ -1,0 +1,93 @@
+//! The effects of a probe as numbers: what each perturbation changes in each headline metric.
+
+use serde::Serialize;
+
+use super::comparison::MetricComparison;
+use super::probe::{Probe, Probed, UNCHANGED};
+use scholareval_core::domain::Unit;
+use scholareval_core::text::perturbation::Perturbation;
+use scholareval_stats::Interval;
+
+/// What a perturbation changes in a metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProbeEffect {
+    /// The perturbation.
+    pub perturbation: Perturbation,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Answers that it changes.
+    pub answers: usize,
+    /// The mean of the answers before; `None` without a value.
+    pub before: Option<f64>,
+    /// Their mean after it.
+    pub after: Option<f64>,
+    /// After less before.
+    pub difference: Option<f64>,
+    /// Its interval, adjusted for all perturbations of the probe.
+    pub interval: Option<Interval>,
+    /// Two-sided p of no difference, adjusted alike; `None` for a single question.
+    pub p: Option<f64>,
+    /// Verdicts that differ, of `verdicts`.
+    pub changed_verdicts: usize,
+    /// Verdicts that were given before and after.
+    pub verdicts: usize,
+}
+
+impl Probe {
+    /// The effects on the headline metrics, perturbation by perturbation.
+    pub fn effects(&self) -> Vec<ProbeEffect> {
+        let mut effects = Vec::new();
+        for probed in &self.perturbations {
+            for id in &self.headline {
+                let mut metrics = probed.comparison.metrics.iter();
+                let metric = metrics.find(|metric| metric.metric == *id);
+                effects.extend(metric.map(|metric| probed.effect(metric)));
+            }
+        }
+        effects
+    }
+}
+
+impl Probed {
+    fn effect(&self, metric: &MetricComparison) -> ProbeEffect {
+        let mean = |is_before: bool| {
+            let mut systems = metric.systems.iter();
+            systems
+                .find(|system| (system.label == UNCHANGED) == is_before)?
+                .mean
+        };
+        let pair = metric.pairs.first().filter(|pair| pair.p.is_some());
+        // A comparison subtracts the lower mean from the higher one.
+        let is_lower = pair.is_some_and(|pair| metric.systems[pair.first].label == UNCHANGED);
+        let mut verdicts = self.verdicts.iter();
+        let verdicts = verdicts.find(|verdicts| verdicts.scorer == metric.metric.scorer);
+        ProbeEffect {
+            perturbation: self.perturbation,
+            metric: metric.metric.name.clone(),
+            unit: metric.metric.unit,
+            answers: metric.cases.len(),
+            before: mean(true),
+            after: mean(false),
+            difference: pair.map(|pair| {
+                if is_lower {
+                    0.0 - pair.difference
+                } else {
+                    pair.difference
+                }
+            }),
+            interval: pair.and_then(|pair| {
+                let interval = pair.interval?;
+                Some(if is_lower {
+                    interval.negated()
+                } else {
+                    interval
+                })
+            }),
+            p: pair.and_then(|pair| pair.p),
+            changed_verdicts: verdicts.map_or(0, |verdicts| verdicts.changed),
+            verdicts: verdicts.map_or(0, |verdicts| verdicts.total),
+        }
+    }
+}
