@@ -89,6 +89,9 @@ fn properties(gate: &GateResult) -> Vec<(&'static str, String)> {
     if let Some(needed) = gate.questions_needed {
         properties.push(("questions_needed", needed.to_string()));
     }
+    if let Some(needed) = gate.labels_needed {
+        properties.push(("labels_needed", needed.to_string()));
+    }
     properties
 }
 
@@ -133,6 +136,7 @@ mod tests {
             p: None,
             questions: 20,
             questions_needed: Some(80),
+            labels_needed: None,
             is_not_worse: false,
         }
     }

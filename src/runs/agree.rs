@@ -101,6 +101,7 @@ fn load(
     let labeled = Labeled {
         raters,
         questions: questions_of(runs),
+        groups: groups_of(runs),
         probabilities: labels.probabilities.clone(),
         people: people.together(),
         scales: people.scales(),
@@ -206,6 +207,17 @@ fn questions_of(runs: &[RecordedRun]) -> HashMap<CaseId, Arc<str>> {
         questions.insert(answer.case.case_id.clone(), question.into());
     }
     questions
+}
+
+/// The group of each case that has one.
+fn groups_of(runs: &[RecordedRun]) -> HashMap<CaseId, Arc<str>> {
+    let mut groups: HashMap<CaseId, Arc<str>> = HashMap::new();
+    for answer in runs.iter().flat_map(|run| &run.scored) {
+        if let Some(group) = &answer.case.group {
+            groups.insert(answer.case.case_id.clone(), Arc::clone(&group.name));
+        }
+    }
+    groups
 }
 
 /// The run's name, or its path where another rater has that name.

@@ -205,7 +205,7 @@ pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
         metric: options.metric.clone(),
         agreement: pair.overall.clone(),
         systems: pair.systems.clone(),
-        groups: Vec::new(),
+        groups: pair.groups.clone(),
         confusions: agreement
             .confusions
             .iter()

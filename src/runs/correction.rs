@@ -86,7 +86,7 @@ impl DearVerdicts {
         let labels = PeopleLabels::load(&[path.to_path_buf()], runs)?;
         let draw = match &labels {
             PeopleLabels::OfSheets(unblinded) => unblinded.verdicts,
-            PeopleLabels::OfTables(_) => load_selected(path)?.recorded.verdicts,
+            PeopleLabels::OfTables(..) => load_selected(path)?.recorded.verdicts,
         };
         let Some(draw) = draw else {
             let what = "these labels are not of drawn verdicts, so that nobody knows how likely each was to be labeled";

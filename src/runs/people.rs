@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::label::{Unblinded, is_label_file, unblind};
-use crate::analysis::rater_agreement::{AgreementLevel, ItemScale};
-use crate::dataset::{Labels, SHEET_FILE, TEXTS_FILE, load_labels};
+use super::label::{Unblinded, criteria_levels, is_label_file, unblind};
+use crate::analysis::rater_agreement::{AgreementLevel, ItemScale, LabeledItem};
+use crate::dataset::{LabelWords, Labels, SHEET_FILE, TEXTS_FILE, load_labels};
 use crate::domain::{Note, Rater};
 use crate::error::{Error, InputFault, Result};
 use crate::record::RecordedRun;
+use crate::scorer::criteria::CRITERIA;
 
 /// People's labels of the answers of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,8 +52,8 @@ const DOWNLOAD_PREFIX: &str = "labels-";
 
 /// Labels in either form.
 pub(super) enum PeopleLabels {
-    /// Tables.
-    OfTables(Labels),
+    /// Tables, with the scales of labeled criteria.
+    OfTables(Labels, Vec<ItemScale>),
     /// Files of labels, unblinded by their sheets.
     OfSheets(Box<Unblinded>),
 }
@@ -64,7 +66,13 @@ impl PeopleLabels {
     pub(super) fn load(paths: &[PathBuf], runs: &[RecordedRun]) -> Result<Self> {
         let named = NamedFiles::among(paths)?;
         if named.of_pages.is_empty() && named.sheets.is_empty() {
-            return Ok(Self::OfTables(load_labels(&named.tables)?));
+            let mut levels = Vec::new();
+            for run in runs {
+                levels.extend(criteria_levels(run).unwrap_or_default());
+            }
+            let labels = load_labels(&named.tables, LabelWords::with_levels(levels))?;
+            let scales = scales_of_criteria(&labels, runs);
+            return Ok(Self::OfTables(labels, scales));
         }
         if !named.tables.is_empty() {
             let message = "--labels: files from the pages of label and tables of labels are read apart; give one kind at a time";
@@ -90,7 +98,7 @@ impl PeopleLabels {
     /// The raters, their probabilities, and notes.
     pub(super) fn labels(&self) -> &Labels {
         match self {
-            Self::OfTables(labels) => labels,
+            Self::OfTables(labels, _) => labels,
             Self::OfSheets(unblinded) => &unblinded.labels,
         }
     }
@@ -98,7 +106,7 @@ impl PeopleLabels {
     /// The people together, where that is not the mean of the raters.
     pub(super) fn together(&self) -> Option<Rater> {
         match self {
-            Self::OfTables(_) => None,
+            Self::OfTables(..) => None,
             Self::OfSheets(unblinded) => unblinded.people.clone(),
         }
     }
@@ -131,7 +139,7 @@ impl PeopleLabels {
     /// The scales of the labeled items, where they are known.
     pub(super) fn scales(&self) -> Vec<ItemScale> {
         match self {
-            Self::OfTables(_) => Vec::new(),
+            Self::OfTables(_, scales) => scales.clone(),
             Self::OfSheets(unblinded) => unblinded.scales.clone(),
         }
     }
@@ -147,6 +155,56 @@ pub(super) fn label_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let sheets = sheets.filter(|sheet| sheet.is_file());
     let files = named.tables.iter().chain(&named.of_pages).cloned();
     Ok(files.chain(sheets).collect())
+}
+
+/// The labeled criteria of these runs, by the scale on which their judges judged them.
+fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
+    let mut labeled = BTreeSet::new();
+    let ratings = || labels.raters.iter().flat_map(|rater| &rater.ratings);
+    // Grades of criteria have other levels than the judge's.
+    let beyond: BTreeSet<&Option<Arc<str>>> = ratings()
+        .filter(|rating| !(0.0..=1.0).contains(&rating.value))
+        .map(|rating| &rating.item)
+        .collect();
+    for rating in ratings() {
+        if let Some(item) = &rating.item
+            && !beyond.contains(&rating.item)
+        {
+            labeled.insert(LabeledItem {
+                system: rating.system.clone(),
+                case_id: rating.case_id.clone(),
+                item: Arc::clone(item),
+            });
+        }
+    }
+    let mut scales: Vec<ItemScale> = Vec::new();
+    for run in runs {
+        let Some(levels) = criteria_levels(run) else {
+            continue;
+        };
+        let mut items = BTreeSet::new();
+        for answer in run
+            .scored
+            .iter()
+            .filter(|answer| answer.score.scorer == CRITERIA.name)
+        {
+            for component in &answer.score.components {
+                let item = LabeledItem {
+                    system: answer.system.clone(),
+                    case_id: answer.case.case_id.clone(),
+                    item: (&*component.name).into(),
+                };
+                if labeled.contains(&item) {
+                    items.insert(item);
+                }
+            }
+        }
+        match scales.iter_mut().find(|scale| scale.levels == levels) {
+            Some(scale) => scale.items.extend(items),
+            None => scales.push(ItemScale { levels, items }),
+        }
+    }
+    scales
 }
 
 /// Paths of labels by what they are.

@@ -23,6 +23,11 @@ use super::reader::{
     Id, Number, all, csv_as_jsonl, elements, expected, is_csv, is_nan, typed, without_bare_nan,
 };
 
+mod words;
+
+pub use words::LabelWords;
+use words::MixedValues;
+
 /// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
                         rater, preference), or pairs (question, models, preference_ranking_norm, ..)";
@@ -56,13 +61,16 @@ pub struct Labels {
     pub notes: Vec<Note>,
 }
 
-/// Reads files of labels (`docs/formats.md`).
+/// Reads files of labels (`docs/formats.md`), in which values may be these words.
 ///
 /// # Errors
 /// [`Error::Input`](scholareval_core::error::Error::Input) with the first fault of every file;
 /// [`Error::Io`](scholareval_core::error::Error::Io) if a file cannot be read.
-pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
-    let mut collector = Collector::default();
+pub fn load_labels(paths: &[PathBuf], words: LabelWords) -> Result<Labels> {
+    let mut collector = Collector {
+        words,
+        ..Collector::default()
+    };
     all(paths
         .iter()
         .map(|path| collector.read(&read_text(path)?.0, path)))?;
@@ -227,6 +235,9 @@ struct Collector {
     seen: HashMap<(usize, CaseId, String), (f64, String)>,
     /// Rows without a number in a field of labels, by field.
     missing: BTreeMap<String, usize>,
+    words: LabelWords,
+    /// Of the file that is read.
+    mixed: MixedValues,
 }
 
 impl Collector {
@@ -237,6 +248,7 @@ impl Collector {
                 .hint(EXPECTED)
                 .into());
         }
+        self.mixed = MixedValues::default();
         let mut faults = rows.iter().filter_map(|row| self.read_row(row).err());
         let Some(mut fault) = faults.next() else {
             return Ok(());
@@ -293,17 +305,18 @@ impl Collector {
             let (pair, preference) = preference(row, case_id)?;
             LabelValue::Preference(pair, preference)
         } else {
-            let Number(Some(value)) = row.required("value")? else {
+            let item = if row.has("item") {
+                Some(row.text("item")?.into())
+            } else {
+                None
+            };
+            let Some(value) = self.rating_value(row, &item)? else {
                 return Ok(());
             };
             let rating = Rating {
                 system: row.text("system")?.into(),
                 case_id,
-                item: if row.has("item") {
-                    Some(row.text("item")?.into())
-                } else {
-                    None
-                },
+                item,
                 value,
             };
             self.read_probabilities(row, &rating)?;
@@ -317,6 +330,38 @@ impl Collector {
             RaterKind::Human
         };
         self.add(row, (&rater, kind), label)
+    }
+
+    /// The value of a rating: a number, or a word for one.
+    fn rating_value(
+        &mut self,
+        row: &LabelRow<'_>,
+        item: &Option<Arc<str>>,
+    ) -> Result<Option<f64>, InputFault> {
+        let word = match row.fields.get("value") {
+            Some(Value::Bool(value)) => Some(value.to_string()),
+            Some(Value::String(text)) if text.trim().parse::<f64>().is_err() => Some(text.clone()),
+            _ => None,
+        };
+        let of_word = word.as_deref().and_then(|word| self.words.value(word));
+        let value = match of_word {
+            Some(value) => value,
+            None => match row.required("value") {
+                Ok(Number(Some(value))) => value,
+                Ok(Number(None)) => return Ok(None),
+                Err(fault) if word.is_some() => {
+                    let known = self.words.known();
+                    return Err(fault.hint(format!("words that are read as numbers: {known}")));
+                }
+                Err(fault) => return Err(fault),
+            },
+        };
+        match self.mixed.add(row.line, item, word.as_deref(), value) {
+            Some(what) => Err(row
+                .fault(what)
+                .hint("write all values of an item on one scale")),
+            None => Ok(Some(value)),
+        }
     }
 
     /// Reads with which probability the answer, or its item alone, was drawn.

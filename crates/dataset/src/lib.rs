@@ -48,7 +48,7 @@ pub use inspect_log::{InspectLog, InspectSample, read_input};
 pub use label_files::{
     SHEET_FILE, TEXTS_FILE, load_blind_texts, load_label_files, load_label_sheet,
 };
-pub use labels::{Labels, load_labels, parse_labels};
+pub use labels::{LabelWords, Labels, load_labels, parse_labels};
 pub use lint::{LintFinding, LintRule, lint_tests};
 pub use pairing::{PairOptions, Pairing, pair};
 pub use perturbed::perturbed;

@@ -12,7 +12,7 @@
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, AC1, ICC), [`Correlation`], both with [`coefficient_interval`].
 //! - Judge noise: [`variance_components`].
 //! - Prediction-powered inference: [`prediction_powered_mean`]; samples of answers to label: [`systematic_sample`];
-//!   values corrected by a few dear verdicts: [`corrected_values`].
+//!   values corrected by a few dear verdicts: [`corrected_values`]; shares by sensitivity and specificity: [`rogan_gladen`].
 //!
 //! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
 //! `tests/scipy/make_golden.py` and `tests/golden/make_golden.py`.
@@ -50,6 +50,7 @@ mod power;
 mod ppi;
 mod ranks;
 mod regression;
+mod rogan_gladen;
 mod sampling;
 mod strengths;
 mod studentized;
@@ -84,6 +85,7 @@ pub use power::{PilotSpread, questions_for};
 pub use ppi::{Estimand, JudgedAnswer, PredictionPoweredMean, prediction_powered_mean};
 pub use ranks::{rank_among, rank_distribution};
 pub use regression::{Line, least_squares};
+pub use rogan_gladen::{CorrectedShare, RecognizedShare, rogan_gladen};
 pub use sampling::{
     inclusion_probabilities, random_sample, systematic_sample, weighted_inclusion_probabilities,
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::DisplayOptions;
+use super::{DisplayOptions, GateOutput};
 use crate::analysis::rater_agreement::AgreementOptions;
 use crate::report::AgreementTables;
 
@@ -23,6 +23,8 @@ Examples:
     scholareval agree runs/gpt runs/llama
   Annotators with each other, and with a model whose scores are in the same files:
     scholareval agree --labels ann1.json ann2.json
+  A gate for CI:
+    scholareval agree runs/mine --labels labels.csv --require \"kappa>=0.6\" --require \"abs(shift)<=0.05\"
   See how many more labels help (scholareval label makes pages to label on):
     scholareval agree runs/mine --labels labels.csv --plan
 
@@ -51,7 +53,20 @@ pub struct AgreeArgs {
     /// Plan instead: how exact a system's mean on the human scale is by its number of labels, judged by the labels at hand
     #[arg(long, requires = "labels")]
     pub plan: bool,
-    /// More tables: rater (every pair), item, system
+    /// Require that a number of the judge with the people together reaches a value, "kappa>=0.6" or "sensitivity>=0.8" (of several
+    /// levels "sensitivity:LEVEL>=0.8"), or that the judge's mean is near theirs, "abs(shift)<=0.05", in the unit of the ratings;
+    /// JUDGE:kappa>=0.6 names one of several judges; can be repeated; exit 6 if one is missed, 8 if one is undecided
+    #[arg(
+        long,
+        value_name = "CONDITION",
+        conflicts_with = "plan",
+        help_heading = "Gates"
+    )]
+    pub require: Vec<String>,
+    /// How gates are reported.
+    #[command(flatten)]
+    pub output: GateOutput,
+    /// More tables: rater (every pair), item, system, group (of cases)
     #[arg(
         long,
         value_name = "TABLES",

@@ -42,7 +42,9 @@ pub use pairs::PairsArgs;
 pub use plan::PlanArgs;
 pub use plot::PlotArgs;
 pub use probe::ProbeArgs;
-pub use reading::{Across, CompareArgs, OnUndecided, ReportArgs, TableArgs, TableFormat};
+pub use reading::{
+    Across, CompareArgs, GateOutput, OnUndecided, ReportArgs, TableArgs, TableFormat,
+};
 pub use score::{
     AnswerArgs, ConfigArgs, CsvArgs, DisplayOptions, JudgingArgs, ScoreArgs, ShownArgs,
 };

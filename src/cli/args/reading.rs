@@ -60,6 +60,30 @@ pub enum OnUndecided {
     Fail,
 }
 
+/// How gates are reported.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GateOutput {
+    /// What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        requires = "require",
+        help_heading = "Gates"
+    )]
+    pub on_undecided: OnUndecided,
+    /// Write the gates as a JUnit file, a test case for each condition
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "require",
+        help_heading = "Gates"
+    )]
+    pub junit: Option<PathBuf>,
+}
+
 /// Which runs are compared, and how.
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
@@ -100,25 +124,9 @@ pub struct CompareArgs {
     /// What must hold for exit code 0.
     #[command(flatten)]
     pub gates: GateOptions,
-    /// What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
-    #[arg(
-        long,
-        value_name = "WHAT",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        requires = "require",
-        help_heading = "Gates"
-    )]
-    pub on_undecided: OnUndecided,
-    /// Write the gates as a JUnit file, a test case for each condition
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "require",
-        help_heading = "Gates"
-    )]
-    pub junit: Option<PathBuf>,
+    /// How gates are reported.
+    #[command(flatten)]
+    pub output: GateOutput,
     /// The statistics.
     #[command(flatten)]
     pub options: ComparisonOptions,

@@ -1,6 +1,9 @@
 //! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
 use super::CommandContext;
+use super::gates::{by_choice, conclude, read_each};
+use crate::analysis::rater_agreement::agreement_gates;
+use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::write_form;
 use crate::error::{Error, Result};
@@ -11,16 +14,32 @@ use crate::runs::{agree, plan_labels};
 /// Runs the command.
 ///
 /// # Errors
-/// As [`agree`].
-pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> {
+/// As [`agree`], and for conditions that cannot be read.
+pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
+    if args.plan {
+        plan(args, context)?;
+        return Ok(ExitCode::Ok);
+    }
+    let checked = check(args, context);
+    if let Err(error) = &checked {
+        args.output.write_error(&args.runs, &args.require, error)?;
+    }
+    checked?
+}
+
+/// Shows the agreement and checks the gates. The inner error is that of a condition that cannot be read; the file of `--junit` has the
+/// others.
+fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCode>> {
     if args.runs.is_empty() && args.labels.is_empty() {
         let message = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(message.to_owned()));
     }
-    if args.plan {
-        return plan(args, context);
-    }
-    let agreement = agree(&context.runs(&args.runs)?.0, &args.labels, &args.options)?;
+    let runs = context.runs(&args.runs)?.0;
+    let mut agreement = agree(&runs, &args.labels, &args.options)?;
+    let read = read_each(&args.require, &args.output, |condition| {
+        agreement_gates(&condition[0], &agreement)
+    })?;
+    agreement.gates = read.gates;
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),
@@ -35,7 +54,9 @@ pub(super) fn run(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<()> 
             context.note(&format!("warning: {}", warning.text));
         }
     }
-    Ok(())
+    let gates = by_choice(&agreement.gates, args.output.on_undecided);
+    args.output.write(&args.runs, &gates, &read.refused)?;
+    Ok(read.error.map_or(Ok(conclude(&gates, &[])), Err))
 }
 
 /// Shows how many labels the means of systems need.

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
+use super::gates::{by_choice, conclude, read_each};
 use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations,
     drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
-use crate::cli::args::{Across, CompareArgs, OnUndecided};
-use crate::cli::terminal::{self, grouped};
+use crate::cli::args::{Across, CompareArgs};
+use crate::cli::terminal::grouped;
 use crate::error::{Error, InputFault, Result};
-use crate::files::write_bytes;
-use crate::report::{UncheckedGate, comparison_table, comparison_text, junit, run_warnings};
+use crate::report::{UncheckedGate, comparison_table, comparison_text, run_warnings};
 use crate::runs::{DearVerdicts, RunSet};
 
 /// Runs the command.
@@ -22,10 +22,9 @@ use crate::runs::{DearVerdicts, RunSet};
 /// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &CommandContext<'_>) -> Result<ExitCode> {
     let compared = compare(args, context);
-    // Without a file, CI would show that of an earlier commit.
-    if let (Err(error), Some(path)) = (&compared, &args.junit) {
-        let unchecked = unchecked(&args.gates.require, &error.to_string());
-        write_bytes(path, junit(&suite(args), &[], &unchecked).as_bytes())?;
+    if let Err(error) = &compared {
+        args.output
+            .write_error(&args.runs, &args.gates.require, error)?;
     }
     compared?
 }
@@ -52,7 +51,10 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
         ..args.options.clone()
     };
     // Before the metrics are selected, since a gate may be about a metric that is not shown.
-    let (gates, mut open, error) = read_gates(args, &observations, baseline)?;
+    let read = read_each(&args.gates.require, &args.output, |condition| {
+        Gate::all(condition, &observations, baseline)
+    })?;
+    let (gates, mut open, error) = (read.gates, read.refused, read.error);
     select(&mut observations, &args.metric, &gates, context)?;
     match args.across {
         Some(Across::Runs) => {}
@@ -86,11 +88,9 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     // Without its unfinished runs, a directory could pass by its good ones.
     let passes = comparison.gates.is_empty() || tolerates;
     let left_out: &[String] = if passes { &[] } else { &skipped };
-    let gates = by_choice(&comparison.gates, args);
+    let gates = by_choice(&comparison.gates, args.output.on_undecided);
     open.extend(left_out.iter().map(|line| of_run(line)));
-    if let Some(path) = &args.junit {
-        write_bytes(path, junit(&suite(args), &gates, &open).as_bytes())?;
-    }
+    args.output.write(&args.runs, &gates, &open)?;
     warn_without_margin(&comparison.gates, context);
     Ok(error.map_or(Ok(conclude(&gates, left_out)), Err))
 }
@@ -106,28 +106,6 @@ fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
         Some(Across::Runs) => RunSet::open_across_runs(directories, args.anyway),
         None => RunSet::open(directories, args.anyway),
     }
-}
-
-/// The conditions of `--require` as gates. With a file of `--junit` those that cannot be read are apart, with their errors.
-fn read_gates(
-    args: &CompareArgs,
-    observations: &Observations,
-    baseline: Option<&str>,
-) -> Result<(Vec<Gate>, Vec<UncheckedGate>, Option<Error>)> {
-    let mut gates = Vec::new();
-    let mut refused = Vec::new();
-    let mut first = None;
-    for condition in args.gates.require.chunks(1) {
-        match Gate::all(condition, observations, baseline) {
-            Ok(of_condition) => gates.extend(of_condition),
-            Err(error) if args.junit.is_some() => {
-                refused.extend(unchecked(condition, &error.to_string()));
-                first = first.or(Some(error));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((gates, refused, first))
 }
 
 /// Shows the means of a run on the scale of the judge of `old`.
@@ -183,35 +161,6 @@ fn show(comparison: &Comparison, args: &CompareArgs, context: &CommandContext<'_
     )
 }
 
-/// Prints which gates are not met, and returns the code.
-fn conclude(gates: &[GateResult], left_out: &[String]) -> ExitCode {
-    let mut is_missed = !left_out.is_empty();
-    let mut is_undecided = false;
-    for gate in gates {
-        match gate.outcome {
-            GateOutcome::Met => {}
-            GateOutcome::Missed | GateOutcome::Unchecked => {
-                is_missed = true;
-                terminal::note(&format!("error: not met: {}", gate.line()));
-            }
-            GateOutcome::Undecided => {
-                is_undecided = true;
-                terminal::note(&format!("undecided: {}", gate.line()));
-            }
-        }
-    }
-    for line in left_out {
-        terminal::note(&format!("error: not met: {line}; {REMEDY}"));
-    }
-    if is_missed {
-        ExitCode::BelowThreshold
-    } else if is_undecided {
-        ExitCode::Undecided
-    } else {
-        ExitCode::Ok
-    }
-}
-
 /// Recommends a margin where a gate without one is met.
 fn warn_without_margin(gates: &[GateResult], context: &CommandContext<'_>) {
     let mut without_margin = gates.iter().filter(|gate| gate.is_not_worse);
@@ -222,43 +171,6 @@ fn warn_without_margin(gates: &[GateResult], context: &CommandContext<'_>) {
              much worse it may be"
         ));
     }
-}
-
-/// The gates with undecided ones as `--on-undecided` says.
-fn by_choice(gates: &[GateResult], args: &CompareArgs) -> Vec<GateResult> {
-    let mut gates = gates.to_vec();
-    for gate in &mut gates {
-        if gate.outcome == GateOutcome::Undecided {
-            gate.outcome = match args.on_undecided {
-                OnUndecided::Report => GateOutcome::Undecided,
-                OnUndecided::Pass => GateOutcome::Met,
-                OnUndecided::Fail => GateOutcome::Missed,
-            };
-        }
-    }
-    gates
-}
-
-/// The runs, as the name of a suite of tests.
-fn suite(args: &CompareArgs) -> String {
-    let names: Vec<String> = args
-        .runs
-        .iter()
-        .map(|run| run.display().to_string())
-        .collect();
-    names.join(" ")
-}
-
-/// Conditions that cannot be checked, for one reason.
-fn unchecked(conditions: &[String], message: &str) -> Vec<UncheckedGate> {
-    let mut gates = Vec::new();
-    for condition in conditions {
-        gates.push(UncheckedGate {
-            name: condition.clone(),
-            message: message.to_owned(),
-        });
-    }
-    gates
 }
 
 /// A run of a directory that was left out, from the line about it.

@@ -16,6 +16,7 @@ mod demo;
 mod estimate;
 mod export;
 mod facts;
+mod gates;
 mod import;
 mod label;
 mod plan;
@@ -260,7 +261,7 @@ fn run_command(command: Command, context: &CommandContext<'_>) -> Result<ExitCod
         Command::Rubrics(command) => rubrics::run(&command)?,
         Command::Scifact(command) => facts::scifact(&command, context)?,
         Command::Fever(command) => facts::fever(&command, context)?,
-        Command::Agree(args) => agree::run(&args, context)?,
+        Command::Agree(args) => return agree::run(&args, context),
         Command::Certify(args) => certify::run(&args, context)?,
         Command::Label(args) => label::run(&args, context)?,
         Command::Criteria(args) => criteria::run(&args, context)?,

@@ -10,7 +10,7 @@ use crate::report::CsvText;
 use crate::report::numbers::COEFFICIENT;
 use crate::report::table::{Cell, Column, Table};
 
-/// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
+/// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `group`, `ranking` or `wins` for two raters,
 /// `ratings` or `preferences` for a group (`first` is its name), `level` for a judge's levels against those of people,
 /// `probability` for its probabilities (`name` is a range of them), `mean` for a prediction-powered mean, `difference` for one
 /// of two systems (`name` is `FIRST - SECOND`).
@@ -68,7 +68,7 @@ fn push(
     table.rows.push(cells);
 }
 
-/// Two raters: over everything, by item and system, then the orders of systems.
+/// Two raters: over everything, by item, system and group, then the orders of systems.
 fn push_pair(table: &mut Table, pair: &RaterPair) {
     let of_pair = Topic {
         first: &pair.first,
@@ -77,7 +77,11 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
         name: "",
     };
     let mut parts = vec![("overall", "", &pair.overall)];
-    for (part, all) in [("item", &pair.items), ("system", &pair.systems)] {
+    for (part, all) in [
+        ("item", &pair.items),
+        ("system", &pair.systems),
+        ("group", &pair.groups),
+    ] {
         parts.extend(all.iter().map(|one| (part, &*one.name, &one.measures)));
     }
     for (part, name, measures) in parts {

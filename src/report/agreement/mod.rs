@@ -11,6 +11,7 @@ pub use csv::render_agreement_csv;
 pub(super) use tables::confusion_table;
 pub use tables::{AgreementTables, label_plan_table};
 
+use super::comparison::gate_lines;
 use super::table::note_lines;
 use super::{TableStyle, visible, wrapped};
 use crate::analysis::rater_agreement::{PoweredMean, RaterAgreement};
@@ -30,6 +31,7 @@ pub fn render_agreement_table(
     let mut out = tables::summary(agreement).terminal(style);
     out.push('\n');
     out += &line(&verdict::verdict(agreement), style);
+    out += &gate_lines(&agreement.gates, style);
     for confusion in &agreement.confusions {
         out.push('\n');
         out += &tables::confusion_table(confusion).terminal(style);

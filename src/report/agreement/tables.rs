@@ -28,6 +28,12 @@ const RATINGS: &Headings = &[
     ("pearson", "Pearson", COEFFICIENT),
     ("kappa", "Cohen's kappa", COEFFICIENT),
     ("quadratic_kappa", "quadratic kappa", COEFFICIENT),
+    ("shift", "shift", COEFFICIENT),
+];
+/// Where nearly all ratings are of one value.
+const SKEWED: &Headings = &[
+    ("raw_agreement", "equal (%)", Format::Percent),
+    ("ac1", "AC1", COEFFICIENT),
 ];
 const COMPARISONS: &Headings = &[
     ("pairs_half_credit", "better of two (%)", Format::Percent),
@@ -35,6 +41,12 @@ const COMPARISONS: &Headings = &[
     ("pairs_decided", "decided (%)", Format::Percent),
     ("pairs_kappa", "kappa", COEFFICIENT),
 ];
+
+/// With a larger share of one value, kappa is shown with raw agreement and AC1.
+const SKEW: f64 = 0.8;
+/// Why.
+const PARADOX: &str = "Over 80% of some ratings are one value: kappa can be low there although raters agree, since by chance they \
+                       would agree nearly as often (kappa's paradox); equal (%) and AC1 do not fall.";
 
 /// Tables that are shown on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,6 +57,8 @@ pub enum AgreementTables {
     Item,
     /// Every system.
     System,
+    /// Every group of cases.
+    Group,
 }
 
 /// Agreement among people, the ceiling for every judge, and of each judge with people.
@@ -56,7 +70,8 @@ pub(super) fn summary(agreement: &RaterAgreement) -> Table {
         ""
     };
     let title = format!(
-        "Agreement on {}, {:.0}% intervals, n in parentheses{ceiling}",
+        "{} Agreement on {}, {:.0}% intervals, n in parentheses{ceiling}",
+        question(agreement),
         level_name(agreement),
         100.0 * agreement.options.confidence
     );
@@ -78,6 +93,27 @@ pub(super) fn summary(agreement: &RaterAgreement) -> Table {
     table
 }
 
+/// The question that the summary answers.
+fn question(agreement: &RaterAgreement) -> String {
+    let has_people = agreement.summary.iter().any(|row| row.who == PEOPLE);
+    let raters = agreement.raters.iter();
+    let judges = raters.filter(|rater| rater.kind == RaterKind::Judge);
+    let judges: Vec<&str> = judges.map(|rater| &*rater.name).collect();
+    let all_judges = judges.len() == agreement.raters.len();
+    let (subject, verb) = match judges[..] {
+        [judge] => (judge, "Does"),
+        _ => ("the judges", "Do"),
+    };
+    match (judges.is_empty(), has_people) {
+        (true, _) => "Do people agree with each other?".to_owned(),
+        (false, true) => {
+            format!("{verb} {subject} agree with people as people do with each other?")
+        }
+        (false, false) if all_judges => "Do the judges agree with each other?".to_owned(),
+        (false, false) => format!("{verb} {subject} agree with people?"),
+    }
+}
+
 /// The tables in `by`, or all of them.
 pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bool) -> Vec<Table> {
     let is_shown = |table: AgreementTables| all || by.contains(&table);
@@ -91,12 +127,19 @@ pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bo
             continue;
         }
         let raters = [names.get(&pair.first), names.get(&pair.second)];
+        let both = raters.join(" and ");
         if is_shown(AgreementTables::Item) {
-            tables.extend(tables_by_part(&raters, "item", &pair.items));
+            let question = format!("Where do {both} differ most?");
+            tables.extend(tables_by_part(&question, "item", &pair.items));
         }
         if is_shown(AgreementTables::System) {
-            tables.extend(tables_by_part(&raters, "system", &pair.systems));
+            let question = format!("Do {both} agree on every system?");
+            tables.extend(tables_by_part(&question, "system", &pair.systems));
             tables.extend(order_of_systems(pair, &raters));
+        }
+        if is_shown(AgreementTables::Group) {
+            let question = format!("Do {both} agree in every group of cases?");
+            tables.extend(tables_by_part(&question, "group", &pair.groups));
         }
     }
     if is_shown(AgreementTables::System) {
@@ -141,20 +184,24 @@ fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<T
         let raters = vec![names.get(&pair.first), names.get(&pair.second)];
         rows.push((raters, &pair.overall));
     }
-    let title = format!("Agreement on {}", level_name(agreement));
+    let title = format!(
+        "Who agrees with whom? Agreement on {}",
+        level_name(agreement)
+    );
     let mut tables = tables_of_measures(&title, &["raters", ""], &rows);
     tables.push(groups(agreement));
     tables
 }
 
-/// Two raters by item or by system.
-fn tables_by_part(raters: &[String; 2], part: &str, of_parts: &[PartMeasures]) -> Vec<Table> {
+/// Two raters by item, system or group, those with the largest shift first.
+fn tables_by_part(question: &str, part: &str, of_parts: &[PartMeasures]) -> Vec<Table> {
     let mut rows = Vec::new();
     for part_measures in of_parts {
         rows.push((vec![part_measures.name.clone()], &part_measures.measures));
     }
-    let title = format!("{}, by {part}", raters.join(" and "));
-    tables_of_measures(&title, &[part], &rows)
+    let shift = |measures: &Measures| measures.shift.estimate.map_or(-1.0, f64::abs);
+    rows.sort_by(|(_, a), (_, b)| shift(b).total_cmp(&shift(a)));
+    tables_of_measures(&format!("{question} By {part}"), &[part], &rows)
 }
 
 /// A table of the ratings and one of the preferences in these rows, which begin with their names.
@@ -163,9 +210,21 @@ fn tables_of_measures(
     headings: &[&str],
     rows: &[(Vec<String>, &Measures)],
 ) -> Vec<Table> {
+    let mut shown = RATINGS.to_vec();
+    let mut shares = rows
+        .iter()
+        .filter_map(|(_, measures)| measures.most_frequent);
+    let is_skewed = shares.any(|share| share > SKEW);
+    if is_skewed {
+        shown.extend(SKEWED);
+    }
+    let mut ratings = table_of_measures(title.to_owned(), headings, rows, &shown);
+    if is_skewed {
+        ratings.notes.push(Note::warning(PARADOX));
+    }
     let better = format!("{title}: which of two is better");
     vec![
-        table_of_measures(title.to_owned(), headings, rows, RATINGS),
+        ratings,
         table_of_measures(better, headings, rows, COMPARISONS),
     ]
 }
@@ -212,7 +271,7 @@ fn find_measure<'a>(measures: &'a Measures, key: &str) -> Option<(usize, &'a Est
 
 /// All raters, all people and all judges together.
 fn groups(agreement: &RaterAgreement) -> Table {
-    let title = "Raters together: Krippendorff's alpha and ICC(2,1)";
+    let title = "Do the raters agree beyond chance? Together: Krippendorff's alpha and ICC(2,1)";
     let groups = agreement.groups.iter().filter(|group| group.n > 0);
     let rows: Vec<&RaterGroup> = groups.collect();
     let mut table = Table::new(title, Vec::new());
@@ -280,7 +339,7 @@ pub(super) fn reliability_table(reliability: &Reliability) -> Table {
 fn order_of_systems(pair: &RaterPair, raters: &[String; 2]) -> Option<Table> {
     let ranking = pair.ranking.as_ref()?;
     let title = format!(
-        "{}, means of systems: tau-b {}",
+        "Do {} put systems in the same order? Means, tau-b {}",
         raters.join(" and "),
         shown_coefficient(&ranking.kendall_tau_b)
     );
@@ -298,7 +357,7 @@ fn order_of_systems(pair: &RaterPair, raters: &[String; 2]) -> Option<Table> {
 
 /// Means and differences of systems on the human scale, with their notes.
 fn powered_means(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
-    let title = "Means on the human scale and their differences: by the labels alone, and prediction-powered";
+    let title = "What would people give all answers? Means and differences by the labels alone, and prediction-powered";
     // Without a weight of the judge there was nothing to power the mean with; a note says so.
     let powered = agreement.powered.iter().filter(|row| row.lambda.is_some());
     let rows: Vec<&PoweredMean> = powered.collect();

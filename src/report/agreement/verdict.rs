@@ -35,7 +35,8 @@ pub(super) fn verdict(agreement: &RaterAgreement) -> String {
 
 /// The closest of so many judges, next to what people reach with each other.
 fn verdict_on_judge(judge: &SummaryRow, judges: usize, ceiling: Option<&SummaryRow>) -> String {
-    let mut text = judge.who.clone();
+    let mut text = ceiling.map_or_else(String::new, |people| beside_people(judge, people));
+    text += &judge.who;
     if judges > 1 {
         text += &format!(" (closest of {judges} judges)");
     }
@@ -44,6 +45,26 @@ fn verdict_on_judge(judge: &SummaryRow, judges: usize, ceiling: Option<&SummaryR
         text += &format!("; people with people: {}", shown_main(people));
     }
     text + &details(judge, ceiling)
+}
+
+/// Whether the judge agrees with people as these do with each other, by the interval of either; nothing without one, as of means over
+/// several pairs of raters.
+fn beside_people(judge: &SummaryRow, people: &SummaryRow) -> String {
+    let [by_judge, by_people] = [judge, people].map(main_estimate);
+    let (Some(value), Some(other)) = (by_judge.estimate, by_people.estimate) else {
+        return String::new();
+    };
+    let (is_less, is_more) = match (by_judge.interval(), by_people.interval()) {
+        (Some(interval), _) => (interval.high < other, interval.low > other),
+        (None, Some(interval)) => (value < interval.low, value > interval.high),
+        (None, None) => return String::new(),
+    };
+    let answer = match (is_less, is_more) {
+        (true, _) => "Less than people agree with each other: ",
+        (_, true) => "More than people agree with each other: ",
+        _ => "No significant difference from people with each other: ",
+    };
+    answer.to_owned()
 }
 
 fn verdict_on_people(people: &SummaryRow) -> String {

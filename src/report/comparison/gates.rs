@@ -1,4 +1,4 @@
-//! The gates of a comparison, one line each.
+//! Gates, one line each.
 
 use crate::analysis::comparison::GateResult;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::report::{TableStyle, visible, wrapped};
 const INDENT: usize = 11;
 
 /// `met        new>=old-0.02: score differs by ..`; empty without gates.
-pub(super) fn gate_lines(gates: &[GateResult], style: &TableStyle) -> String {
+pub(in crate::report) fn gate_lines(gates: &[GateResult], style: &TableStyle) -> String {
     let mut text = String::new();
     for gate in gates {
         let width = style.columns().saturating_sub(INDENT).max(INDENT);

@@ -15,6 +15,7 @@ mod tables;
 mod tests;
 mod verdict;
 
+pub(super) use gates::gate_lines;
 pub use notes::run_warnings;
 pub(super) use notes::{all_notes, check_lines, judge_lines, metric_notes, unpublished};
 pub(super) use pairwise::{comparison_notes, orders_table};

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::scales::scale_of;
 use super::units::RunTasks;
 use crate::analysis::rater_agreement::{ItemScale, LabeledItem};
 use crate::domain::{
@@ -220,6 +221,13 @@ impl AskedUnits {
         }
         scales
     }
+}
+
+/// The levels of a run's criteria from the lowest, by name and value; `None` without criteria on a scale for people.
+pub(in crate::runs) fn criteria_levels(run: &RecordedRun) -> Option<Vec<(String, f64)>> {
+    let profile = run.manifest.criteria_profile()?;
+    let scale = scale_of(&profile.reply).ok()?;
+    Some(levels_of(&scale))
 }
 
 /// The levels that are numbers, by name and value.

@@ -17,6 +17,7 @@ mod unblind;
 pub(super) mod units;
 
 pub use adjudicate::{Dispute, DisputedLabel, disputes};
+pub(super) use asked_units::criteria_levels;
 pub use draw::{LabelCandidate, LabelCandidates};
 pub use names::{mentions, plain_name};
 pub use round::{LabelOptions, LabelRound, label_round};

@@ -33,6 +33,8 @@ pub struct Labeled {
     pub raters: Vec<Rater>,
     /// The question of each case, if known: cases of one question are resampled together.
     pub questions: HashMap<CaseId, Arc<str>>,
+    /// The group of each case, if it has one.
+    pub groups: HashMap<CaseId, Arc<str>>,
     /// The probabilities with which answers, or items of them, were drawn to be labeled, where they are known.
     pub probabilities: DrawProbabilities,
     /// The people together, if that is not the mean of the raters: adjudicated labels replace those on which they differ.
@@ -84,6 +86,7 @@ impl Labeled {
         options: &'a AgreementOptions,
     ) -> Context<'a> {
         let mut context = Context::new(views, &self.questions, options);
+        context.groups = Some(&self.groups);
         let is_of_items = options.level == AgreementLevel::Item && options.metric.is_none();
         if let [scale] = &self.scales[..]
             && is_of_items
@@ -138,6 +141,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         confusions,
         panel_errors: labels.and_then(|people| panel_errors(&judges, people, &context)),
         reliability: Vec::new(),
+        gates: Vec::new(),
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),
         powered,
         notes: reversed.collect(),

@@ -16,6 +16,7 @@ use scholareval_stats::{Coefficient, coefficient_interval, mean, mean_interval, 
 /// Two answers that both raters compared.
 pub(super) struct Compared<'a> {
     pub(super) systems: [&'a SystemName; 2],
+    pub(super) case: &'a CaseId,
     pub(super) question: usize,
     /// By rater; positive where the first answer is better.
     differences: [f64; 2],
@@ -92,6 +93,7 @@ impl<'a> RatedByBoth<'a> {
             if let [Some(first), Some(second)] = differences {
                 compared.push(Compared {
                     systems: [&pair.first, &pair.second],
+                    case: &pair.case_id,
                     question: self.context.questions.number(&pair.case_id),
                     differences: [first, second],
                     outright: raters.map(|view| view.preferences.contains_key(pair)),
@@ -110,6 +112,7 @@ impl<'a> RatedByBoth<'a> {
                 for a in same[..at].iter().copied() {
                     compared.push(Compared {
                         systems: [&self.units[a].system, &self.units[b].system],
+                        case: &self.units[a].case_id,
                         question: self.questions[a],
                         differences: [
                             rounded(self.x[a] - self.x[b]),

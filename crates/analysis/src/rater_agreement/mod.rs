@@ -25,6 +25,7 @@
 mod compare;
 mod comparisons;
 mod confusion;
+mod gates;
 mod groups;
 mod label_plan;
 mod pair;
@@ -40,6 +41,7 @@ mod units;
 pub use super::ratings::Estimate;
 pub use compare::{Labeled, rater_agreement};
 pub use confusion::{ItemScale, LabeledItem};
+pub use gates::agreement_gates;
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{

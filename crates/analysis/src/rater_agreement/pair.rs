@@ -1,6 +1,6 @@
 //! Agreement of two raters: correlations, kappas, comparisons, orders of systems.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::comparisons::Compared;
@@ -33,6 +33,7 @@ pub(super) fn rater_pair(
         overall: shared.measures(&all, thresholds),
         items: shared.items(),
         systems: shared.systems(&compared, thresholds),
+        groups: shared.groups(&compared, thresholds),
         tie_threshold,
         ranking: if shared.mixed_items().is_some() {
             None
@@ -68,6 +69,7 @@ impl<'a> RatedByBoth<'a> {
         Measures {
             n,
             questions: distinct(&self.questions),
+            most_frequent: self.most_frequent(),
             pearson: correlation(Correlation::Pearson),
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
@@ -167,6 +169,39 @@ impl<'a> RatedByBoth<'a> {
             });
         }
         parts
+    }
+
+    /// Measures of each group of cases, if there are several.
+    fn groups(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
+        let context = self.context;
+        let rated = self.units.iter().map(|unit| &unit.case_id);
+        let cases = rated.chain(compared.iter().map(|pair| pair.case));
+        let names: BTreeSet<&Arc<str>> = cases.filter_map(|case| context.group(case)).collect();
+        let mut parts = Vec::new();
+        if names.len() < 2 {
+            return parts;
+        }
+        for group in names {
+            let pairs = compared.iter();
+            let of_group = pairs.filter(|pair| context.group(pair.case) == Some(group));
+            let compared: Vec<&Compared<'_>> = of_group.collect();
+            let of_this_group = self.only(|unit| context.group(&unit.case_id) == Some(group));
+            parts.push(PartMeasures {
+                name: group.to_string(),
+                measures: of_this_group.measures(&compared, thresholds),
+            });
+        }
+        parts
+    }
+
+    /// The share of the most frequent value among the ratings of both.
+    fn most_frequent(&self) -> Option<f64> {
+        let mut counts: HashMap<u64, usize> = HashMap::new();
+        for value in self.x.iter().chain(&self.y) {
+            *counts.entry(rounded(*value).to_bits()).or_default() += 1;
+        }
+        let most = counts.into_values().max()?;
+        Some(most as f64 / (2 * self.x.len()) as f64)
     }
 
     /// Why two lists have no correlation.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::comparison::GateResult;
 use crate::ratings::Estimate;
 use scholareval_core::domain::{Note, RaterKind, SystemName, parse_amount};
 
@@ -94,6 +95,9 @@ pub struct RaterAgreement {
     pub reliability: Vec<Reliability>,
     /// Means of systems on the human scale, then their differences.
     pub powered: Vec<PoweredMean>,
+    /// Required conditions, if any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateResult>,
     /// Notes on these means; as sentences in JSON.
     #[serde(serialize_with = "texts")]
     pub powered_notes: Vec<Note>,
@@ -157,8 +161,10 @@ pub struct RaterPair {
     pub overall: Measures,
     /// By item, at the level of items.
     pub items: Vec<PartMeasures>,
-    /// By system.
+    /// By system, if there are several.
     pub systems: Vec<PartMeasures>,
+    /// By group of cases, if there are several.
+    pub groups: Vec<PartMeasures>,
     /// The rater whose small differences count as ties, if any.
     pub tie_threshold: Option<TieThreshold>,
     /// The systems by both raters' means.
@@ -167,10 +173,10 @@ pub struct RaterPair {
     pub wins: Option<Ranking>,
 }
 
-/// The measures of one item or one system.
+/// The measures of one item, one system or one group of cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartMeasures {
-    /// The item or system.
+    /// The item, system or group.
     pub name: String,
     /// Its measures.
     pub measures: Measures,
@@ -183,6 +189,8 @@ pub struct Measures {
     pub n: usize,
     /// Their questions, which intervals resample.
     pub questions: usize,
+    /// The share of the most frequent value among the ratings of both, 0..=1; `None` without units.
+    pub most_frequent: Option<f64>,
     /// Pearson's correlation.
     pub pearson: Estimate,
     /// Spearman's rank correlation.
@@ -328,6 +336,23 @@ pub struct PoweredMean {
 }
 
 impl Measures {
+    /// The names of all estimates.
+    pub(super) const NAMES: [&str; 13] = [
+        "pearson",
+        "spearman",
+        "kendall_tau_b",
+        "within_question_tau_b",
+        "kappa",
+        "quadratic_kappa",
+        "raw_agreement",
+        "ac1",
+        "shift",
+        "pairs_strict",
+        "pairs_half_credit",
+        "pairs_decided",
+        "pairs_kappa",
+    ];
+
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
         let counts = [self.n, self.questions];

@@ -173,6 +173,8 @@ pub(super) struct Context<'a> {
     pub(super) scales: BTreeMap<Option<Arc<str>>, (Interval, Arc<str>)>,
     /// Levels of the scale of all items, 0 if unknown.
     pub(super) levels: usize,
+    /// The group of each case that has one, if they are known.
+    pub(super) groups: Option<&'a HashMap<CaseId, Arc<str>>>,
 }
 
 impl<'a> Context<'a> {
@@ -205,7 +207,13 @@ impl<'a> Context<'a> {
             questions: Questions::of_texts(cases),
             scales,
             levels: 0,
+            groups: None,
         }
+    }
+
+    /// The group of a case.
+    pub(super) fn group(&self, case: &CaseId) -> Option<&'a Arc<str>> {
+        self.groups?.get(case)
     }
 
     pub(super) fn bootstrap(&self) -> BootstrapOptions {

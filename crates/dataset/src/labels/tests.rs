@@ -174,6 +174,45 @@ fn quotes_keep_commas_quotes_and_line_breaks() {
 }
 
 #[test]
+fn words_are_numbers_and_no_file_mixes_them_with_another_scale() {
+    let text = "system,case_id,item,rater,value\ng,c,x,r, Yes \ng,d,x,r,UNMET\ng,e,x,r,0.5\ng,c,grade,r,4\n";
+    let values: Vec<f64> = parse(text, "l.csv").unwrap().raters[0]
+        .ratings
+        .iter()
+        .map(|rating| rating.value)
+        .collect();
+    assert_eq!(values, [1.0, 0.0, 0.5, 4.0]);
+    let json = r#"[{"system": "g", "case_id": "c", "rater": "r", "value": true}, {"system": "g", "case_id": "d", "rater": "r", "value": "false"}]"#;
+    let found = parse(json, "l.json").unwrap();
+    assert_eq!(
+        (
+            found.raters[0].ratings[0].value,
+            found.raters[0].ratings[1].value
+        ),
+        (1.0, 0.0)
+    );
+    for (rows, expected) in [
+        (
+            "g,c,x,r,perhaps",
+            "l.csv:2 (case c): value: expected a number, found \"perhaps\"; words that are read as numbers: yes, no, true, \
+             false, met, unmet",
+        ),
+        (
+            "g,c,x,r,yes\ng,d,x,r,3",
+            "l.csv:3 (case d): value: words are numbers from 0 to 1 here, and line 3 has 3 where line 2 has \"yes\"",
+        ),
+        (
+            "g,c,x,r,-1\ng,d,x,r,no",
+            "l.csv:3 (case d): value: words are numbers from 0 to 1 here, and line 2 has -1 where line 3 has \"no\"",
+        ),
+    ] {
+        let text = format!("system,case_id,item,rater,value\n{rows}\n");
+        let faults = faults(&text, "l.csv");
+        assert!(faults[0].starts_with(expected), "{faults:?}");
+    }
+}
+
+#[test]
 fn faults_name_file_line_case_and_field() {
     for (text, name, expected) in [
         (

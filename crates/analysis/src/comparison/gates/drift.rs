@@ -87,6 +87,7 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         p: Some(change.whole.p),
         questions: change.questions,
         questions_needed,
+        labels_needed: None,
         is_not_worse: false,
     }
 }

@@ -66,6 +66,9 @@ pub struct GateResult {
     pub questions: usize,
     /// About how many questions would decide an undecided gate with 80% power.
     pub questions_needed: Option<usize>,
+    /// About how many labels would decide an undecided gate on the agreement with people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels_needed: Option<usize>,
     /// Whether the condition is `A>=B`, without a tolerable margin.
     #[serde(skip)]
     pub is_not_worse: bool,
@@ -133,6 +136,7 @@ impl GateCheck<'_> {
             p: None,
             questions: 0,
             questions_needed: None,
+            labels_needed: None,
             is_not_worse: self.gate.order() == Some(Order::NotWorse),
         };
         let mut metrics = self.comparison.metrics.iter();
