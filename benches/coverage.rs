@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts]
+//! pair-looks old-scale labels dear-verdicts ranks]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -14,6 +14,8 @@ mod citations;
 mod counts;
 #[path = "coverage/dear_verdicts.rs"]
 mod dear_verdicts;
+#[path = "coverage/judge_ranks.rs"]
+mod judge_ranks;
 #[path = "coverage/judged_pairs.rs"]
 mod judged_pairs;
 #[path = "coverage/labels.rs"]
@@ -37,6 +39,7 @@ use cells::cells;
 use citations::citations;
 use counts::counts;
 use dear_verdicts::dear_verdicts;
+use judge_ranks::ranks;
 use judged_pairs::judged_pairs;
 use labels::labels;
 use looks::looks;
@@ -504,6 +507,7 @@ fn main() {
         "old-scale",
         "labels",
         "dear-verdicts",
+        "ranks",
     ]
     .into_iter()
     .any(is_named);
@@ -524,6 +528,9 @@ fn main() {
     }
     if all || is_named("dear-verdicts") {
         dear_verdicts(repetitions);
+    }
+    if all || is_named("ranks") {
+        ranks(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);
