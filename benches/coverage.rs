@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts panel-errors]
+//! pair-looks old-scale labels dear-verdicts panel-errors ranks]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -14,6 +14,8 @@ mod citations;
 mod counts;
 #[path = "coverage/dear_verdicts.rs"]
 mod dear_verdicts;
+#[path = "coverage/judge_ranks.rs"]
+mod judge_ranks;
 #[path = "coverage/judged_pairs.rs"]
 mod judged_pairs;
 #[path = "coverage/labels.rs"]
@@ -39,6 +41,7 @@ use cells::cells;
 use citations::citations;
 use counts::counts;
 use dear_verdicts::dear_verdicts;
+use judge_ranks::ranks;
 use judged_pairs::judged_pairs;
 use labels::labels;
 use looks::looks;
@@ -508,6 +511,7 @@ fn main() {
         "labels",
         "dear-verdicts",
         "panel-errors",
+        "ranks",
     ]
     .into_iter()
     .any(is_named);
@@ -531,6 +535,9 @@ fn main() {
     }
     if all || is_named("panel-errors") {
         panel_errors(repetitions);
+    }
+    if all || is_named("ranks") {
+        ranks(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

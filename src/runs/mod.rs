@@ -7,6 +7,7 @@
 
 mod agree;
 mod anchors;
+mod boards;
 mod certify;
 mod comparable;
 mod completeness;

@@ -1,6 +1,7 @@
 //! `compare` from end to end: recorded runs side by side.
 
 mod gates;
+mod judges;
 mod released;
 mod unlike;
 

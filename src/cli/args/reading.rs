@@ -44,6 +44,8 @@ Examples:
 pub enum Across {
     /// The judge.
     Judges,
+    /// The prompts.
+    Prompts,
     /// The systems, such as at two dates.
     Runs,
 }
@@ -96,8 +98,8 @@ pub struct CompareArgs {
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
-    /// From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system
-    /// changes
+    /// From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two
+    /// runs which ranks hold under all; runs, how each system changes from the first run to each other one
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     #[arg(conflicts_with_all = ["baseline", "require", "tolerate_missing", "on_undecided", "junit"])]
     pub across: Option<Across>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::CommandContext;
 use super::gates::{by_choice, conclude, read_each};
 use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, RunFactor,
     drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
@@ -59,12 +59,14 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     match args.across {
         Some(Across::Runs) => {}
         // Each run has the same systems, which are compared within it.
-        Some(Across::Judges) => check_pairs(observations.systems.len() / runs.runs.len(), false)?,
+        Some(Across::Judges | Across::Prompts) => {
+            check_pairs(observations.systems.len() / runs.runs.len(), false)?;
+        }
         None => check_pairs(observations.systems.len(), options.baseline.is_some())?,
     }
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
-        Some(Across::Judges) => {
+        Some(Across::Judges | Across::Prompts) => {
             let mut comparison = runs.compare_judges(observations, &options)?;
             if let Some(margin) = args.gates.margin {
                 comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
@@ -97,32 +99,33 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
 
 /// The runs, which must agree in what is compared.
 fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
-    if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
-        let message = "--margin is about the shift between judges: give --across judges";
+    if args.gates.margin.is_some() && matches!(args.across, None | Some(Across::Runs)) {
+        let message = "--margin is about the shift between judges or prompts: give --across judges or --across prompts";
         return Err(Error::Usage(message.to_owned()));
     }
     match args.across {
-        Some(Across::Judges) => RunSet::open_across_judges(directories, args.anyway),
+        Some(Across::Judges) => RunSet::open_across(directories, RunFactor::Judges, args.anyway),
+        Some(Across::Prompts) => RunSet::open_across(directories, RunFactor::Prompts, args.anyway),
         Some(Across::Runs) => RunSet::open_across_runs(directories, args.anyway),
         None => RunSet::open(directories, args.anyway),
     }
 }
 
-/// Shows the means of a run on the scale of the judge of `old`.
+/// Shows the means of runs on the scale of the judge of `old`, a run or a directory of runs.
 fn on_old_scale(
     directories: &[PathBuf],
     old: &Path,
     args: &CompareArgs,
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
-    let [new] = directories else {
-        return Err(Error::Usage(format!(
-            "--corrected-by corrects one run, but {} are named: compare NEW --corrected-by OLD",
-            directories.len()
-        )));
-    };
-    let cheap = RunSet::open(std::slice::from_ref(new), args.anyway)?;
+    let cheap = RunSet::open(directories, args.anyway)?;
     if let Some(dear) = DearVerdicts::load(old, &cheap)? {
+        if directories.len() > 1 {
+            return Err(Error::Usage(format!(
+                "drawn verdicts correct one run, but {} are named: compare NEW --corrected-by OLD",
+                directories.len()
+            )));
+        }
         if !args.without.is_empty() {
             let message = "--without is about systems that both judges scored, and the dear judge gave single verdicts";
             return Err(Error::Usage(message.to_owned()));
@@ -139,7 +142,8 @@ fn on_old_scale(
         )?;
         return Ok(ExitCode::Ok);
     }
-    let runs = RunSet::open_on_old_scale(new, old, args.anyway)?;
+    let (by_old, _) = context.runs(&[old.to_path_buf()])?;
+    let runs = RunSet::open_on_old_scale(directories, &by_old, args.anyway)?;
     let mut observations = runs.observe_each()?;
     let (Some(by_old), Some(mut by_new)) = (observations.pop(), observations.pop()) else {
         return Ok(ExitCode::Ok);

@@ -1,10 +1,11 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 //!
-//! `render` puts the pages together: `verdict`, `judge_change` and `run_change` write its sentences, `tables` its
+//! `render` puts the pages together: `verdict`, `judge_change`, `judge_ranks` and `run_change` write its sentences, `tables` its
 //! tables, `notes` what stands below them. The page and a paper's table use the same parts.
 
 mod gates;
 mod judge_change;
+mod judge_ranks;
 mod notes;
 mod old_scale;
 mod pairwise;

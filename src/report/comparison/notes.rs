@@ -45,6 +45,15 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
             run.name
         ));
     }
+    let noun = comparison.across.noun();
+    for run in &comparison.runs {
+        if let Some(same) = &run.same_judge_as {
+            warnings.push(format!(
+                "{} has the same {noun} as {same}, which counts once in the ranks.",
+                run.name
+            ));
+        }
+    }
     let uncounted = comparison.runs.iter().flat_map(|run| &run.uncounted);
     for sentence in distinct(uncounted) {
         warnings.push(format!("{sentence}."));

@@ -160,6 +160,8 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
             runs: Vec::new(),
         }],
         pairwise: None,
+        across: RunFactor::default(),
+        judge_ranks: Vec::new(),
         judge_changes: Vec::new(),
         run_changes: Vec::new(),
         old_scales: Vec::new(),

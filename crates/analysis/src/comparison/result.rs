@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, OldScale, Pairwise, RunChange,
-    RunLooks,
+    ComparedCase, GateResult, JudgeChange, JudgeRanks, MetricId, ObservedSystem, OldScale,
+    Pairwise, RunChange, RunLooks,
 };
 use scholareval_core::domain::{Note, SubjectKind, parse_inner_share};
 use scholareval_stats::{Interval, PairedMethod, Ties};
@@ -120,7 +120,13 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// The judges of each role.
     pub judged_by: Vec<JudgedRole>,
-    /// With `--across judges`, in place of metrics: what changes from the first run to each other one.
+    /// With `--across prompts`: what the changes and ranks below are due to.
+    #[serde(skip_serializing_if = "RunFactor::is_judges")]
+    pub across: RunFactor,
+    /// With `--across judges` or `--across prompts` of more than two runs: the ranks of the systems in each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judge_ranks: Vec<JudgeRanks>,
+    /// With `--across judges` or `--across prompts`, in place of metrics: what changes from each run to each later one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judge_changes: Vec<JudgeChange>,
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
@@ -141,6 +147,32 @@ pub struct Comparison {
     /// With `--across`: systems that are not in every run, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+/// What differs on purpose between runs of the same answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunFactor {
+    /// The judges.
+    #[default]
+    Judges,
+    /// The prompts.
+    Prompts,
+}
+
+impl RunFactor {
+    /// Whether it is the judges.
+    pub fn is_judges(&self) -> bool {
+        *self == Self::Judges
+    }
+
+    /// What a run stands for: `judge`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Judges => "judge",
+            Self::Prompts => "prompt set",
+        }
+    }
 }
 
 /// What the metric `corrected` was computed from: all verdicts of a cheap judge, and those of a dear judge on some of them.
@@ -181,6 +213,9 @@ pub struct JudgedRole {
 pub struct ComparedRun {
     /// Its name.
     pub name: String,
+    /// With ranks under several judges: the earlier run by the same one, which counts for both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_judge_as: Option<String>,
     /// Why only part of its answers is scored; `None` for a complete run.
     pub unfinished: Option<String>,
     /// The looks at it (`--until`), if it was looked at before its end: p, letters and plain intervals do not hold then.
