@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts]
+//! pair-looks old-scale labels dear-verdicts self-preference]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -30,6 +30,8 @@ mod pair_looks;
 mod power;
 #[path = "coverage/powered.rs"]
 mod powered;
+#[path = "coverage/self_preference.rs"]
+mod self_preference;
 #[path = "coverage/tables.rs"]
 mod tables;
 
@@ -52,6 +54,7 @@ use scholareval::stats::{
     BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues, mean,
     mean_interval, paired_family,
 };
+use self_preference::self_preference;
 use tables::tables;
 
 const RESAMPLES: u32 = 999;
@@ -504,6 +507,7 @@ fn main() {
         "old-scale",
         "labels",
         "dear-verdicts",
+        "self-preference",
     ]
     .into_iter()
     .any(is_named);
@@ -524,6 +528,9 @@ fn main() {
     }
     if all || is_named("dear-verdicts") {
         dear_verdicts(repetitions);
+    }
+    if all || is_named("self-preference") {
+        self_preference(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

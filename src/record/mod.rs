@@ -13,6 +13,7 @@ mod answer_counts;
 mod answered;
 mod calls;
 mod event;
+mod families;
 mod inputs;
 mod lines;
 mod manifest;
@@ -28,6 +29,8 @@ mod writer;
 pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
+pub use families::family_of;
+pub(crate) use families::spelled_family;
 pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, KEPT_ERRORS, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry,

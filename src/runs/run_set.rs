@@ -425,6 +425,7 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
         unscored_as_zero: counts_zero && has_unscored(run),
         uncounted: run.manifest.uncounted.clone(),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
+        shared_families: run.manifest.shared_families(&run.scored),
     }
 }
 

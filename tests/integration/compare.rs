@@ -2,6 +2,7 @@
 
 mod gates;
 mod released;
+mod self_preference;
 mod unlike;
 
 use serde_json::{Value, json};

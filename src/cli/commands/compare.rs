@@ -63,7 +63,9 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
         Some(Across::Judges) => {
+            let preferences = runs.self_preferences(&observations, &args.families, &options)?;
             let mut comparison = runs.compare_judges(observations, &options)?;
+            comparison.self_preference = preferences;
             if let Some(margin) = args.gates.margin {
                 comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
             }
@@ -97,6 +99,11 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
 
 /// The runs, which must agree in what is compared.
 fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
+    if !args.families.is_empty() && args.across != Some(Across::Judges) {
+        let message =
+            "--family is about judges that favor systems of their family: give --across judges";
+        return Err(Error::Usage(message.to_owned()));
+    }
     if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
         let message = "--margin is about the shift between judges: give --across judges";
         return Err(Error::Usage(message.to_owned()));

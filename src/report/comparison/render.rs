@@ -6,6 +6,7 @@ use super::notes::{all_notes, baseline, run_warnings, without_lengths};
 use super::old_scale::{self, systems_on_old_scale};
 use super::pairwise::orders_table;
 use super::run_change::{self, systems_by_run};
+use super::self_preference;
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, MetricId};
@@ -82,6 +83,8 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
     for change in &comparison.judge_changes {
         statements.extend(sentences(change));
     }
+    let preferences = comparison.self_preference.iter();
+    statements.extend(preferences.filter_map(self_preference::sentence));
     for change in &comparison.run_changes {
         statements.push(run_change::sentence(change));
     }

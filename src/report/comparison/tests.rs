@@ -160,6 +160,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         }],
         pairwise: None,
         judge_changes: Vec::new(),
+        self_preference: Vec::new(),
         run_changes: Vec::new(),
         old_scales: Vec::new(),
         correction: None,
