@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts panel-errors ranks]
+//! pair-looks old-scale labels dear-verdicts panel-errors ranks self-preference]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -34,6 +34,8 @@ mod panel_errors;
 mod power;
 #[path = "coverage/powered.rs"]
 mod powered;
+#[path = "coverage/self_preference.rs"]
+mod self_preference;
 #[path = "coverage/tables.rs"]
 mod tables;
 
@@ -58,6 +60,7 @@ use scholareval::stats::{
     BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues, mean,
     mean_interval, paired_family,
 };
+use self_preference::self_preference;
 use tables::tables;
 
 const RESAMPLES: u32 = 999;
@@ -512,6 +515,7 @@ fn main() {
         "dear-verdicts",
         "panel-errors",
         "ranks",
+        "self-preference",
     ]
     .into_iter()
     .any(is_named);
@@ -538,6 +542,9 @@ fn main() {
     }
     if all || is_named("ranks") {
         ranks(repetitions);
+    }
+    if all || is_named("self-preference") {
+        self_preference(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

@@ -224,6 +224,7 @@ class CompareOptions(TypedDict, total=False):
     metric: Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     anyway: Compare runs whose judge, prompts, tests or settings differ, and flag it
     across: From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two runs which ranks hold under all; runs, how each system changes from the first run to each other one
+    family: The family of a system or a judge (OpenAI, Mistral, ..), where its name does not say it, for the self-preference of judges; may be repeated
     corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems; or of people by their labels of drawn verdicts
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
@@ -242,6 +243,7 @@ class CompareOptions(TypedDict, total=False):
     metric: str | Sequence[str]
     anyway: bool
     across: Literal["judges", "prompts", "runs"]
+    family: Pairs
     corrected_by: Text
     without: str | Sequence[str]
     length_adjusted: bool
@@ -279,4 +281,4 @@ class AgreeOptions(TypedDict, total=False):
 
 
 # Options of texts `NAME=VALUE`, as which a mapping is passed; other mappings are passed as JSON.
-PAIRS = frozenset(("fields", "header", "header_env", "max_tokens"))
+PAIRS = frozenset(("family", "fields", "header", "header_env", "max_tokens"))

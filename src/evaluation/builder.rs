@@ -213,7 +213,7 @@ impl Evaluation {
         let left_out = inputs.add_perturbed(&perturbations, &scorers, &judges)?;
         if !left_out.is_empty() {
             let note = format!(
-                "not probed: {} (requests to this judge stay the same)",
+                "not probed: {} (nothing changes that this judge is asked)",
                 left_out.join(", ")
             );
             notify(Severity::Info, &note);

@@ -14,6 +14,7 @@ mod answered;
 mod calls;
 mod certificate;
 mod event;
+mod families;
 mod inputs;
 mod lines;
 mod manifest;
@@ -33,6 +34,8 @@ pub use certificate::{
     CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, GivenCertificates,
 };
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
+pub use families::family_of;
+pub(crate) use families::spelled_family;
 pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, KEPT_ERRORS, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry,

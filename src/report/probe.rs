@@ -6,7 +6,7 @@
 use super::comparison::metric_notes;
 use super::numbers::{points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
-use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
+use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison, SystemMean};
 use crate::analysis::{ChangedVerdicts, Probe, Probed, UNCHANGED, distinct, may_move};
 use crate::domain::{Note, Unit};
 use crate::stats::Interval;
@@ -92,14 +92,14 @@ impl<'a> ProbeRow<'a> {
             Perturbation::Uncited => "citations are removed",
             Perturbation::Injected => "a verdict is planted",
             Perturbation::Shuffled => "sentences are shuffled",
+            Perturbation::Bluffing => "answers only name the criteria",
             Perturbation::Reversed => "levels are listed in reverse",
             Perturbation::Reordered => "criteria stand in another order",
             Perturbation::Alone => "each criterion is asked alone",
         };
         let mut figures = Vec::new();
         if let Some(pair) = self.pair.as_ref().filter(|pair| pair.differs) {
-            figures.push(shown_difference(pair.difference, pair.interval, unit));
-            figures.push(pair.p_text());
+            figures.extend(figures_of(pair, unit));
         }
         if self.probed.perturbation.is_of_criteria()
             && let Some(ChangedVerdicts { changed, total, .. }) = self.verdicts
@@ -114,10 +114,50 @@ impl<'a> ProbeRow<'a> {
 
     /// The mean of the unchanged (`before`) or of the perturbed answers.
     fn mean(&self, before: bool) -> Option<f64> {
+        self.system(before)?.mean
+    }
+
+    fn system(&self, before: bool) -> Option<&SystemMean> {
         let mut systems = self.metric?.systems.iter();
-        systems
-            .find(|system| (system.label == UNCHANGED) == before)?
-            .mean
+        systems.find(|system| (system.label == UNCHANGED) == before)
+    }
+
+    /// Whether answers that only name the criteria earn less than the answers, and how much. What they earn is the number of
+    /// interest, since every judge should move:
+    /// `Bluffing earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0 (-49.0 [-55.0, -42.9], p < 0.001).`
+    fn bluff_sentence(&self, unit: Unit) -> String {
+        let too_few = "Too few answers change to say whether the judge can be bluffed";
+        let Some(earned) = self.earned(unit) else {
+            return format!("{too_few}.");
+        };
+        let decided = self.pair.as_ref();
+        let Some(pair) = decided.filter(|_| self.finding() != ProbeFinding::TooFew) else {
+            return format!("{too_few}: bluffing {earned}.");
+        };
+        let figures = figures_of(pair, unit).join(", ");
+        if pair.differs && pair.difference < 0.0 {
+            format!("Bluffing {earned} ({figures}).")
+        } else {
+            format!(
+                "The judge can be bluffed: naming the words of the criteria without support {earned} ({figures})."
+            )
+        }
+    }
+
+    /// `earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0`
+    fn earned(&self, unit: Unit) -> Option<String> {
+        let after = self.system(false)?;
+        let format = Format::of_mean(unit);
+        let scale = match unit {
+            Unit::Share | Unit::Net => " of 100",
+            Unit::Grade => " of 5",
+            Unit::Count => "",
+        };
+        Some(format!(
+            "earns {}{scale} where the answers earn {}",
+            format.show_estimate(after.mean?, after.interval),
+            format.show(self.mean(true)?)
+        ))
     }
 
     fn difference(&self) -> Option<Cell> {
@@ -125,6 +165,14 @@ impl<'a> ProbeRow<'a> {
         let flag = if pair.differs { "*" } else { "" };
         Some(Cell::from((pair.difference, pair.interval)).flagged(flag))
     }
+}
+
+/// The difference with its interval, and p.
+fn figures_of(pair: &PairComparison, unit: Unit) -> [String; 2] {
+    [
+        shown_difference(pair.difference, pair.interval, unit),
+        pair.p_text(),
+    ]
 }
 
 /// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
@@ -167,16 +215,20 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
     verdicts
 }
 
-/// A sentence for each finding that any row has. The first names the judge.
+/// A sentence for each finding that any row has, and one on bluffing. The first names the judge.
 fn verdict(rows: &[ProbeRow<'_>], unit: Unit) -> String {
+    let (bluffs, others): (Vec<&ProbeRow<'_>>, Vec<&ProbeRow<'_>>) = rows
+        .iter()
+        .partition(|row| row.probed.perturbation == Perturbation::Bluffing);
     let mut sentences = Vec::new();
     for finding in ProbeFinding::ALL {
-        let with_finding: Vec<&ProbeRow<'_>> =
-            rows.iter().filter(|row| row.finding() == finding).collect();
+        let mut with_finding = others.clone();
+        with_finding.retain(|row| row.finding() == finding);
         if !with_finding.is_empty() {
             sentences.push(sentence(finding, &with_finding, unit));
         }
     }
+    sentences.extend(bluffs.iter().map(|row| row.bluff_sentence(unit)));
     let text = sentences.join(" ");
     if text.starts_with("It ") {
         text.replacen("It", "The judge", 1)

@@ -299,7 +299,9 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     let judges = manifest.roles.values().flat_map(|entry| &entry.judges);
     let judges = distinct(judges.map(JudgeEntry::name));
     let answered = manifest.answered_judges();
-    let notes = judge_notes(manifest, run);
+    let mut notes = judge_notes(manifest, run);
+    let families = manifest.shared_families(scored).into_iter();
+    notes.extend(families.map(|sentence| Note::warning(format!("{sentence}."))));
     let is_answered = answered.iter().any(AnsweredJudge::is_named);
     ReportContext {
         run: run.to_owned(),

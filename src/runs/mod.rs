@@ -23,6 +23,7 @@ mod random_draw;
 mod rescore;
 mod run_list;
 mod run_set;
+mod self_preference;
 mod verdict_frame;
 mod verdict_plan;
 

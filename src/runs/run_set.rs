@@ -342,7 +342,7 @@ impl RunSet {
     }
 
     /// The runs by different judges, or with different prompts: the first of each.
-    fn distinct(&self) -> Vec<(usize, &str)> {
+    pub(super) fn distinct(&self) -> Vec<(usize, &str)> {
         let firsts = first_of_same(&self.runs, self.across).into_iter();
         let distinct = firsts.enumerate().filter(|(run, first)| run == first);
         distinct.map(|(run, _)| self.numbered(run)).collect()
@@ -485,6 +485,7 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
         unscored_as_zero: counts_zero && has_unscored(run),
         uncounted: run.manifest.uncounted.clone(),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
+        shared_families: run.manifest.shared_families(&run.scored),
     }
 }
 

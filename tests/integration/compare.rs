@@ -3,6 +3,7 @@
 mod gates;
 mod judges;
 mod released;
+mod self_preference;
 mod unlike;
 
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::CommandContext;
 use super::gates::{by_choice, conclude, read_each};
 use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, RunFactor,
-    drift_gates, gate_results, pair_count,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations,
+    RunFactor, drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
@@ -67,7 +67,9 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
         Some(Across::Judges | Across::Prompts) => {
+            let preferences = runs.self_preferences(&observations, &args.families, &options)?;
             let mut comparison = runs.compare_judges(observations, &options)?;
+            comparison.self_preference = preferences;
             if let Some(margin) = args.gates.margin {
                 comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
             }
@@ -99,6 +101,11 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
 
 /// The runs, which must agree in what is compared.
 fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
+    if !args.families.is_empty() && args.across != Some(Across::Judges) {
+        let message =
+            "--family is about judges that favor systems of their family: give --across judges";
+        return Err(Error::Usage(message.to_owned()));
+    }
     if args.gates.margin.is_some() && matches!(args.across, None | Some(Across::Runs)) {
         let message = "--margin is about the shift between judges or prompts: give --across judges or --across prompts";
         return Err(Error::Usage(message.to_owned()));

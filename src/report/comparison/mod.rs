@@ -1,6 +1,6 @@
 //! A comparison for a terminal and as CSV: the verdict, the means, and what a reader must know to use them.
 //!
-//! `render` puts the pages together: `verdict`, `judge_change`, `judge_ranks` and `run_change` write its sentences, `tables` its
+//! `render` puts the pages together: `verdict`, `judge_change`, `judge_ranks`, `self_preference` and `run_change` write its sentences, `tables` its
 //! tables, `notes` what stands below them. The page and a paper's table use the same parts.
 
 mod gates;
@@ -11,6 +11,7 @@ mod old_scale;
 mod pairwise;
 mod render;
 mod run_change;
+mod self_preference;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::old_scale::old_scale_notes;
 use super::pairwise::comparison_notes;
+use super::self_preference;
 use super::tables::metric_name;
 use crate::analysis::comparison::{
     Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
@@ -35,7 +36,7 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
         warnings.extend(looks.map(look_warning));
     }
     for run in &comparison.runs {
-        for sentence in &run.answered_by_others {
+        for sentence in run.answered_by_others.iter().chain(&run.shared_families) {
             warnings.push(format!("{}: {sentence}.", run.name));
         }
     }
@@ -109,6 +110,7 @@ pub(in crate::report) fn all_notes(comparison: &Comparison, signs: Vec<Note>) ->
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
     notes.extend(comparison.old_scales.iter().flat_map(old_scale_notes));
+    notes.extend(self_preference::notes(&comparison.self_preference));
     notes.extend(signs);
     if let [only] = &comparison.metrics[..] {
         notes.extend(metric_notes(only));

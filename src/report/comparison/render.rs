@@ -7,6 +7,7 @@ use super::notes::{all_notes, baseline, run_warnings, without_lengths};
 use super::old_scale::{self, systems_on_old_scale};
 use super::pairwise::orders_table;
 use super::run_change::{self, systems_by_run};
+use super::self_preference;
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
 use crate::analysis::comparison::{Comparison, JudgeChange, MetricId};
@@ -101,6 +102,8 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
     for change in shown_changes(comparison, style) {
         statements.extend(judge_change::sentences(change, comparison.across));
     }
+    let preferences = comparison.self_preference.iter();
+    statements.extend(preferences.filter_map(self_preference::sentence));
     for change in &comparison.run_changes {
         statements.push(run_change::sentence(change));
     }

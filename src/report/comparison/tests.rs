@@ -163,6 +163,7 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         across: RunFactor::default(),
         judge_ranks: Vec::new(),
         judge_changes: Vec::new(),
+        self_preference: Vec::new(),
         run_changes: Vec::new(),
         old_scales: Vec::new(),
         correction: None,

@@ -21,6 +21,7 @@ mod power;
 mod result;
 mod run_change;
 mod samples;
+mod self_preference;
 mod set_table;
 mod shared;
 
@@ -57,6 +58,7 @@ pub use result::{
 };
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;
+pub use self_preference::{FEWEST_OF_FAMILY, FamilyJudge, SelfPreference, self_preferences};
 pub use set_table::SetTable;
 pub(super) use shared::{CaseOrder, SharedCases};
 

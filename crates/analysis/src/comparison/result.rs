@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     ComparedCase, GateResult, JudgeChange, JudgeRanks, MetricId, ObservedSystem, OldScale,
-    Pairwise, RunChange, RunLooks,
+    Pairwise, RunChange, RunLooks, SelfPreference,
 };
 use scholareval_core::domain::{Note, SubjectKind, parse_inner_share};
 use scholareval_stats::{Interval, PairedMethod, Ties};
@@ -129,6 +129,9 @@ pub struct Comparison {
     /// With `--across judges` or `--across prompts`, in place of metrics: what changes from each run to each later one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judge_changes: Vec<JudgeChange>,
+    /// With `--across judges`: whether each judge favors systems of its family.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub self_preference: Vec<SelfPreference>,
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
@@ -229,6 +232,9 @@ pub struct ComparedRun {
     /// That other models than the requested ones answered, one sentence for each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_by_others: Vec<String>,
+    /// That judges and systems are of one family, a sentence for each judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_families: Vec<String>,
 }
 
 /// Comparison of systems by one metric.

@@ -1,0 +1,72 @@
+//! Families of the judges and the systems of runs, for the self-preference of judges.
+
+use std::collections::HashMap;
+
+use super::RunSet;
+use crate::analysis::comparison::{
+    ComparisonOptions, FamilyJudge, Observations, SelfPreference, self_preferences, unknown_name,
+};
+use crate::analysis::distinct;
+use crate::error::Result;
+use crate::record::{JudgeEntry, RecordedRun, family_of, spelled_family};
+
+impl RunSet {
+    /// Whether the judge of each run favors systems of its family, by these observations. `given` has the families of systems
+    /// and judges, by name, that differ from what their names say.
+    ///
+    /// # Errors
+    /// When `given` names neither a system nor a judge of the runs.
+    pub fn self_preferences(
+        &self,
+        observations: &Observations,
+        given: &[(String, String)],
+        options: &ComparisonOptions,
+    ) -> Result<Vec<SelfPreference>> {
+        if self.across == RunFactor::Prompts {
+            return Ok(Vec::new());
+        }
+        let given: HashMap<&str, &str> = given
+            .iter()
+            .map(|(name, family)| (&**name, spelled_family(family)))
+            .collect();
+        let mut judges = Vec::new();
+        for (index, _) in self.distinct() {
+            judges.push(judge_of(index, &self.runs[index], &given));
+        }
+        let mut families = HashMap::new();
+        let mut known: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
+        for system in &observations.systems {
+            let name = system.system.as_str();
+            known.push(name);
+            let given = given.get(name).copied();
+            if let Some(family) = given.or_else(|| family_of(name)) {
+                families.insert(system.system.clone(), family.to_owned());
+            }
+        }
+        let known = distinct(known.into_iter());
+        for name in given.keys() {
+            if !known.contains(name) {
+                return Err(unknown_name("system or judge", name, &known, None));
+            }
+        }
+        Ok(self_preferences(observations, &judges, &families, options))
+    }
+}
+
+/// The judge of a run. Several have a family only if it is that of each.
+fn judge_of(index: usize, run: &RecordedRun, given: &HashMap<&str, &str>) -> FamilyJudge {
+    let judges = run.manifest.roles.values().flat_map(|role| &role.judges);
+    let judges: Vec<&JudgeEntry> = judges.collect();
+    let name = distinct(judges.iter().map(|judge| judge.name())).join(" and ");
+    let of_models = match distinct(judges.iter().map(|judge| judge.family()))[..] {
+        [family] => family,
+        _ => None,
+    };
+    let family = given.get(&*name).copied().or(of_models);
+    FamilyJudge {
+        index,
+        run: run.name.clone(),
+        family: family.map(str::to_owned),
+        name,
+    }
+}
