@@ -25,6 +25,7 @@
 mod compare;
 mod comparisons;
 mod confusion;
+mod corrected_shares;
 mod gates;
 mod groups;
 mod label_plan;
@@ -40,13 +41,14 @@ mod units;
 pub use super::ratings::Estimate;
 pub use compare::{Labeled, rater_agreement};
 pub use confusion::{ItemScale, LabeledItem};
+pub use corrected_shares::RunVerdicts;
 pub use gates::agreement_gates;
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
     PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,
-    RaterSummary, SummaryRow, TieThreshold,
+    RaterSummary, RoganGladenShare, SummaryRow, TieThreshold,
 };
 pub use run::run_rater;
 
