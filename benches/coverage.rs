@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels dear-verdicts panel-errors ranks self-preference]
+//! pair-looks old-scale labels dear-verdicts panel-errors ranks self-preference gates rogan-gladen]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -14,6 +14,8 @@ mod citations;
 mod counts;
 #[path = "coverage/dear_verdicts.rs"]
 mod dear_verdicts;
+#[path = "coverage/gates.rs"]
+mod gates;
 #[path = "coverage/judge_ranks.rs"]
 mod judge_ranks;
 #[path = "coverage/judged_pairs.rs"]
@@ -34,6 +36,8 @@ mod panel_errors;
 mod power;
 #[path = "coverage/powered.rs"]
 mod powered;
+#[path = "coverage/rogan_gladen.rs"]
+mod rogan_gladen;
 #[path = "coverage/self_preference.rs"]
 mod self_preference;
 #[path = "coverage/tables.rs"]
@@ -43,6 +47,7 @@ use cells::cells;
 use citations::citations;
 use counts::counts;
 use dear_verdicts::dear_verdicts;
+use gates::gates;
 use judge_ranks::ranks;
 use judged_pairs::judged_pairs;
 use labels::labels;
@@ -56,6 +61,7 @@ use powered::powered;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use rogan_gladen::rogan_gladen_shares;
 use scholareval::stats::{
     BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues, mean,
     mean_interval, paired_family,
@@ -512,6 +518,8 @@ fn main() {
         "pair-looks",
         "old-scale",
         "labels",
+        "gates",
+        "rogan-gladen",
         "dear-verdicts",
         "panel-errors",
         "ranks",
@@ -533,6 +541,12 @@ fn main() {
     }
     if all || is_named("labels") {
         labels(repetitions);
+    }
+    if all || is_named("gates") {
+        gates(repetitions);
+    }
+    if all || is_named("rogan-gladen") {
+        rogan_gladen_shares(repetitions);
     }
     if all || is_named("dear-verdicts") {
         dear_verdicts(repetitions);

@@ -129,6 +129,7 @@ impl Setting {
     ) -> Vec<SelfPreference> {
         let all = self.observed(questions, rng, effects);
         let judges = (0..self.judges).map(|judge| FamilyJudge {
+            index: judge,
             run: format!("run {judge}"),
             name: format!("judge {judge}"),
             family: Some(family(judge)),

@@ -129,7 +129,8 @@ def agree(
     """Measures how judges and people agree (`scholareval agree`); returns what `agree --format json` prints.
 
     `labels` are paths, a data frame or mappings with the fields of the files: `system`, `case_id`, `rater` and
-    `value`. A label that is missing counts as none.
+    `value`, a number or a word such as yes. A label that is missing counts as none. A condition of `require` raises BelowThreshold if it
+    is missed, and Undecided if these labels do not decide.
     """
     with tempfile.TemporaryDirectory(prefix="scholareval-") as folder:
         files = InputFiles(Path(folder))

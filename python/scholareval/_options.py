@@ -268,7 +268,10 @@ class AgreeOptions(TypedDict, total=False):
     resamples: Number of resamples for the intervals
     seed: Seed of the resampling for the intervals
     plan: Plan instead: how exact a system's mean on the human scale is by its number of labels, judged by the labels at hand
-    by: More tables: rater (every pair), item, system
+    require: Require that a number of the judge with the people together reaches a value, "kappa>=0.6" or "sensitivity>=0.8" (of several levels "sensitivity:LEVEL>=0.8"), or that the judge's mean is near theirs, "abs(shift)<=0.05", in the unit of the ratings; JUDGE:kappa>=0.6 names one of several judges; can be repeated; exit 6 if one is missed, 8 if one is undecided
+    on_undecided: What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
+    junit: Write the gates as a JUnit file, a test case for each condition
+    by: More tables: rater (every pair), item, system, group (of cases)
     """
 
     level: Literal["answer", "item"]
@@ -277,6 +280,9 @@ class AgreeOptions(TypedDict, total=False):
     resamples: int
     seed: int
     plan: bool
+    require: str | Sequence[str]
+    on_undecided: Literal["report", "pass", "fail"]
+    junit: Text
     by: str | Sequence[str]
 
 

@@ -3,20 +3,29 @@
 //! A run becomes a rater by one of its metrics; people come from files of labels; both go to
 //! `analysis::rater_agreement`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::people::PeopleLabels;
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, FEWEST_PILOT_LABELS, LabelPlan, Labeled, LabeledBelief,
-    RaterAgreement, Reliability, label_plans, rater_agreement, reliability, run_rater,
+    RaterAgreement, Reliability, RunVerdicts, label_plans, rater_agreement, reliability, run_rater,
 };
 use crate::dataset::{Labels, no_faults};
-use crate::domain::{CaseId, Note, Rater, SystemName};
+use crate::domain::{CaseId, ComponentKind, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::record::{RecordedRun, RunStatus, load_run};
+use crate::record::{RecordedRun, RunStatus, load_run, setting_differences};
+use crate::scorer::criteria::CRITERIA;
 use crate::text::names::{list, suggest};
+
+/// Differences of runs that leave the judge as it is.
+const OTHER_INPUTS: [&str; 4] = [
+    "different test cases",
+    "different references",
+    "different questions",
+    "different cases",
+];
 
 /// Measures the agreement of the judges of `runs` (directories) and the raters in the files of `labels`.
 ///
@@ -98,6 +107,11 @@ fn load(
     notes.extend(labels.notes.iter().cloned());
     raters.extend(labels.raters.iter().cloned());
     require_two(&raters, is_given && labels.raters.is_empty())?;
+    let verdicts = if is_given {
+        verdicts_of(&runs, &raters)
+    } else {
+        Vec::new()
+    };
     let labeled = Labeled {
         raters,
         questions: questions_of(runs),
@@ -105,6 +119,7 @@ fn load(
         probabilities: labels.probabilities.clone(),
         people: people.together(),
         scales: people.scales(),
+        verdicts,
     };
     let mut reliabilities = Vec::new();
     for (run, rater) in runs.iter().zip(&labeled.raters) {
@@ -117,14 +132,7 @@ fn load(
 /// The run's probabilities of criteria with two levels that people labeled, with the labels. Where people are split, they have
 /// none.
 fn beliefs(run: &RecordedRun, labeled: &Labeled, labels: &Labels) -> Vec<LabeledBelief> {
-    let levels = run
-        .manifest
-        .criteria_profile()
-        .map_or_else(Vec::new, |profile| profile.reply.levels.clone());
-    let is_met_or_not = levels.len() == 2
-        && levels
-            .iter()
-            .all(|level| level.credit == 0.0 || level.credit == 1.0);
+    let is_met_or_not = is_met_or_not(run);
     let people = labeled
         .people
         .as_ref()
@@ -162,6 +170,69 @@ fn beliefs(run: &RecordedRun, labeled: &Labeled, labels: &Labels) -> Vec<Labeled
         }
     }
     beliefs
+}
+
+/// Whether the criteria of a run are met or not, and nothing between.
+fn is_met_or_not(run: &RecordedRun) -> bool {
+    let profile = run.manifest.criteria_profile();
+    let levels = profile.map_or_else(Vec::new, |profile| profile.reply.levels.clone());
+    let credits = levels.iter().map(|level| level.credit);
+    levels.len() == 2
+        && credits
+            .into_iter()
+            .all(|credit| credit == 0.0 || credit == 1.0)
+}
+
+/// The verdicts of runs whose criteria are met or not; `raters` begin with these runs.
+fn verdicts_of(runs: &[RecordedRun], raters: &[Rater]) -> Vec<RunVerdicts> {
+    let mut all = Vec::new();
+    for (run, rater) in runs.iter().zip(raters) {
+        if !is_met_or_not(run) {
+            continue;
+        }
+        let mut same_judge = vec![Arc::clone(&rater.name)];
+        for (other, other_rater) in runs.iter().zip(raters) {
+            if rater.name != other_rater.name && has_same_judge(run, other) {
+                same_judge.push(Arc::clone(&other_rater.name));
+            }
+        }
+        let mut verdicts: BTreeMap<SystemName, Vec<(CaseId, bool)>> = BTreeMap::new();
+        for answer in run
+            .scored
+            .iter()
+            .filter(|answer| answer.score.scorer == CRITERIA.name)
+        {
+            let of_system = verdicts.entry(answer.system.clone()).or_default();
+            for component in &answer.score.components {
+                // Samples that are split evenly say neither.
+                let value = component.value.filter(|value| (value - 0.5).abs() > 1e-9);
+                if component.kind == ComponentKind::Criterion
+                    && let Some(value) = value
+                {
+                    of_system.push((answer.case.case_id.clone(), value > 0.5));
+                }
+            }
+        }
+        verdicts.retain(|_, of_system| !of_system.is_empty());
+        all.push(RunVerdicts {
+            judge: Arc::clone(&rater.name),
+            same_judge,
+            verdicts,
+        });
+    }
+    all
+}
+
+/// Whether two runs differ in nothing but their answers, cases and criteria, so that a judge errs in both alike.
+fn has_same_judge(run: &RecordedRun, other: &RecordedRun) -> bool {
+    let manifests = [("", &run.manifest), ("", &other.manifest)];
+    let differences = setting_differences(&manifests, false);
+    differences.iter().all(|difference| {
+        let of_input = OTHER_INPUTS
+            .iter()
+            .any(|input| difference.text.starts_with(input));
+        !difference.is_judge && of_input
+    })
 }
 
 /// The judge of each run as a rater: of what people labeled on pages, else by the metric of the run.

@@ -56,7 +56,7 @@ pub struct RunSet {
     /// Systems that are not in every run, if runs are compared system by system.
     left_out: Vec<String>,
     /// What differs on purpose between runs of the same answers.
-    across: RunFactor,
+    pub(super) across: RunFactor,
 }
 
 impl RunSet {

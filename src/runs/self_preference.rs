@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::RunSet;
 use crate::analysis::comparison::{
-    ComparisonOptions, FamilyJudge, Observations, SelfPreference, self_preferences, unknown_name,
+    ComparisonOptions, FamilyJudge, Observations, RunFactor, SelfPreference, self_preferences,
+    unknown_name,
 };
 use crate::analysis::distinct;
 use crate::error::Result;

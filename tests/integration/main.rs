@@ -8,6 +8,7 @@
 )]
 
 mod agree;
+mod agree_gates;
 mod answer_files;
 mod asked_prompts;
 mod aspects_golden;

@@ -13,7 +13,7 @@ use crate::report::table::{Cell, Column, Table};
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `group`, `ranking` or `wins` for two raters,
 /// `ratings` or `preferences` for a group (`first` is its name), `level` for a judge's levels against those of people,
 /// `probability` for its probabilities (`name` is a range of them), `mean` for a prediction-powered mean, `difference` for one
-/// of two systems (`name` is `FIRST - SECOND`).
+/// of two systems (`name` is `FIRST - SECOND`), `met` for a share of met criteria.
 ///
 /// # Errors
 /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
@@ -38,6 +38,18 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
     }
     for mean in &agreement.powered {
         push_mean(&mut table, mean);
+    }
+    for share in &agreement.rogan_gladen {
+        let topic = Topic {
+            first: &share.judge,
+            second: "people",
+            part: "met",
+            name: share.system.as_str(),
+        };
+        let counts = [share.verdicts, share.questions];
+        let judged = number(share.judged_met);
+        push(&mut table, topic, "judged_met", counts, &judged);
+        push(&mut table, topic, "rogan_gladen", counts, &share.met);
     }
     table.csv(texts)
 }
@@ -138,10 +150,7 @@ fn push_confusion(table: &mut Table, confusion: &Confusion) {
     };
     for (row, human) in confusion.levels.iter().enumerate() {
         for (column, judge) in confusion.levels.iter().enumerate() {
-            let share = Estimate {
-                estimate: Some(confusion.shares[row][column]),
-                ..Estimate::default()
-            };
+            let share = number(confusion.shares[row][column]);
             let measure = format!("share judged {judge}");
             push(table, topic(human), &measure, counts, &share);
         }
@@ -162,10 +171,6 @@ fn push_reliability(table: &mut Table, reliability: &Reliability) {
         part: "probability",
         name: "",
     };
-    let number = |value: f64| Estimate {
-        estimate: Some(value),
-        ..Estimate::default()
-    };
     let brier = number(reliability.brier);
     push(table, topic, "brier", [reliability.items; 2], &brier);
     for bin in &reliability.bins {
@@ -178,6 +183,14 @@ fn push_reliability(table: &mut Table, reliability: &Reliability) {
         let probability = number(bin.mean_probability);
         push(table, topic, "mean_probability", counts, &probability);
         push(table, topic, "met", counts, &number(bin.met));
+    }
+}
+
+/// A number without an interval.
+fn number(value: f64) -> Estimate {
+    Estimate {
+        estimate: Some(value),
+        ..Estimate::default()
     }
 }
 

@@ -144,6 +144,7 @@ pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bo
     }
     if is_shown(AgreementTables::System) {
         tables.push(powered_means(agreement, &names));
+        tables.push(corrected_shares(agreement, &names));
     }
     tables
 }
@@ -373,6 +374,25 @@ fn powered_means(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
     table.column(coefficient("prediction-powered"), &rows, |row| &row.powered);
     table.column(Column::new("p", Format::PValue), &rows, |row| row.p);
     table.notes.clone_from(&agreement.powered_notes);
+    table
+}
+
+/// Shares of met criteria of systems without labels.
+fn corrected_shares(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
+    let title = "What share of criteria would people call met? Systems without labels, by sensitivity and specificity (Rogan-Gladen)";
+    let rows = &agreement.rogan_gladen;
+    let share = |heading: &str| Column::new(heading, Format::Percent);
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("system"), rows, |row| &row.system);
+    table.column(Column::text("judge"), rows, |row| names.get(&row.judge));
+    table.column(Column::text("labels of"), rows, |row| {
+        names.get(&row.labels_of)
+    });
+    table.column(Column::count("met labels"), rows, |row| row.met_labels);
+    table.column(Column::count("unmet labels"), rows, |row| row.unmet_labels);
+    table.column(Column::count("verdicts"), rows, |row| row.verdicts);
+    table.column(share("judged met (%)"), rows, |row| row.judged_met);
+    table.column(share("met (%)"), rows, |row| &row.met);
     table
 }
 

@@ -173,13 +173,13 @@ fn residuals(
 ) -> Vec<f64> {
     let mut by_case = Vec::new();
     for case in 0..shared.cases.len() {
-        let [own, others] = sides.each_ref().map(|side| {
+        let [of_family, others] = sides.each_ref().map(|side| {
             let above = side
                 .iter()
                 .map(|system| system.above_mean(shared, judge, case));
             mean(&above.collect::<Vec<_>>()).unwrap_or_default()
         });
-        by_case.push(own - others);
+        by_case.push(of_family - others);
     }
     by_case
 }
@@ -187,12 +187,8 @@ fn residuals(
 /// What the numbers of cases can be: a value is at most (K - 1) / K of the metric's width above or below the mean of K judges, and the
 /// difference of two sides twice as far from 0.
 fn values_of(shared: &SharedCases<'_>, judges: usize) -> MetricValues {
-    match shared.metric_values().of_means() {
-        MetricValues::Within(width) => {
-            MetricValues::Within(2.0 * width * (judges - 1) as f64 / judges as f64)
-        }
-        other => other,
-    }
+    let count = judges as f64;
+    shared.metric_values().combined(2.0 * (count - 1.0) / count)
 }
 
 #[cfg(test)]
@@ -231,6 +227,7 @@ mod tests {
 
     fn judge(name: &str, family: Option<&str>) -> FamilyJudge {
         FamilyJudge {
+            index: 0,
             run: format!("run of {name}"),
             name: name.to_owned(),
             family: family.map(str::to_owned),
@@ -246,13 +243,17 @@ mod tests {
         });
         let mut all = observe(&runs.collect::<Vec<_>>());
         all.metrics.truncate(1);
+        let mut judges = judges.to_vec();
+        for (index, judge) in judges.iter_mut().enumerate() {
+            judge.index = index;
+        }
         let families = ["a", "b", "c", "d"].map(|name| {
             let family = if name < "c" { "X" } else { "Y" };
             (name.into(), family.to_owned())
         });
         self_preferences(
             &all,
-            judges,
+            &judges,
             &families.into(),
             &ComparisonOptions::seeded(1),
         )

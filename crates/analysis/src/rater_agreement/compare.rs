@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::confusion::{ItemScale, confusions};
+use super::corrected_shares::{RunVerdicts, corrected_shares};
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::panel_errors::panel_errors;
@@ -41,6 +42,8 @@ pub struct Labeled {
     pub people: Option<Rater>,
     /// The scales of labeled items, for tables of a judge's levels against those of people.
     pub scales: Vec<ItemScale>,
+    /// The verdicts of runs on criteria that are met or not, for systems without labels.
+    pub verdicts: Vec<RunVerdicts>,
 }
 
 impl Labeled {
@@ -104,18 +107,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
     let context = labeled.context(&views, options);
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
         views.iter().partition(|view| view.is_human());
-    let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
-    for judge in &judges {
-        for human in humans.iter().chain(people.iter().copied()) {
-            chosen.push((*judge, human));
-        }
-    }
-    chosen.extend(in_pairs(&people));
-    // Ten judges have 45 pairs among them, which would bury the comparisons with people.
-    if views.len() <= ALL_PAIRS {
-        chosen.extend(in_pairs(&judges));
-    }
-    let chosen = chosen.into_iter();
+    let chosen = chosen_pairs(&judges, &people, humans.as_ref()).into_iter();
     let pairs: Vec<RaterPair> = chosen
         .map(|(first, second)| rater_pair(first, second, &context))
         .collect();
@@ -138,6 +130,13 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         raters: all_views.map(|view| view.rater.clone()).collect(),
         pairs,
         groups: groups(&views, &context),
+        rogan_gladen: corrected_shares(
+            &labeled.verdicts,
+            &labeled.raters,
+            &labeled.scales,
+            &confusions,
+            &context,
+        ),
         confusions,
         panel_errors: labels.and_then(|people| panel_errors(&judges, people, &context)),
         reliability: Vec::new(),
@@ -155,6 +154,26 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
         agreement.notes.push(Note::info(text));
     }
     agreement
+}
+
+/// Each judge with the people together and with each person, people in pairs, and few judges in pairs.
+fn chosen_pairs<'a>(
+    judges: &[&'a RaterView],
+    people: &[&'a RaterView],
+    humans: Option<&'a RaterView>,
+) -> Vec<(&'a RaterView, &'a RaterView)> {
+    let mut chosen = Vec::new();
+    for judge in judges {
+        for human in humans.iter().chain(people) {
+            chosen.push((*judge, *human));
+        }
+    }
+    chosen.extend(in_pairs(people));
+    // Ten judges have 45 pairs among them, which would bury the comparisons with people.
+    if judges.len() + people.len() <= ALL_PAIRS {
+        chosen.extend(in_pairs(judges));
+    }
+    chosen
 }
 
 fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> {

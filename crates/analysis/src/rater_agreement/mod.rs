@@ -25,6 +25,7 @@
 mod compare;
 mod comparisons;
 mod confusion;
+mod corrected_shares;
 mod gates;
 mod groups;
 mod label_plan;
@@ -41,6 +42,7 @@ mod units;
 pub use super::ratings::Estimate;
 pub use compare::{Labeled, rater_agreement};
 pub use confusion::{ItemScale, LabeledItem};
+pub use corrected_shares::RunVerdicts;
 pub use gates::agreement_gates;
 pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans};
 pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};

@@ -95,6 +95,9 @@ pub struct RaterAgreement {
     pub reliability: Vec<Reliability>,
     /// Means of systems on the human scale, then their differences.
     pub powered: Vec<PoweredMean>,
+    /// Shares of met criteria of systems without labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rogan_gladen: Vec<RoganGladenShare>,
     /// Required conditions, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
@@ -333,6 +336,30 @@ pub struct PoweredMean {
     pub p: Option<f64>,
     /// Whether there are at least 50 labels, at most 80% of them equal: then the intervals were found to hold.
     pub reliable: bool,
+}
+
+/// A system's share of met criteria as people would judge, from a judge's verdicts and its sensitivity and specificity on labels of
+/// other answers (Rogan and Gladen).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoganGladenShare {
+    /// The run.
+    pub judge: Arc<str>,
+    /// The run with the labels; it may be the same one.
+    pub labels_of: Arc<str>,
+    /// The system.
+    pub system: SystemName,
+    /// Verdicts on its answers.
+    pub verdicts: usize,
+    /// Their questions.
+    pub questions: usize,
+    /// The share of verdicts that say met, 0..=1.
+    pub judged_met: f64,
+    /// Labels that say met, on which sensitivity rests.
+    pub met_labels: usize,
+    /// Labels that say unmet, on which specificity rests.
+    pub unmet_labels: usize,
+    /// The corrected share, 0..=1.
+    pub met: Estimate,
 }
 
 impl Measures {

@@ -51,9 +51,10 @@ impl LabelWords {
             }
         }
         for (name, _) in COMMON {
-            names.push(name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
-        names.dedup();
         names.join(", ")
     }
 }
