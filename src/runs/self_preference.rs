@@ -11,37 +11,37 @@ use crate::error::Result;
 use crate::record::{JudgeEntry, RecordedRun, family_of, spelled_family};
 
 impl RunSet {
-    /// Whether the judge of each run favors systems of its family, by these observations. `given` has the families of systems
-    /// and judges, by name, that differ from what their names say.
+    /// Whether the judge of each run favors systems of its family, by these observations. `given_families` has those of systems and
+    /// judges, by name, whose names do not say them.
     ///
     /// # Errors
-    /// When `given` names neither a system nor a judge of the runs.
+    /// When `given_families` names neither a system nor a judge of the runs.
     pub fn self_preferences(
         &self,
         observations: &Observations,
-        given: &[(String, String)],
+        given_families: &[(String, String)],
         options: &ComparisonOptions,
     ) -> Result<Vec<SelfPreference>> {
-        let given: HashMap<&str, &str> = given
-            .iter()
-            .map(|(name, family)| (&**name, spelled_family(family)))
-            .collect();
-        let judges = self.runs.iter().map(|run| judge_of(run, &given));
+        let mut by_name = HashMap::new();
+        for (name, family) in given_families {
+            by_name.insert(name.as_str(), spelled_family(family));
+        }
+        let judges = self.runs.iter().map(|run| judge_of(run, &by_name));
         let judges: Vec<FamilyJudge> = judges.collect();
+        let mut names: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
         let mut families = HashMap::new();
-        let mut known: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
         for system in &observations.systems {
             let name = system.system.as_str();
-            known.push(name);
-            let given = given.get(name).copied();
+            names.push(name);
+            let given = by_name.get(name).copied();
             if let Some(family) = given.or_else(|| family_of(name)) {
                 families.insert(system.system.clone(), family.to_owned());
             }
         }
-        let known = distinct(known.into_iter());
-        for name in given.keys() {
-            if !known.contains(name) {
-                return Err(unknown_name("system or judge", name, &known, None));
+        let names = distinct(names.into_iter());
+        for (name, _) in given_families {
+            if !names.contains(&name.as_str()) {
+                return Err(unknown_name("system or judge", name, &names, None));
             }
         }
         Ok(self_preferences(observations, &judges, &families, options))
@@ -49,7 +49,7 @@ impl RunSet {
 }
 
 /// The judge of a run. Several have a family only if it is that of each.
-fn judge_of(run: &RecordedRun, given: &HashMap<&str, &str>) -> FamilyJudge {
+fn judge_of(run: &RecordedRun, by_name: &HashMap<&str, &str>) -> FamilyJudge {
     let judges = run.manifest.roles.values().flat_map(|role| &role.judges);
     let judges: Vec<&JudgeEntry> = judges.collect();
     let name = distinct(judges.iter().map(|judge| judge.name())).join(" and ");
@@ -57,7 +57,7 @@ fn judge_of(run: &RecordedRun, given: &HashMap<&str, &str>) -> FamilyJudge {
         [family] => family,
         _ => None,
     };
-    let family = given.get(&*name).copied().or(of_models);
+    let family = by_name.get(&*name).copied().or(of_models);
     FamilyJudge {
         run: run.name.clone(),
         family: family.map(str::to_owned),
