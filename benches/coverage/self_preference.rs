@@ -156,10 +156,10 @@ impl Setting {
     /// The preferences in 20,000 questions, which stand for the true ones: the ends of the range take a part of each effect.
     fn truth(self) -> Vec<f64> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let found = self.preferences(20_000, &mut rng, &self.effects(), 1);
-        found
+        let preferences = self.preferences(20_000, &mut rng, &self.effects(), 1);
+        preferences
             .iter()
-            .map(|found| found.preference.unwrap())
+            .map(|preference| preference.preference.unwrap())
             .collect()
     }
 }
@@ -199,10 +199,14 @@ fn cell(setting: Setting, questions: usize, truth: &[f64], repetitions: u64) -> 
     let effects = setting.effects();
     let outcomes = (0..repetitions).into_par_iter().map(|seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let found = setting.preferences(questions, &mut rng, &effects, seed);
-        let mut pairs = found.iter().zip(truth);
-        let is_held = pairs.all(|(found, truth)| holds(found.interval, *truth));
-        [is_held, found.iter().any(|found| found.differs)].map(u64::from)
+        let preferences = setting.preferences(questions, &mut rng, &effects, seed);
+        let mut pairs = preferences.iter().zip(truth);
+        let is_held = pairs.all(|(preference, truth)| holds(preference.interval, *truth));
+        [
+            is_held,
+            preferences.iter().any(|preference| preference.differs),
+        ]
+        .map(u64::from)
     });
     let sums = outcomes.reduce(|| [0, 0], |a, b| [a[0] + b[0], a[1] + b[1]]);
     let [held, differ] = sums.map(|sum| 100.0 * sum as f64 / repetitions as f64);

@@ -75,8 +75,8 @@ pub fn family_of(name: &str) -> Option<&'static str> {
 
 /// A family as the table writes it, where it has it in other cases of letters.
 pub(crate) fn spelled_family(family: &str) -> &str {
-    let mut known = FAMILIES.iter().map(|(name, _)| *name);
-    known
+    let mut families = FAMILIES.iter().map(|(name, _)| *name);
+    families
         .find(|name| name.eq_ignore_ascii_case(family))
         .unwrap_or(family)
 }
@@ -90,7 +90,7 @@ fn names_model(words: &[&str], model: &str) -> bool {
 }
 
 /// Whether a word is the model's, perhaps with a version: `gpt`, `gpt4`, `gpt4o`, `llama3`; not `gptzero` and `gpt4all`. A model
-/// that ends with a version (`o3`) has no other one.
+/// that ends with a version (`o3`) has no others.
 fn is_version_of(word: &str, model: &str) -> bool {
     let Some(version) = word.strip_prefix(model) else {
         return false;
@@ -107,10 +107,10 @@ impl JudgeEntry {
         if self.lexical {
             return None;
         }
-        let mut known: Vec<&str> = self.model.as_deref().into_iter().collect();
-        known.push(self.name());
-        known.extend(names(&self.answered_by));
-        known.into_iter().find_map(family_of)
+        let mut models: Vec<&str> = self.model.as_deref().into_iter().collect();
+        models.push(self.name());
+        models.extend(names(&self.answered_by));
+        models.into_iter().find_map(family_of)
     }
 }
 
@@ -123,12 +123,13 @@ impl Manifest {
             let Some(family) = judge.family() else {
                 continue;
             };
-            let mut alike: Vec<&str> = systems.iter().map(|system| system.as_str()).collect();
-            alike.retain(|system| family_of(system) == Some(family) && !self.is_perturbed(system));
-            if alike.is_empty() {
+            let mut of_family: Vec<&str> = systems.iter().map(|system| system.as_str()).collect();
+            of_family
+                .retain(|system| family_of(system) == Some(family) && !self.is_perturbed(system));
+            if of_family.is_empty() {
                 continue;
             }
-            let noun = if alike.len() == 1 {
+            let noun = if of_family.len() == 1 {
                 "system"
             } else {
                 "the systems"
@@ -136,7 +137,7 @@ impl Manifest {
             sentences.push(format!(
                 "Judge {} and {noun} {} are of one family ({family}): judges tend to score answers of their family higher",
                 judge.name(),
-                list(alike, MAX_NAMED)
+                list(of_family, MAX_NAMED)
             ));
         }
         distinct(sentences.into_iter())

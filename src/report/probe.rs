@@ -127,25 +127,25 @@ impl<'a> ProbeRow<'a> {
     /// `Bluffing earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0 (-49.0 [-55.0, -42.9], p < 0.001).`
     fn bluff_sentence(&self, unit: Unit) -> String {
         let too_few = "Too few answers change to say whether the judge can be bluffed";
-        let Some(earned) = self.earned(unit) else {
+        let Some(earnings) = self.earnings(unit) else {
             return format!("{too_few}.");
         };
-        let decided = self.pair.as_ref();
-        let Some(pair) = decided.filter(|_| self.finding() != ProbeFinding::TooFew) else {
-            return format!("{too_few}: bluffing {earned}.");
+        let pair = self.pair.as_ref();
+        let Some(pair) = pair.filter(|_| self.finding() != ProbeFinding::TooFew) else {
+            return format!("{too_few}: bluffing {earnings}.");
         };
         let figures = figures_of(pair, unit).join(", ");
         if pair.differs && pair.difference < 0.0 {
-            format!("Bluffing {earned} ({figures}).")
+            format!("Bluffing {earnings} ({figures}).")
         } else {
             format!(
-                "The judge can be bluffed: naming the words of the criteria without support {earned} ({figures})."
+                "The judge can be bluffed: naming the words of the criteria without support {earnings} ({figures})."
             )
         }
     }
 
     /// `earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0`
-    fn earned(&self, unit: Unit) -> Option<String> {
+    fn earnings(&self, unit: Unit) -> Option<String> {
         let after = self.system(false)?;
         let format = Format::of_mean(unit);
         let scale = match unit {

@@ -1,10 +1,12 @@
 //! `probe`: a judge's scores of answers and of their perturbations.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::rubric_golden::shared;
 use crate::support::fake_server::{Behaviour, FakeServer, Recorded};
 use crate::support::judging::{CONSTANT_SCORE, answer_of, constant_judge, constant_reply, kind_of};
 use crate::support::workspace::{Finished, KEY, Workspace, wait_until};
@@ -398,4 +400,40 @@ fn a_bluff_fools_the_baseline_by_what_it_names_and_needs_criteria() {
     work.run(&nothing)
         .exits_with(3)
         .says(&["--perturb bluffing changes nothing that the judge is asked"]);
+}
+
+/// The verdict of the baseline on bluffs, without line breaks.
+fn bluffs_by_the_baseline(answers: &Path, tests: &Path) -> String {
+    let work = Workspace::with_cases(&[]);
+    let (answers, tests) = (answers.to_str().unwrap(), tests.to_str().unwrap());
+    let done = work
+        .run(&["probe", answers, "--tests", tests, "--perturb", "bluffing"])
+        .exits_with(0);
+    done.stdout.replace('\n', " ")
+}
+
+#[test]
+fn a_bluff_beats_vague_answers_and_no_careful_ones_by_the_baseline() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let tests = data.join("test_cases.json");
+    for (system, verdict, answers) in [
+        ("careful", "Bluffing earns 33.5 [", "77.6 (-44.2 ["),
+        ("vague", "The judge can be bluffed: ", "10.1 (+23.5 ["),
+    ] {
+        let answers_file = data.join(format!("answers/{system}.jsonl"));
+        let shown = bluffs_by_the_baseline(&answers_file, &tests);
+        let earnings = format!("of 100 where the answers earn {answers}");
+        assert!(
+            shown.starts_with(verdict) && shown.contains(&earnings),
+            "{shown}"
+        );
+    }
+    let Some(shared) = shared() else { return };
+    let released = shared.canonicalize().unwrap().join("data/scholarqa_cs");
+    let tests = released.join("test_configs_snippets.json");
+    if tests.is_file() {
+        let shown = bluffs_by_the_baseline(&released.join("src_answers"), &tests);
+        let expected = "Bluffing earns 29.4 [28.7, 30.2] of 100 where the answers earn 36.2 (-6.8 [-7.7, -5.9], p < 0.001).";
+        assert!(shown.starts_with(expected), "{shown}");
+    }
 }

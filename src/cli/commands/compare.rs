@@ -67,13 +67,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
         Some(Across::Judges | Across::Prompts) => {
-            let preferences = runs.self_preferences(&observations, &args.families, &options)?;
-            let mut comparison = runs.compare_judges(observations, &options)?;
-            comparison.self_preference = preferences;
-            if let Some(margin) = args.gates.margin {
-                comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
-            }
-            comparison
+            across_judges(&runs, observations, args, &options)?
         }
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => {
@@ -97,6 +91,22 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     args.output.write(&args.runs, &gates, &open)?;
     warn_without_margin(&comparison.gates, context);
     Ok(error.map_or(Ok(conclude(&gates, left_out)), Err))
+}
+
+/// What changes between the judges of these runs, and what they give systems of their families.
+fn across_judges(
+    runs: &RunSet,
+    observations: Observations,
+    args: &CompareArgs,
+    options: &ComparisonOptions,
+) -> Result<Comparison> {
+    let preferences = runs.self_preferences(&observations, &args.families, options)?;
+    let mut comparison = runs.compare_judges(observations, options)?;
+    comparison.self_preference = preferences;
+    if let Some(margin) = args.gates.margin {
+        comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
+    }
+    Ok(comparison)
 }
 
 /// The runs, which must agree in what is compared.

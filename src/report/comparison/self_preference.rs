@@ -26,8 +26,8 @@ pub(super) fn sentence(preference: &SelfPreference) -> Option<String> {
         preference.metric.name,
         judge(preference),
         preference.family.as_deref()?,
-        named(&preference.own_systems),
-        named(&preference.other_systems),
+        system_names(&preference.family_systems),
+        system_names(&preference.other_systems),
         preference.judges,
         shown_difference(value, preference.interval, unit),
         p_text(preference.p?),
@@ -44,7 +44,7 @@ fn judge(preference: &SelfPreference) -> String {
     }
 }
 
-fn named(systems: &[SystemName]) -> String {
+fn system_names(systems: &[SystemName]) -> String {
     list(systems.iter().map(SystemName::as_str), MAX_NAMED)
 }
 
@@ -65,13 +65,13 @@ pub(super) fn notes(preferences: &[SelfPreference]) -> Vec<Note> {
 
 fn reason(preference: &SelfPreference) -> String {
     let judge = &preference.judge;
-    let own = preference.own_systems.len();
+    let of_family = preference.family_systems.len();
     let others = preference.other_systems.len();
     match &preference.family {
         None => format!("its family is not known (--family \"{judge}=FAMILY\" names it)"),
-        Some(family) if own.min(others) < FEWEST_OF_FAMILY => format!(
+        Some(family) if of_family.min(others) < FEWEST_OF_FAMILY => format!(
             "it takes {FEWEST_OF_FAMILY} systems of its family ({family}) and {FEWEST_OF_FAMILY} of other known families, and \
-             there are {own} and {others} (--family SYSTEM=FAMILY names families)"
+             there are {of_family} and {others} (--family SYSTEM=FAMILY names families)"
         ),
         Some(_) => "it takes two shared questions".to_owned(),
     }

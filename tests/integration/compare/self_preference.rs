@@ -40,22 +40,25 @@ fn preferences(work: &Workspace, more: &[&str]) -> Vec<Value> {
 #[test]
 fn a_favor_for_the_family_is_a_number_of_each_judge_with_systems_on_both_sides() {
     let work = three_judges();
-    let [one, two, three] = &preferences(&work, &[])[..] else {
+    let [favoring, other, without_family] = &preferences(&work, &[])[..] else {
         panic!("three judges")
     };
     assert_eq!(
-        (&one["judge"], &one["family"], &one["run"]),
+        (&favoring["judge"], &favoring["family"], &favoring["run"]),
         (&json!("gpt-4o"), &json!("OpenAI"), &json!("one"))
     );
-    assert_eq!(one["own_systems"], json!(["gpt-4o", "gpt5-mini"]));
-    assert_eq!(one["other_systems"], json!(["claude-opus", "claude_haiku"]));
-    // Two points are worth 0.2 * (0.05 + 2 * 0.15) = 0.07, of which 2 of 3 parts are above the mean of three judges.
-    is_close(&one["preference"], 0.07 * 2.0 / 3.0);
-    assert_eq!(one["differs"], true);
-    // The others are 1 of 3 parts below the mean of answers of OpenAI's models.
-    is_close(&two["preference"], 0.07 / 3.0);
+    assert_eq!(favoring["family_systems"], json!(["gpt-4o", "gpt5-mini"]));
     assert_eq!(
-        (&three["preference"], &three["family"]),
+        favoring["other_systems"],
+        json!(["claude-opus", "claude_haiku"])
+    );
+    // Two points are worth 0.2 * (0.05 + 2 * 0.15) = 0.07, of which 2 of 3 parts are above the mean of three judges.
+    is_close(&favoring["preference"], 0.07 * 2.0 / 3.0);
+    assert_eq!(favoring["differs"], true);
+    // The others are 1 of 3 parts below the mean of answers of OpenAI's models.
+    is_close(&other["preference"], 0.07 / 3.0);
+    assert_eq!(
+        (&without_family["preference"], &without_family["family"]),
         (&Value::Null, &Value::Null)
     );
 
@@ -81,9 +84,9 @@ fn a_favor_for_the_family_is_a_number_of_each_judge_with_systems_on_both_sides()
 #[test]
 fn families_can_be_given_by_name() {
     let work = three_judges();
-    let own = preferences(&work, &["--family", "mine=openai"]).remove(0);
+    let with_third = preferences(&work, &["--family", "mine=openai"]).remove(0);
     // A third system without any favor: 2 of 3 systems have one.
-    is_close(&own["preference"], 0.07 * 2.0 / 3.0 * 2.0 / 3.0);
+    is_close(&with_third["preference"], 0.07 * 2.0 / 3.0 * 2.0 / 3.0);
     let given = ["--family", "local=Ours", "--family", "mine=Ours"];
     let third = preferences(&work, &given).remove(2);
     assert_eq!(

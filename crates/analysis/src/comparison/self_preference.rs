@@ -43,7 +43,7 @@ pub struct SelfPreference {
     /// Its family, if it is known.
     pub family: Option<String>,
     /// The systems of its family.
-    pub own_systems: Vec<SystemName>,
+    pub family_systems: Vec<SystemName>,
     /// The systems of other known families.
     pub other_systems: Vec<SystemName>,
     /// Number of judges, it included.
@@ -121,29 +121,22 @@ fn by_metric(
         systems.push(SystemOfRuns { name, ranks });
     }
     let mut preferences = Vec::new();
-    let mut tested = Vec::new();
+    let mut judges_with_sides = Vec::new();
     let mut by_case = Vec::new();
     for (at, judge) in judges.iter().enumerate() {
-        let mut sides: [Vec<&SystemOfRuns<'_>>; 2] = [Vec::new(), Vec::new()];
-        if let Some(family) = &judge.family {
-            for system in &systems {
-                if let Some(of_system) = families.get(system.name) {
-                    sides[usize::from(of_system != family)].push(system);
-                }
-            }
-        }
+        let sides = sides_of(judge, &systems, families);
         if sides.iter().all(|side| side.len() >= FEWEST_OF_FAMILY) {
-            tested.push(at);
+            judges_with_sides.push(at);
             by_case.push(residuals(shared, at, &sides));
         }
-        let [own_systems, other_systems] =
+        let [family_systems, other_systems] =
             sides.map(|side| side.iter().map(|system| system.name.clone()).collect());
         preferences.push(SelfPreference {
             metric: shared.table.metric.clone(),
             judge: judge.name.clone(),
             run: judge.run.clone(),
             family: judge.family.clone(),
-            own_systems,
+            family_systems,
             other_systems,
             judges: judges.len(),
             cases: shared.cases.len(),
@@ -158,14 +151,31 @@ fn by_metric(
     let questions = Some(&*shared.questions);
     let options = shared.bootstrap();
     if let Some(tests) = paired_family(&slices(&by_case), questions, values, options) {
-        for (at, test) in tested.into_iter().zip(&tests.pairs) {
+        for (at, test) in judges_with_sides.into_iter().zip(&tests.pairs) {
             preferences[at] = preferences[at].clone().with(test, options.alpha());
         }
     }
     preferences
 }
 
-/// By case the mean residual of the first systems less that of the second ones.
+/// The systems of the judge's family, and those of other known families; none for a judge of unknown family.
+fn sides_of<'a, 'b>(
+    judge: &FamilyJudge,
+    systems: &'b [SystemOfRuns<'a>],
+    families: &HashMap<SystemName, String>,
+) -> [Vec<&'b SystemOfRuns<'a>>; 2] {
+    let mut sides = [Vec::new(), Vec::new()];
+    if let Some(family) = &judge.family {
+        for system in systems {
+            if let Some(of_system) = families.get(system.name) {
+                sides[usize::from(of_system != family)].push(system);
+            }
+        }
+    }
+    sides
+}
+
+/// By case the mean residual of the systems of the first side less that of the second side.
 fn residuals(
     shared: &SharedCases<'_>,
     judge: usize,
@@ -173,13 +183,13 @@ fn residuals(
 ) -> Vec<f64> {
     let mut by_case = Vec::new();
     for case in 0..shared.cases.len() {
-        let [of_family, others] = sides.each_ref().map(|side| {
+        let [of_family, of_others] = sides.each_ref().map(|side| {
             let above = side
                 .iter()
                 .map(|system| system.above_mean(shared, judge, case));
             mean(&above.collect::<Vec<_>>()).unwrap_or_default()
         });
-        by_case.push(of_family - others);
+        by_case.push(of_family - of_others);
     }
     by_case
 }
@@ -235,7 +245,7 @@ mod tests {
     }
 
     fn preferences(runs: &[Vec<Arc<ScoredAnswer>>], judges: &[FamilyJudge]) -> Vec<SelfPreference> {
-        let names = ["one", "two", "three"];
+        let names = ["first", "second", "third"];
         let runs = runs.iter().zip(names).map(|(scored, name)| RunAnswers {
             name,
             scored,
@@ -260,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_favor_counts_less_its_share_of_the_mean_and_offsets_and_unknown_systems_do_not() {
+    fn a_favor_counts_less_its_share_of_the_mean_and_offsets_and_unknfamily_systems_do_not() {
         let runs = [
             run(["a", "b"], 0.1, 0.2),
             run(["", ""], 0.0, 0.0),
@@ -275,11 +285,11 @@ mod tests {
             panic!("three judges")
         };
         assert_eq!(
-            (&x.own_systems, &x.other_systems),
-            (&y.other_systems, &y.own_systems)
+            (&x.family_systems, &x.other_systems),
+            (&y.other_systems, &y.family_systems)
         );
         assert_eq!(
-            (x.own_systems.len(), x.judges, x.cases, x.questions),
+            (x.family_systems.len(), x.judges, x.cases, x.questions),
             (2, 3, 20, 20)
         );
         // The favor is 0.1 or 0.2, 0.15 on average; 2 of 3 parts of it are above the mean of three judges.
@@ -290,7 +300,7 @@ mod tests {
             x.differs && x.interval.is_some_and(|interval| interval.low > 0.0),
             "{x:?}"
         );
-        assert_eq!((z.preference, z.p, z.own_systems.len()), (None, None, 0));
+        assert_eq!((z.preference, z.p, z.family_systems.len()), (None, None, 0));
     }
 
     #[test]
@@ -303,7 +313,7 @@ mod tests {
         assert!(x.preference.unwrap().abs() < 1e-12 && !x.differs, "{x:?}");
         // All four systems are of other families.
         assert_eq!(
-            (v.preference, v.own_systems.len(), v.other_systems.len()),
+            (v.preference, v.family_systems.len(), v.other_systems.len()),
             (None, 0, 4)
         );
         assert!(preferences(&runs[..1], &judges[..1]).is_empty());

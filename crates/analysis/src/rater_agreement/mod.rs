@@ -49,7 +49,7 @@ pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
     PanelErrors, PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup,
-    RaterPair, RaterSummary, SummaryRow, TieThreshold,
+    RaterPair, RaterSummary, RoganGladenShare, SummaryRow, TieThreshold,
 };
 pub use run::run_rater;
 

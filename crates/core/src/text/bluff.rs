@@ -87,16 +87,16 @@ const CLOSING: &str = "Taken together, these points answer the question in full.
 pub fn bluff<'a>(question: &str, demands: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut sentences = Vec::new();
     for demand in demands {
-        if let Some(named) = named(demand) {
+        if let Some(phrases) = phrase_list(demand) {
             let claim = CLAIMS[sentences.len() % CLAIMS.len()];
-            sentences.push(claim.replace("{}", &named));
+            sentences.push(claim.replace("{}", &phrases));
         }
     }
     if sentences.is_empty() {
         return None;
     }
-    if let Some(named) = named(question) {
-        sentences.insert(0, OPENING.replace("{}", &named));
+    if let Some(phrases) = phrase_list(question) {
+        sentences.insert(0, OPENING.replace("{}", &phrases));
     }
     sentences.push(CLOSING.to_owned());
     let paragraphs = sentences.chunks(PARAGRAPH);
@@ -106,7 +106,7 @@ pub fn bluff<'a>(question: &str, demands: impl IntoIterator<Item = &'a str>) -> 
 
 /// `aspirin lowers, children and mortality`: the longest phrases of a text, which are seldom those of the wording of rubrics, by the
 /// alphabet, so that none of its statements stays together.
-fn named(text: &str) -> Option<String> {
+fn phrase_list(text: &str) -> Option<String> {
     let mut phrases = key_phrases(text);
     phrases.sort_by_key(|phrase| phrase.to_lowercase());
     phrases.dedup_by_key(|phrase| phrase.to_lowercase());
@@ -186,8 +186,8 @@ mod tests {
         let criterion = "Solvers of SAT, clause learning, Random restarts, backtracking, SAT, memory, Random restarts";
         // 15 letters, 15, 12, 7 (of Solvers and memory the longer one).
         let expected = "backtracking, clause learning, Random restarts and Solvers";
-        assert_eq!(named(criterion).as_deref(), Some(expected));
-        assert_eq!(named("It is 30%."), None);
+        assert_eq!(phrase_list(criterion).as_deref(), Some(expected));
+        assert_eq!(phrase_list("It is 30%."), None);
     }
 
     #[test]
