@@ -1,7 +1,7 @@
-//! Certificates of judges: which judge was checked against people, by what number, and whether that judge is the one of a run.
+//! Certificates of judges: which judge was checked against people, and by what number.
 //!
-//! `certify` writes a certificate, `score --certificate` copies what identifies it into the manifest, and reports say whether it
-//! counts there. It holds fingerprints, names of models and numbers, and no text of a case or an answer.
+//! `certify` writes a certificate, `score --certificate` copies its head into the manifest, and reports say whether it counts there
+//! (`judge_check`). It holds fingerprints, names of models and numbers, and no text of a case or an answer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,9 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::answered;
-use super::manifest::Manifest;
-use super::role::{JudgeEntry, RoleEntry};
-use crate::domain::{Fingerprint, GradeMerge, Role};
+use crate::domain::{Fingerprint, GradeMerge};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_small_text;
-use crate::scorer::criteria::CRITERIA;
-use crate::scorer::scorer_named;
 use crate::text::names::counted;
 
 /// Version of the format of certificates.
@@ -76,27 +71,6 @@ pub struct CertifiedJudge {
 }
 
 impl CertifiedJudge {
-    fn of(judge: &JudgeEntry) -> Self {
-        let setting = |name: &str| judge.settings.get(name).cloned().unwrap_or_default();
-        let sends_temperature = setting("no_temperature") != Value::Bool(true);
-        let named = answered::names(&judge.answered_by);
-        let reported = judge
-            .served
-            .as_ref()
-            .and_then(|served| served["id"].as_str());
-        Self {
-            protocol: setting("kind"),
-            model: judge.model.clone(),
-            served_model: named.first().copied().or(reported).map(str::to_owned),
-            effort: setting("reasoning_effort"),
-            temperature: if sends_temperature {
-                setting("temperature")
-            } else {
-                Value::Null
-            },
-        }
-    }
-
     /// The name for people: the model, or the protocol of a judge without one.
     pub fn name(&self) -> String {
         self.model.clone().unwrap_or_else(|| shown(&self.protocol))
@@ -147,17 +121,6 @@ fn shown(value: &Value) -> String {
 }
 
 impl CertifiedRole {
-    /// Who judged this role of a run.
-    pub fn of(manifest: &Manifest, role: &str, entry: &RoleEntry) -> Self {
-        let is_panel = entry.judges.len() > 1;
-        Self {
-            judges: entry.judges.iter().map(CertifiedJudge::of).collect(),
-            merge: is_panel.then_some(entry.merge),
-            prompts: entry.prompts.as_ref().map(|prompts| prompts.fingerprint),
-            profile: profile_hash(manifest, role),
-        }
-    }
-
     /// How the judge of a run differs from this one; `None` if it is the same.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.judges.len() != other.judges.len() {
@@ -177,31 +140,6 @@ impl CertifiedRole {
         }
         (self.profile != other.profile).then(|| "another profile".to_owned())
     }
-}
-
-/// The hash of how the role is asked and counted: the mode, and of the scorers that ask it their settings, of criteria their profile
-/// only. The criteria of a case are not a part of it.
-fn profile_hash(manifest: &Manifest, role: &str) -> Fingerprint {
-    let mut settings: Vec<Value> = Vec::new();
-    for scorer in &manifest.scorers {
-        let info = scorer_named(scorer);
-        let is_asked = info
-            .zip(Role::from_name(role))
-            .is_some_and(|(info, role)| info.has_role(&role));
-        if !is_asked {
-            continue;
-        }
-        let of_scorer = manifest
-            .scorer_settings(scorer)
-            .cloned()
-            .unwrap_or_default();
-        settings.push(if *scorer == CRITERIA.name {
-            json!(manifest.criteria_profile())
-        } else {
-            of_scorer
-        });
-    }
-    blake3::hash(json!([manifest.mode, settings]).to_string().as_bytes()).into()
 }
 
 impl CertificateHead {
@@ -328,35 +266,5 @@ impl GivenCertificates {
     /// Whether none was given.
     pub(super) fn is_empty(&self) -> bool {
         self.heads.is_empty()
-    }
-}
-
-impl Manifest {
-    /// Whether the judge of a role was checked against people: `checked on ..`, or `not checked against people`, with the reason where
-    /// a certificate of its role does not count. `None` for the built-in baseline and for a role that the run does not have.
-    pub fn judge_check(&self, role: &str) -> Option<String> {
-        let entry = self.roles.get(role)?;
-        if entry.judges.iter().all(|judge| judge.lexical) {
-            return None;
-        }
-        let now = CertifiedRole::of(self, role, entry);
-        let day = self.started_at.get(..10).and_then(|day| day.parse().ok());
-        let day = day.unwrap_or_else(crate::domain::today);
-        let mut reasons = Vec::new();
-        for head in &self.certificates.heads {
-            match head.refusal(role, &now, day, self.certificates.days) {
-                None if entry.judges.iter().any(JudgeEntry::is_mixed) => {
-                    reasons.push("several models answered in this run".to_owned());
-                }
-                None => return Some(head.sentence()),
-                Some(reason) if reason.is_empty() => {}
-                Some(reason) => reasons.push(reason),
-            }
-        }
-        let mut text = "not checked against people".to_owned();
-        if !reasons.is_empty() {
-            text += &format!(": {}", reasons.join("; "));
-        }
-        Some(text)
     }
 }

@@ -16,6 +16,7 @@ mod certificate;
 mod event;
 mod families;
 mod inputs;
+mod judge_check;
 mod lines;
 mod manifest;
 mod remedy;

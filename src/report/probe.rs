@@ -7,9 +7,10 @@ use super::comparison::metric_notes;
 use super::numbers::{points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
 use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison, SystemMean};
-use crate::analysis::{ChangedVerdicts, Probe, Probed, UNCHANGED, distinct, may_move};
+use crate::analysis::{
+    ChangedVerdicts, Probe, Probed, after_minus_before, distinct, may_move, probed_system,
+};
 use crate::domain::{Note, Unit};
-use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
 
 /// A perturbation by one metric.
@@ -118,8 +119,7 @@ impl<'a> ProbeRow<'a> {
     }
 
     fn system(&self, before: bool) -> Option<&SystemMean> {
-        let mut systems = self.metric?.systems.iter();
-        systems.find(|system| (system.label == UNCHANGED) == before)
+        probed_system(self.metric?, before)
     }
 
     /// Whether answers that only name the criteria earn less than the answers, and how much. What they earn is the number of
@@ -173,19 +173,6 @@ fn figures_of(pair: &PairComparison, unit: Unit) -> [String; 2] {
         shown_difference(pair.difference, pair.interval, unit),
         pair.p_text(),
     ]
-}
-
-/// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
-/// after.
-fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
-    let pair = metric.pairs.first();
-    let mut pair = pair.filter(|pair| pair.p.is_some())?.clone();
-    if metric.systems[pair.first].label == UNCHANGED {
-        // Not its negative: a difference of 0 stays without a sign.
-        pair.difference = 0.0 - pair.difference;
-        pair.interval = pair.interval.map(Interval::negated);
-    }
-    Some(pair)
 }
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::agree::agreement_of;
 use super::people::{PeopleLabels, label_files};
+use crate::analysis::comparison::SEED;
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Confusion, Measures, PanelErrors, PartMeasures,
     RaterAgreement, RaterPair,
@@ -24,8 +25,8 @@ use crate::error::{Error, InputFault, Result};
 use crate::judge::endpoint::Endpoint;
 use crate::judge::prices::PriceList;
 use crate::record::{
-    CERTIFICATE_VERSION, CertificateHead, CertifiedRole, RecordedRun, RunStatus, for_each_call,
-    load_run, sealed,
+    CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, IMPORTED, RecordedRun,
+    RunStatus, for_each_call, load_run, sealed,
 };
 use crate::scorer::scorer_named;
 use crate::stats::mean;
@@ -144,81 +145,85 @@ impl Certificate {
 pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
     let run = load_run(dir)?;
     check_run(&run)?;
-    let people = PeopleLabels::load(&options.labels, std::slice::from_ref(&run))?;
+    let of_run = std::slice::from_ref(&run);
+    let people = PeopleLabels::load(&options.labels, of_run)?;
+    let how = agreement_options(options, &people);
+    let agreement = agreement_of(of_run, &options.labels, &how)?;
+    let pair = with_people(&agreement, &agreement.raters[0].name).ok_or_else(|| {
+        Error::Settings("certify needs labels of people (--labels FILE)".to_owned())
+    })?;
+    let roles = labeled_roles(&run, &people, options.metric.as_deref());
+    let judge = judge_name(&roles);
+    let head = head(roles, &pair.overall)?;
+    let mut humans = agreement.raters.clone();
+    humans.retain(|rater| rater.kind == RaterKind::Human && rater.mean_of.is_empty());
+    Ok(Certificate {
+        judge,
+        label_files: hashes(&options.labels)?,
+        raters: humans.len(),
+        level: how.level,
+        metric: how.metric.clone(),
+        agreement: pair.overall.clone(),
+        systems: pair.systems.clone(),
+        groups: pair.groups.clone(),
+        people: people_with_people(&agreement, &head.measure),
+        repeats: sample_noise(&run.scored),
+        probes: match &options.probe {
+            Some(probe) => effects(probe, &run)?,
+            None if !run.manifest.perturbations().is_empty() => effects(dir, &run)?,
+            None => Vec::new(),
+        },
+        panel: panel(&runs_of_members(&run), &options.labels, &how, &head.measure)?,
+        cost: cost(&run)?,
+        confusions: agreement.confusions,
+        notes: agreement.notes,
+        head,
+    })
+}
+
+/// How the judge is compared with people.
+fn agreement_options(options: &CertifyOptions, people: &PeopleLabels) -> AgreementOptions {
     // A metric is one number of an answer.
     let level = match options.metric {
         None => options.level.unwrap_or_else(|| people.level()),
         Some(_) => options.level.unwrap_or_default(),
     };
-    let agreement_options = AgreementOptions {
+    AgreementOptions {
         level,
         metric: options.metric.clone(),
-        ..AgreementOptions::seeded(crate::analysis::comparison::SEED)
-    };
-    let of_run = std::slice::from_ref(&run);
-    let agreement = agreement_of(of_run, &options.labels, &agreement_options)?;
-    let judge = agreement.raters[0].name.to_string();
-    let pair = with_people(&agreement, &judge).ok_or_else(|| {
-        Error::Settings("certify needs labels of people (--labels FILE)".to_owned())
-    })?;
-    let (measure, estimate) = main_measure(&pair.overall)?;
-    let value = estimate.estimate.unwrap_or_default();
-    let probes = match &options.probe {
-        Some(probe) => effects(probe, &run)?,
-        None if !run.manifest.perturbations().is_empty() => effects(dir, &run)?,
-        None => Vec::new(),
-    };
-    let roles = labeled_roles(&run, &people, options.metric.as_deref());
-    let names: BTreeSet<String> = roles
-        .values()
-        .flat_map(|role| &role.judges)
-        .map(crate::record::CertifiedJudge::name)
-        .collect();
-    let head = CertificateHead {
+        ..AgreementOptions::seeded(SEED)
+    }
+}
+
+/// The judges of these roles, and the number that tables show.
+///
+/// # Errors
+/// Where no coefficient is defined.
+fn head(roles: BTreeMap<String, CertifiedRole>, measures: &Measures) -> Result<CertificateHead> {
+    let (measure, estimate) = main_measure(measures)?;
+    let interval = estimate.interval();
+    Ok(CertificateHead {
         certificate_version: CERTIFICATE_VERSION,
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
         checked_on: today(),
         roles,
         labels: estimate.n.unwrap_or_default(),
         measure: measure.to_owned(),
-        estimate: value,
-        interval: estimate
-            .interval()
-            .map(|interval| [interval.low, interval.high]),
-    };
-    let humans = agreement
-        .raters
-        .iter()
-        .filter(|rater| rater.kind == RaterKind::Human);
-    Ok(Certificate {
-        head,
-        judge: match names.len() {
-            1 => Vec::from_iter(names).concat(),
-            judges => format!(
-                "panel of {}",
-                list(names.iter().map(String::as_str), judges)
-            ),
-        },
-        label_files: hashes(&options.labels)?,
-        raters: humans.filter(|rater| rater.mean_of.is_empty()).count(),
-        level,
-        metric: options.metric.clone(),
-        agreement: pair.overall.clone(),
-        systems: pair.systems.clone(),
-        groups: pair.groups.clone(),
-        confusions: agreement
-            .confusions
-            .iter()
-            .filter(|table| *table.judge == *judge)
-            .cloned()
-            .collect(),
-        people: people_with_people(&agreement, measure),
-        repeats: sample_noise(&run.scored),
-        probes,
-        panel: panel(&runs_of_members(&run), options, &agreement_options, measure)?,
-        cost: cost(&run)?,
-        notes: agreement.notes.clone(),
+        estimate: estimate.estimate.unwrap_or_default(),
+        interval: interval.map(|interval| [interval.low, interval.high]),
     })
+}
+
+/// The models of the judges, each once.
+fn judge_name(roles: &BTreeMap<String, CertifiedRole>) -> String {
+    let judges = roles.values().flat_map(|role| &role.judges);
+    let names: BTreeSet<String> = judges.map(CertifiedJudge::name).collect();
+    let listed = list(names.iter().map(String::as_str), names.len());
+    if names.len() > 1 {
+        format!("panel of {listed}")
+    } else {
+        listed
+    }
 }
 
 /// # Errors
@@ -234,7 +239,7 @@ fn check_run(run: &RecordedRun) -> Result<()> {
         .answered_judges()
         .into_iter()
         .find(|judge| judge.is_mixed());
-    let (what, hint) = if manifest.is_set(crate::record::IMPORTED) {
+    let (what, hint) = if manifest.is_set(IMPORTED) {
         (
             "an imported run does not record its judge".to_owned(),
             "score the answers",
@@ -366,7 +371,7 @@ fn labeled_roles(
                 !is_other_aspect && infos.any(|info| info.has_role(role))
             });
         if is_labeled && !entry.judges.iter().all(|judge| judge.lexical) {
-            roles.insert(name.clone(), CertifiedRole::of(&run.manifest, name, entry));
+            roles.insert(name.clone(), run.manifest.certified_role(name, entry));
         }
     }
     roles
@@ -392,14 +397,14 @@ fn runs_of_members(run: &RecordedRun) -> Vec<RecordedRun> {
 /// The judges of the panel by their agreement with people; `None` without a panel.
 fn panel(
     members: &[RecordedRun],
-    options: &CertifyOptions,
-    agreement_options: &AgreementOptions,
+    labels: &[PathBuf],
+    how: &AgreementOptions,
     measure: &str,
 ) -> Result<Option<CertifiedPanel>> {
     if members.is_empty() {
         return Ok(None);
     }
-    let agreement = agreement_of(members, &options.labels, agreement_options)?;
+    let agreement = agreement_of(members, labels, how)?;
     let mut judges = Vec::new();
     for member in members {
         let pair = with_people(&agreement, &member.name);
@@ -431,8 +436,8 @@ fn effects(dir: &Path, run: &RecordedRun) -> Result<Vec<ProbeEffect>> {
         let Some(of_run) = run.manifest.roles.get(role) else {
             continue;
         };
-        let certified = CertifiedRole::of(&run.manifest, role, of_run);
-        if let Some(difference) = certified.difference(&CertifiedRole::of(manifest, role, entry)) {
+        let certified = run.manifest.certified_role(role, of_run);
+        if let Some(difference) = certified.difference(&manifest.certified_role(role, entry)) {
             let what = format!("the probe is of another judge of {role}: {difference}");
             return Err(InputFault::new(dir, what)
                 .hint("probe the judge of the run")

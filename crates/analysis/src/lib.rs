@@ -30,7 +30,7 @@ pub use panel::{
     sample_noise,
 };
 pub use probe::{ChangedVerdicts, Probe, Probed, UNCHANGED, may_move, probe};
-pub use probe_effects::ProbeEffect;
+pub use probe_effects::{ProbeEffect, after_minus_before, probed_system};
 pub use quantity::distinct;
 pub use quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, OnUnscored, metric_of,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::comparison::MetricComparison;
+use super::comparison::{MetricComparison, PairComparison, SystemMean};
 use super::probe::{Probe, Probed, UNCHANGED};
 use scholareval_core::domain::Unit;
 use scholareval_core::text::perturbation::Perturbation;
@@ -52,15 +52,8 @@ impl Probe {
 
 impl Probed {
     fn effect(&self, metric: &MetricComparison) -> ProbeEffect {
-        let mean = |is_before: bool| {
-            let mut systems = metric.systems.iter();
-            systems
-                .find(|system| (system.label == UNCHANGED) == is_before)?
-                .mean
-        };
-        let pair = metric.pairs.first().filter(|pair| pair.p.is_some());
-        // A comparison subtracts the lower mean from the higher one.
-        let is_lower = pair.is_some_and(|pair| metric.systems[pair.first].label == UNCHANGED);
+        let mean = |is_before: bool| probed_system(metric, is_before)?.mean;
+        let pair = after_minus_before(metric);
         let mut verdicts = self.verdicts.iter();
         let verdicts = verdicts.find(|verdicts| verdicts.scorer == metric.metric.scorer);
         ProbeEffect {
@@ -70,24 +63,29 @@ impl Probed {
             answers: metric.cases.len(),
             before: mean(true),
             after: mean(false),
-            difference: pair.map(|pair| {
-                if is_lower {
-                    0.0 - pair.difference
-                } else {
-                    pair.difference
-                }
-            }),
-            interval: pair.and_then(|pair| {
-                let interval = pair.interval?;
-                Some(if is_lower {
-                    interval.negated()
-                } else {
-                    interval
-                })
-            }),
+            difference: pair.as_ref().map(|pair| pair.difference),
+            interval: pair.as_ref().and_then(|pair| pair.interval),
             p: pair.and_then(|pair| pair.p),
             changed_verdicts: verdicts.map_or(0, |verdicts| verdicts.changed),
             verdicts: verdicts.map_or(0, |verdicts| verdicts.total),
         }
     }
+}
+
+/// The mean of the unchanged (`is_before`) or of the perturbed answers.
+pub fn probed_system(metric: &MetricComparison, is_before: bool) -> Option<&SystemMean> {
+    let mut systems = metric.systems.iter();
+    systems.find(|system| (system.label == UNCHANGED) == is_before)
+}
+
+/// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is after.
+pub fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
+    let pair = metric.pairs.first();
+    let mut pair = pair.filter(|pair| pair.p.is_some())?.clone();
+    if metric.systems[pair.first].label == UNCHANGED {
+        // Not its negative: a difference of 0 stays without a sign.
+        pair.difference = 0.0 - pair.difference;
+        pair.interval = pair.interval.map(Interval::negated);
+    }
+    Some(pair)
 }
