@@ -204,7 +204,7 @@ impl CertificateHead {
 
     /// Why it does not count for this judge of a run that began on this day; `None` if it counts, and the reason is empty where it is
     /// for other roles.
-    fn refusal(
+    pub(super) fn refusal(
         &self,
         role: &str,
         now: &CertifiedRole,
