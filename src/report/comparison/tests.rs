@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{comparison_table, comparison_text};
 use crate::analysis::comparison::{
     ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect,
-    MetricComparison, MetricId, ObservedSystem, PairComparison, SystemMean,
+    MetricComparison, MetricId, ObservedSystem, PairComparison, RunFactor, SystemMean,
 };
 use crate::domain::{CaseId, Note, SubjectKind, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
