@@ -22,14 +22,17 @@ const SIZES: [[usize; 3]; 5] = [
     [12, 5, 100],
 ];
 
+/// From the lowest to the highest mean.
+const SPAN: f64 = 0.24;
+
 /// The means of systems by judges.
 #[derive(Debug, Clone, Copy)]
 enum Means {
     /// All systems are equal under every judge.
     Equal,
-    /// All are equal under the first judge, and 0.02 apart under the others.
+    /// All are equal under the first judge; under the others they are even steps apart, [`SPAN`] in all.
     EqualByOne,
-    /// Neighbors are 0.02 apart, but equal under one judge, each pair of neighbors under another one.
+    /// Neighbors are such a step apart, but equal under one judge, each pair of neighbors under another one.
     EqualByTurns,
     /// Normal with a standard deviation of 0.06, and one of 0.02 by judge.
     Spread,
@@ -39,6 +42,7 @@ impl Means {
     /// By judge, then by system; judges differ in severity by 0.02.
     fn of(self, [systems, judges, _]: [usize; 3], rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         let qualities: Vec<f64> = (0..systems).map(|_| 0.06 * normal(rng)).collect();
+        let step = SPAN / (systems as f64 - 1.0);
         let mut means = Vec::new();
         for judge in 0..judges {
             let mut of_judge = Vec::new();
@@ -53,7 +57,7 @@ impl Means {
                     Self::EqualByOne => judge > 0,
                     Self::EqualByTurns => system % judges != judge,
                 };
-                mean += if is_apart { 0.02 } else { 0.0 };
+                mean += if is_apart { step } else { 0.0 };
             }
             means.push(of_judge);
         }

@@ -224,8 +224,7 @@ class CompareOptions(TypedDict, total=False):
     metric: Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     anyway: Compare runs whose judge, prompts, tests or settings differ, and flag it
     across: From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two runs which ranks hold under all; runs, how each system changes from the first run to each other one
-    family: The family of a system or a judge (OpenAI, Mistral, ..), where its name does not say it, for the self-preference of judges; may be repeated
-    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems; or of people by their labels of drawn verdicts
+    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems (also a directory of runs); or of people by their labels of drawn verdicts
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
     require: Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can be repeated; exit 6 if one is missed, 8 if one is undecided

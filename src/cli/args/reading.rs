@@ -108,7 +108,7 @@ pub struct CompareArgs {
     #[arg(long = "family", value_name = "NAME=FAMILY", value_parser = name_and_family, requires = "across")]
     pub families: Vec<(String, String)>,
     /// Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn
-    /// verdicts, or other systems; or of people by their labels of drawn verdicts
+    /// verdicts, or other systems (also a directory of runs); or of people by their labels of drawn verdicts
     #[arg(long, value_name = "OLD_RUN", help_heading = "Scale of an old judge")]
     #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "on_undecided", "junit", "length_adjusted"])]
     pub corrected_by: Option<PathBuf>,

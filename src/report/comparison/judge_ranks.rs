@@ -16,12 +16,18 @@ pub(super) fn sentences(ranks: &JudgeRanks, factor: RunFactor) -> Vec<String> {
 fn verdict(ranks: &JudgeRanks, factor: RunFactor) -> String {
     let name = &ranks.metric.name;
     let judges = counted(ranks.judges.len(), factor.noun());
-    // A few judges are no sample of judges.
+    // A few judges are not a sample of judges.
     let [scope, each] = if ranks.judges.len() < FEWEST_JUDGES {
         [format!(", for these {judges}"), "each of them".to_owned()]
     } else {
         [String::new(), format!("each of {judges}")]
     };
+    if let [only] = &ranks.systems[..] {
+        return format!(
+            "{name}{scope}: {} is the only system and has no order.",
+            only.system
+        );
+    }
     let pairs = ranks.pairs.iter().filter(|pair| pair.holds).count();
     let mut systems = ranks.systems.clone();
     systems.retain(|system| system.holds);
@@ -51,7 +57,8 @@ fn offsets(ranks: &JudgeRanks, factor: RunFactor) -> String {
     )
 }
 
-/// `Beyond these offsets some judges favor or disfavor a system: vague by gpt-5 +3.3 [1.1, 5.5].` The significant ones, the largest first; `None` without any.
+/// `Beyond these offsets some judges favor or disfavor a system: vague by gpt-5 +3.3 [1.1, 5.5].` The significant residuals, the largest
+/// first; `None` without any.
 fn residuals(ranks: &JudgeRanks, factor: RunFactor) -> Option<String> {
     let mut significant = Vec::new();
     for system in &ranks.systems {

@@ -307,6 +307,36 @@ mod tests {
     }
 
     #[test]
+    fn six_series_have_a_legend_of_several_lines_and_marks_that_differ() {
+        let mut plot = plot(&["a", "b"]);
+        let names = ["one", "two", "three", "four", "five", "six"];
+        plot.series = names.map(|name| format!("judge-number-{name}")).to_vec();
+        for row in &mut plot.rows {
+            row.dots = vec![row.dots[0]; 6];
+        }
+        let figure = plot.figure(&style()).unwrap();
+        figure.assert_texts_are_apart();
+        // The legend comes before the rows. Each mark has another form, filling or color.
+        let mut marks: Vec<String> = Vec::new();
+        for shape in &figure.shapes {
+            match shape {
+                Shape::Circle(_, _, paint) => marks.push(format!("circle {paint:?}")),
+                Shape::Rectangle(_, _, paint) => marks.push(format!("square {paint:?}")),
+                Shape::Line(_) | Shape::Text(_) => {}
+            }
+        }
+        assert_eq!(
+            marks.len(),
+            18,
+            "six in the legend, six in each of two rows"
+        );
+        marks.truncate(6);
+        marks.sort();
+        marks.dedup();
+        assert_eq!(marks.len(), 6, "{marks:?}");
+    }
+
+    #[test]
     fn a_name_with_control_characters_leaves_valid_xml() {
         let name = "a\u{1b}[2J\u{0}\u{fffe}\u{ffff}";
         let svg = plot(&[name]).figure(&style()).unwrap().svg();

@@ -178,15 +178,18 @@ fn judges_that_differ_in_severity_alone_keep_every_rank_and_a_judge_counts_once(
         text.contains("later has the same judge as one, which counts once in the ranks."),
         "{text}"
     );
-    let found = as_json(&across_judges(
+    let compared = as_json(&across_judges(
         &work,
         &[&with_later[..], &["--format", "json"]].concat(),
     ));
     assert_eq!(
-        found["judge_ranks"][0]["judges"].as_array().unwrap().len(),
+        compared["judge_ranks"][0]["judges"]
+            .as_array()
+            .unwrap()
+            .len(),
         2
     );
-    assert_eq!(found["runs"][2]["same_judge_as"], "one");
+    assert_eq!(compared["runs"][2]["same_judge_as"], "one");
 
     // Two runs by one judge are a change with time, without ranks.
     let two = as_json(&across_judges(&work, &["one", "later", "--format", "json"]));
@@ -252,19 +255,19 @@ fn prompt_sets_are_compared_as_judges_are() {
         text.contains("Agreement of the two prompt sets: "),
         "{text}"
     );
-    let found = across(&["one", "by-strict", "by-kind", "--format", "json"]).exits_with(0);
-    let found = as_json(&found);
+    let compared = across(&["one", "by-strict", "by-kind", "--format", "json"]).exits_with(0);
+    let compared = as_json(&compared);
     assert_eq!(
-        (&found["across"], &found["differences"]),
+        (&compared["across"], &compared["differences"]),
         (&"prompts".into(), &json!([]))
     );
-    let systems = found["judge_ranks"][0]["systems"].as_array().unwrap();
+    let systems = compared["judge_ranks"][0]["systems"].as_array().unwrap();
     assert!(
         systems.iter().all(|system| system["holds"] == true),
-        "{found}"
+        "{compared}"
     );
 
-    // Other judges and equal prompts are faults, and other prompts are no other judge.
+    // Other judges and equal prompts are faults; another prompt set is not another judge.
     across(&["other", "by-strict"])
         .exits_with(3)
         .says(&["different judge of rubric: other (other), one (by-strict)"]);
