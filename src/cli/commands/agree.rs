@@ -1,7 +1,7 @@
 //! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
 use super::CommandContext;
-use super::gates::{by_choice, conclude, read_each};
+use super::gates::{by_choice, conclude, of_run, read_each};
 use crate::analysis::rater_agreement::agreement_gates;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
@@ -34,7 +34,7 @@ fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCo
         let message = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(message.to_owned()));
     }
-    let runs = context.runs(&args.runs)?.0;
+    let (runs, skipped) = context.runs(&args.runs)?;
     let mut agreement = agree(&runs, &args.labels, &args.options)?;
     let read = read_each(&args.require, &args.output, |condition| {
         agreement_gates(&condition[0], &agreement)
@@ -55,8 +55,15 @@ fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCo
         }
     }
     let gates = by_choice(&agreement.gates, args.output.on_undecided);
-    args.output.write(&args.runs, &gates, &read.refused)?;
-    Ok(read.error.map_or(Ok(conclude(&gates, &[])), Err))
+    // Without its unfinished runs, a directory could pass by its good ones.
+    let mut left_out = Vec::new();
+    for line in skipped.iter().filter(|_| !args.require.is_empty()) {
+        left_out.push(format!("{line}; name the finished runs alone"));
+    }
+    let mut unchecked = read.refused;
+    unchecked.extend(left_out.iter().map(|line| of_run(line)));
+    args.output.write(&args.runs, &gates, &unchecked)?;
+    Ok(read.error.map_or(Ok(conclude(&gates, &left_out)), Err))
 }
 
 /// Shows how many labels the means of systems need.

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
-use super::gates::{by_choice, conclude, read_each};
+use super::gates::{by_choice, conclude, of_run, read_each};
 use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
     drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
 use crate::cli::terminal::grouped;
 use crate::error::{Error, InputFault, Result};
-use crate::report::{UncheckedGate, comparison_table, comparison_text, run_warnings};
+use crate::report::{comparison_table, comparison_text, run_warnings};
 use crate::runs::{DearVerdicts, RunSet};
 
 /// Runs the command.
@@ -87,12 +87,15 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     )?;
     // Without its unfinished runs, a directory could pass by its good ones.
     let passes = comparison.gates.is_empty() || tolerates;
-    let left_out: &[String] = if passes { &[] } else { &skipped };
+    let mut left_out = Vec::new();
+    for line in skipped.iter().filter(|_| !passes) {
+        left_out.push(format!("{line}; {REMEDY}"));
+    }
     let gates = by_choice(&comparison.gates, args.output.on_undecided);
     open.extend(left_out.iter().map(|line| of_run(line)));
     args.output.write(&args.runs, &gates, &open)?;
     warn_without_margin(&comparison.gates, context);
-    Ok(error.map_or(Ok(conclude(&gates, left_out)), Err))
+    Ok(error.map_or(Ok(conclude(&gates, &left_out)), Err))
 }
 
 /// The runs, which must agree in what is compared.
@@ -170,14 +173,6 @@ fn warn_without_margin(gates: &[GateResult], context: &CommandContext<'_>) {
             "note: {condition} is met by any system that is not significantly worse; a margin, such as \"{condition}-0.02\", limits how \
              much worse it may be"
         ));
-    }
-}
-
-/// A run of a directory that was left out, from the line about it.
-fn of_run(line: &str) -> UncheckedGate {
-    UncheckedGate {
-        name: "all runs are finished".to_owned(),
-        message: line.to_owned(),
     }
 }
 
