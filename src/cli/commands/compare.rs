@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
-use super::gates::{by_choice, conclude, of_run, read_each};
+use super::gates::{LeftOutRuns, finish, read_each};
 use crate::analysis::comparison::{
     Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
     drift_gates, gate_results, pair_count,
@@ -54,8 +54,8 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     let read = read_each(&args.gates.require, &args.output, |condition| {
         Gate::all(condition, &observations, baseline)
     })?;
-    let (gates, mut open, error) = (read.gates, read.refused, read.error);
-    select(&mut observations, &args.metric, &gates, context)?;
+    let gates = &read.gates;
+    select(&mut observations, &args.metric, gates, context)?;
     match args.across {
         Some(Across::Runs) => {}
         // Each run has the same systems, which are compared within it.
@@ -74,7 +74,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => {
             let mut comparison = runs.compare(&observations, &options);
-            comparison.gates = gate_results(&gates, &comparison, &observations, tolerates);
+            comparison.gates = gate_results(gates, &comparison, &observations, tolerates);
             comparison
         }
     };
@@ -85,17 +85,14 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
         |style| comparison_text(&comparison, args.length_adjusted, style),
         || comparison_table(&comparison, args.length_adjusted),
     )?;
-    // Without its unfinished runs, a directory could pass by its good ones.
     let passes = comparison.gates.is_empty() || tolerates;
-    let mut left_out = Vec::new();
-    for line in skipped.iter().filter(|_| !passes) {
-        left_out.push(format!("{line}; {REMEDY}"));
-    }
-    let gates = by_choice(&comparison.gates, args.output.on_undecided);
-    open.extend(left_out.iter().map(|line| of_run(line)));
-    args.output.write(&args.runs, &gates, &open)?;
+    let left_out = LeftOutRuns {
+        lines: if passes { &[] } else { &skipped },
+        remedy: REMEDY,
+    };
     warn_without_margin(&comparison.gates, context);
-    Ok(error.map_or(Ok(conclude(&gates, &left_out)), Err))
+    let gates = &comparison.gates;
+    finish(&args.output, &args.runs, gates, read, &left_out)
 }
 
 /// The runs, which must agree in what is compared.
