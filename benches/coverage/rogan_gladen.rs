@@ -40,8 +40,8 @@ fn repetition(met: f64, labels: [usize; 2], [n, a_question]: [usize; 2], seed: u
         let is_right = rng.random::<f64>() < JUDGE[usize::from(!is_met)];
         verdicts.push((is_met == is_right, at / a_question));
     }
-    let found = rogan_gladen(&verdicts, sensitivity, specificity, 0.95);
-    found.is_none_or(|found| holds(Some(found.interval), met))
+    let corrected = rogan_gladen(&verdicts, sensitivity, specificity, 0.95);
+    corrected.is_none_or(|corrected| holds(Some(corrected.interval), met))
 }
 
 pub(super) fn rogan_gladen_shares(repetitions: u64) {

@@ -48,8 +48,8 @@ pub struct CorrectedShare {
 /// // 60 of 100 verdicts are positive: (0.6 + 0.8 - 1) / (0.9 + 0.8 - 1) = 4 / 7.
 /// let verdicts: Vec<(bool, usize)> = (0..100).map(|at| (at < 60, at)).collect();
 /// let [sensitivity, specificity] = [0.9, 0.8].map(|share| RecognizedShare { share, labels: 50 });
-/// let found = rogan_gladen(&verdicts, sensitivity, specificity, 0.95).ok_or("a judge that guesses")?;
-/// assert!((found.share - 4.0 / 7.0).abs() < 1e-12 && found.interval.holds(found.share));
+/// let corrected = rogan_gladen(&verdicts, sensitivity, specificity, 0.95).ok_or("a judge that guesses")?;
+/// assert!((corrected.share - 4.0 / 7.0).abs() < 1e-12 && corrected.interval.holds(corrected.share));
 /// # Ok::<(), &str>(())
 /// ```
 pub fn rogan_gladen(
@@ -106,7 +106,7 @@ struct VerdictSample {
     positive: f64,
     /// The number of independent verdicts with the same error.
     independent: f64,
-    /// The number of equally large questions that they are worth; `None` if each has a question of its own.
+    /// The number of equally large questions that they are worth; `None` if each has a separate question.
     questions: Option<f64>,
 }
 
@@ -134,7 +134,6 @@ impl VerdictSample {
         let mut squares = 0.0;
         let mut size_squares = 0.0;
         for (deviation, size) in deviations.iter().zip(&sizes) {
-            let size = *size as f64;
             squares += deviation * deviation / (1.0 - size / n);
             size_squares += size * size;
         }
@@ -174,14 +173,21 @@ mod tests {
     #[test]
     fn the_interval_of_lang_and_reiczigel_by_hand() {
         // q = 60 of 100, Se = 45 of 50, Sp = 24 of 30: p = 0.4 / 0.7.
-        let found = rogan_gladen(&singles(60, 100), known(0.9, 50), known(0.8, 30), 0.95).unwrap();
-        assert!((found.share - 0.4 / 0.7).abs() < 1e-12);
+        let corrected =
+            rogan_gladen(&singles(60, 100), known(0.9, 50), known(0.8, 30), 0.95).unwrap();
+        assert!((corrected.share - 0.4 / 0.7).abs() < 1e-12);
         // z^2 = 3.8415: n' = 103.8415, q' = 61.9207 / 103.8415 = 0.59630; Se' = 46/52, Sp' = 25/32; slope 0.66587,
         // p' = (0.59630 - 0.21875) / 0.66587 = 0.56701. Se' (1 - Se') / 52 = 0.0019629, Sp' (1 - Sp') / 32 = 0.0053406.
         // Squares 0.0023182 + 0.32150 * 0.0019629 + 0.18748 * 0.0053406 = 0.0039505; half 1.95996 * 0.062853 / 0.66587 = 0.18501.
         // Center 0.56701 + 7.6829 (0.56701 * 0.0019629 - 0.43299 * 0.0053406) = 0.55780.
-        assert!((found.interval.low - 0.3728).abs() < 2e-4, "{found:?}");
-        assert!((found.interval.high - 0.7428).abs() < 2e-4, "{found:?}");
+        assert!(
+            (corrected.interval.low - 0.3728).abs() < 2e-4,
+            "{corrected:?}"
+        );
+        assert!(
+            (corrected.interval.high - 0.7428).abs() < 2e-4,
+            "{corrected:?}"
+        );
     }
 
     #[test]

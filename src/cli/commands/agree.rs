@@ -1,7 +1,7 @@
 //! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
 use super::CommandContext;
-use super::gates::{by_choice, conclude, read_each};
+use super::gates::{LeftOutRuns, finish, read_each};
 use crate::analysis::rater_agreement::agreement_gates;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
@@ -34,12 +34,12 @@ fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCo
         let message = "agree needs two raters: RUN --labels FILE, two runs, or --labels A B (two files of labels)";
         return Err(Error::Usage(message.to_owned()));
     }
-    let runs = context.runs(&args.runs)?.0;
+    let (runs, skipped) = context.runs(&args.runs)?;
     let mut agreement = agree(&runs, &args.labels, &args.options)?;
-    let read = read_each(&args.require, &args.output, |condition| {
+    let mut read = read_each(&args.require, &args.output, |condition| {
         agreement_gates(&condition[0], &agreement)
     })?;
-    agreement.gates = read.gates;
+    agreement.gates = std::mem::take(&mut read.gates);
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),
@@ -54,9 +54,15 @@ fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCo
             context.note(&format!("warning: {}", warning.text));
         }
     }
-    let gates = by_choice(&agreement.gates, args.output.on_undecided);
-    args.output.write(&args.runs, &gates, &read.refused)?;
-    Ok(read.error.map_or(Ok(conclude(&gates, &[])), Err))
+    let left_out = LeftOutRuns {
+        lines: if args.require.is_empty() {
+            &[]
+        } else {
+            &skipped
+        },
+        remedy: "name the finished runs alone",
+    };
+    finish(&args.output, &args.runs, &agreement.gates, read, &left_out)
 }
 
 /// Shows how many labels the means of systems need.

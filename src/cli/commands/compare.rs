@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::CommandContext;
-use super::gates::{by_choice, conclude, read_each};
+use super::gates::{LeftOutRuns, finish, read_each};
 use crate::analysis::comparison::{
-    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations,
+    Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
     RunFactor, drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
 use crate::cli::terminal::grouped;
 use crate::error::{Error, InputFault, Result};
-use crate::report::{UncheckedGate, comparison_table, comparison_text, run_warnings};
+use crate::report::{comparison_table, comparison_text, run_warnings};
 use crate::runs::{DearVerdicts, RunSet};
 
 /// Runs the command.
@@ -54,8 +54,8 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     let read = read_each(&args.gates.require, &args.output, |condition| {
         Gate::all(condition, &observations, baseline)
     })?;
-    let (gates, mut open, error) = (read.gates, read.refused, read.error);
-    select(&mut observations, &args.metric, &gates, context)?;
+    let gates = &read.gates;
+    select(&mut observations, &args.metric, gates, context)?;
     match args.across {
         Some(Across::Runs) => {}
         // Each run has the same systems, which are compared within it.
@@ -72,7 +72,7 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => {
             let mut comparison = runs.compare(&observations, &options);
-            comparison.gates = gate_results(&gates, &comparison, &observations, tolerates);
+            comparison.gates = gate_results(gates, &comparison, &observations, tolerates);
             comparison
         }
     };
@@ -83,14 +83,14 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
         |style| comparison_text(&comparison, args.length_adjusted, style),
         || comparison_table(&comparison, args.length_adjusted),
     )?;
-    // Without its unfinished runs, a directory could pass by its good ones.
     let passes = comparison.gates.is_empty() || tolerates;
-    let left_out: &[String] = if passes { &[] } else { &skipped };
-    let gates = by_choice(&comparison.gates, args.output.on_undecided);
-    open.extend(left_out.iter().map(|line| of_run(line)));
-    args.output.write(&args.runs, &gates, &open)?;
+    let left_out = LeftOutRuns {
+        lines: if passes { &[] } else { &skipped },
+        remedy: REMEDY,
+    };
     warn_without_margin(&comparison.gates, context);
-    Ok(error.map_or(Ok(conclude(&gates, left_out)), Err))
+    let gates = &comparison.gates;
+    finish(&args.output, &args.runs, gates, read, &left_out)
 }
 
 /// What changes between the judges of these runs, and what they give systems of their families.
@@ -191,14 +191,6 @@ fn warn_without_margin(gates: &[GateResult], context: &CommandContext<'_>) {
             "note: {condition} is met by any system that is not significantly worse; a margin, such as \"{condition}-0.02\", limits how \
              much worse it may be"
         ));
-    }
-}
-
-/// A run of a directory that was left out, from the line about it.
-fn of_run(line: &str) -> UncheckedGate {
-    UncheckedGate {
-        name: "all runs are finished".to_owned(),
-        message: line.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::analysis::comparison::{GateOutcome, GateResult, REMEDY};
+use crate::analysis::comparison::{GateOutcome, GateResult};
 use crate::cli::ExitCode;
 use crate::cli::args::{GateOutput, OnUndecided};
 use crate::cli::terminal;
@@ -46,9 +46,35 @@ pub(super) fn read_each<T>(
     Ok(all)
 }
 
+/// Runs of a directory that were left out: without its unfinished runs, it could pass by its good ones.
+pub(super) struct LeftOutRuns<'a> {
+    /// A line about each.
+    pub(super) lines: &'a [String],
+    /// What to do.
+    pub(super) remedy: &'static str,
+}
+
+/// Writes the file of `--junit` and prints which gates are not met. The inner error is that of a condition that cannot be read.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(super) fn finish<T>(
+    output: &GateOutput,
+    runs: &[PathBuf],
+    gates: &[GateResult],
+    read: ReadConditions<T>,
+    left_out: &LeftOutRuns<'_>,
+) -> Result<Result<ExitCode>> {
+    let gates = by_choice(gates, output.on_undecided);
+    let mut unchecked = read.refused;
+    unchecked.extend(left_out.lines.iter().map(|line| of_run(line)));
+    output.write(runs, &gates, &unchecked)?;
+    Ok(read.error.map_or(Ok(conclude(&gates, left_out)), Err))
+}
+
 /// Prints which gates are not met, and returns the code.
-pub(super) fn conclude(gates: &[GateResult], left_out: &[String]) -> ExitCode {
-    let mut is_missed = !left_out.is_empty();
+fn conclude(gates: &[GateResult], left_out: &LeftOutRuns<'_>) -> ExitCode {
+    let mut is_missed = !left_out.lines.is_empty();
     let mut is_undecided = false;
     for gate in gates {
         match gate.outcome {
@@ -63,8 +89,8 @@ pub(super) fn conclude(gates: &[GateResult], left_out: &[String]) -> ExitCode {
             }
         }
     }
-    for line in left_out {
-        terminal::note(&format!("error: not met: {line}; {REMEDY}"));
+    for line in left_out.lines {
+        terminal::note(&format!("error: not met: {line}; {}", left_out.remedy));
     }
     if is_missed {
         ExitCode::BelowThreshold
@@ -76,7 +102,7 @@ pub(super) fn conclude(gates: &[GateResult], left_out: &[String]) -> ExitCode {
 }
 
 /// The gates with undecided ones as `--on-undecided` says.
-pub(super) fn by_choice(gates: &[GateResult], on_undecided: OnUndecided) -> Vec<GateResult> {
+fn by_choice(gates: &[GateResult], on_undecided: OnUndecided) -> Vec<GateResult> {
     let mut gates = gates.to_vec();
     for gate in &mut gates {
         if gate.outcome == GateOutcome::Undecided {
@@ -108,12 +134,20 @@ fn unchecked(conditions: &[String], message: &str) -> Vec<UncheckedGate> {
     gates
 }
 
+/// A run of a directory that was left out, from the line about it.
+fn of_run(line: &str) -> UncheckedGate {
+    UncheckedGate {
+        name: "all runs are finished".to_owned(),
+        message: line.to_owned(),
+    }
+}
+
 impl GateOutput {
     /// Writes the file of `--junit`, if there is one.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn write(
+    fn write(
         &self,
         runs: &[PathBuf],
         gates: &[GateResult],

@@ -17,20 +17,25 @@ const MEAN: Format = Format::Number(3);
 
 /// Estimates of one table: their keys in the result, headings and formats.
 type Headings = [(&'static str, &'static str, Format)];
-const RATINGS: &Headings = &[
-    ("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
-    (
-        "within_question_tau_b",
-        "tau-b within question",
-        COEFFICIENT,
-    ),
-    ("spearman", "Spearman", COEFFICIENT),
-    ("pearson", "Pearson", COEFFICIENT),
-    ("kappa", "Cohen's kappa", COEFFICIENT),
-    ("quadratic_kappa", "quadratic kappa", COEFFICIENT),
-    ("shift", "shift", COEFFICIENT),
+/// Those that narrow terminals need to have room for come first.
+const RATINGS: [&Headings; 2] = [
+    &[
+        ("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
+        ("kappa", "Cohen's kappa", COEFFICIENT),
+    ],
+    &[
+        ("shift", "shift", COEFFICIENT),
+        (
+            "within_question_tau_b",
+            "tau-b within question",
+            COEFFICIENT,
+        ),
+        ("spearman", "Spearman", COEFFICIENT),
+        ("pearson", "Pearson", COEFFICIENT),
+        ("quadratic_kappa", "quadratic kappa", COEFFICIENT),
+    ],
 ];
-/// Where nearly all ratings are of one value.
+/// Beside kappa, where nearly all ratings are of one value.
 const SKEWED: &Headings = &[
     ("raw_agreement", "equal (%)", Format::Percent),
     ("ac1", "AC1", COEFFICIENT),
@@ -211,7 +216,8 @@ fn tables_of_measures(
     headings: &[&str],
     rows: &[(Vec<String>, &Measures)],
 ) -> Vec<Table> {
-    let mut shown = RATINGS.to_vec();
+    let [first, others] = RATINGS;
+    let mut shown = first.to_vec();
     let mut shares = rows
         .iter()
         .filter_map(|(_, measures)| measures.most_frequent);
@@ -219,6 +225,7 @@ fn tables_of_measures(
     if is_skewed {
         shown.extend(SKEWED);
     }
+    shown.extend(others);
     let mut ratings = table_of_measures(title.to_owned(), headings, rows, &shown);
     if is_skewed {
         ratings.notes.push(Note::warning(PARADOX));

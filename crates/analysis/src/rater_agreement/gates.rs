@@ -98,10 +98,10 @@ impl<'a> AgreementCondition<'a> {
             None => self.raters(RaterKind::Judge),
         };
         if judges.is_empty() {
-            return Err(self.refusal("there is no judge: name a run"));
+            return Err(self.refusal("no judge: name a run"));
         }
         let Some(people) = self.people() else {
-            return Err(self.refusal("there are no labels of people: add --labels FILE"));
+            return Err(self.refusal("no labels of people: add --labels FILE"));
         };
         let mut results = Vec::new();
         for judge in &judges {
@@ -213,7 +213,7 @@ impl<'a> AgreementCondition<'a> {
         let is_asked = |pair: &&RaterPair| *pair.first == *judge && *pair.second == *people;
         let measures = pairs.find(is_asked).map(|pair| pair.overall.estimates());
         let mut measures = measures.into_iter().flatten();
-        let found = measures.find(|(key, ..)| *key == name);
+        let of_name = measures.find(|(key, ..)| *key == name);
         let missing = || {
             (
                 0,
@@ -221,7 +221,7 @@ impl<'a> AgreementCondition<'a> {
             )
         };
         Ok(vec![
-            found.map_or_else(missing, |(_, [_, questions], estimate)| {
+            of_name.map_or_else(missing, |(_, [_, questions], estimate)| {
                 (questions, estimate.clone())
             }),
         ])
@@ -234,7 +234,7 @@ impl<'a> AgreementCondition<'a> {
         name: &str,
         level: Option<&str>,
     ) -> Result<Vec<(usize, Estimate)>> {
-        let mut found = Vec::new();
+        let mut shares = Vec::new();
         let mut levels = Vec::new();
         for confusion in &self.agreement.confusions {
             if *confusion.judge != *judge {
@@ -251,12 +251,12 @@ impl<'a> AgreementCondition<'a> {
                         "sensitivity" => &accuracy.sensitivity,
                         _ => &accuracy.specificity,
                     };
-                    found.push((confusion.questions, estimate.clone()));
+                    shares.push((confusion.questions, estimate.clone()));
                 }
             }
         }
-        if !found.is_empty() {
-            return Ok(found);
+        if !shares.is_empty() {
+            return Ok(shares);
         }
         if levels.is_empty() {
             let why = format!("{name} needs labels of items on a known scale of up to five levels");
@@ -320,7 +320,9 @@ fn result(
     let of = format!("{number} of {judge} with {people}");
     let interval = estimate.interval();
     let units = estimate.n.unwrap_or(0);
-    let labels = counted(units, "label");
+    let is_of_pairs = number.starts_with("pairs_") || number.starts_with("within_");
+    let unit = if is_of_pairs { "pair" } else { "label" };
+    let labels = counted(units, unit);
     let mut labels_needed = None;
     let (outcome, message) = match (estimate.estimate, interval) {
         (None, _) => {
@@ -342,7 +344,7 @@ fn result(
                 labels_needed = needed(units, interval.half_width(), bound.distance(value));
             }
             if let Some(needed) = labels_needed {
-                message += &format!("; about {} would decide", counted(needed, "label"));
+                message += &format!("; about {} would decide", counted(needed, unit));
             }
             (outcome, message)
         }
@@ -429,8 +431,8 @@ mod tests {
     #[test]
     fn the_interval_decides_and_the_judge_may_be_named() {
         // Kappa 1 - 2 * 4 / 40 = 0.8 and 1 - 2 * 16 / 40 = 0.2.
-        let found = agreement(&[("good:1", 4), ("poor", 16)]);
-        let of_all = outcomes("kappa>=0.5", &found);
+        let measured = agreement(&[("good:1", 4), ("poor", 16)]);
+        let of_all = outcomes("kappa>=0.5", &measured);
         let named = |judge: &str| format!("{judge}:kappa>=0.5");
         assert_eq!(
             of_all,
@@ -440,20 +442,20 @@ mod tests {
             ]
         );
         assert_eq!(
-            outcomes("good:1: kappa >= 0.5", &found),
+            outcomes("good:1: kappa >= 0.5", &measured),
             [("good:1: kappa >= 0.5".to_owned(), GateOutcome::Met)]
         );
         assert_eq!(
-            outcomes("poor:tau_b>=0.25", &found)[0].1,
+            outcomes("poor:tau_b>=0.25", &measured)[0].1,
             GateOutcome::Undecided
         );
         assert_eq!(
-            outcomes("good:1:agreement>=0.6", &found)[0].1,
+            outcomes("good:1:agreement>=0.6", &measured)[0].1,
             GateOutcome::Met
         );
         // Two ones are called zeros for two zeros called ones.
         assert_eq!(
-            outcomes("good:1:abs(shift)<=0.3", &found)[0].1,
+            outcomes("good:1:abs(shift)<=0.3", &measured)[0].1,
             GateOutcome::Met
         );
     }
@@ -524,7 +526,7 @@ mod tests {
 
     #[test]
     fn levels_are_named_where_there_are_several() {
-        let mut found = agreement(&[("j", 4)]);
+        let mut measured = agreement(&[("j", 4)]);
         let share = |low| Estimate {
             n: Some(30),
             ..Estimate::new(Some(0.9), || Some(Interval::new(low, 0.95)), "")
@@ -545,36 +547,39 @@ mod tests {
             accuracy,
         };
         let why = "sensitivity needs labels of items on a known scale of up to five levels";
-        assert!(refusal("sensitivity>=0.8", &found).ends_with(why));
+        assert!(refusal("sensitivity>=0.8", &measured).ends_with(why));
         let of_three = ["no", "partly", "yes"];
         let accuracies = [("no", 0.7), ("partly", 0.85), ("yes", 0.7)];
-        found.confusions = vec![confusion(
+        measured.confusions = vec![confusion(
             &of_three,
             accuracies.map(|(level, low)| accuracy(level, low)).to_vec(),
         )];
         assert_eq!(
-            outcomes("sensitivity:partly>=0.8", &found)[0].1,
+            outcomes("sensitivity:partly>=0.8", &measured)[0].1,
             GateOutcome::Met
         );
         assert_eq!(
-            outcomes("j:specificity:yes>=0.8", &found)[0].1,
+            outcomes("j:specificity:yes>=0.8", &measured)[0].1,
             GateOutcome::Undecided
         );
         assert!(
-            refusal("sensitivity>=0.8", &found)
+            refusal("sensitivity>=0.8", &measured)
                 .ends_with("name the level: sensitivity:no, sensitivity:partly, sensitivity:yes")
         );
         assert!(
-            refusal("sensitivity:party>=0.8", &found)
+            refusal("sensitivity:party>=0.8", &measured)
                 .ends_with("no level is called party; did you mean sensitivity:partly?")
         );
-        found.confusions = vec![confusion(&["no", "yes"], vec![accuracy("yes", 0.81)])];
-        assert_eq!(outcomes("sensitivity>=0.8", &found)[0].1, GateOutcome::Met);
+        measured.confusions = vec![confusion(&["no", "yes"], vec![accuracy("yes", 0.81)])];
+        assert_eq!(
+            outcomes("sensitivity>=0.8", &measured)[0].1,
+            GateOutcome::Met
+        );
     }
 
     #[test]
     fn conditions_that_cannot_be_checked_say_why() {
-        let found = agreement(&[("j", 4)]);
+        let measured = agreement(&[("j", 4)]);
         for (condition, why) in [
             ("kappa", "write \"kappa>=0.6\", \"JUDGE:kappa>=0.6\""),
             ("kappa>0.6", "write \"kappa>=0.6\""),
@@ -593,17 +598,17 @@ mod tests {
             ("abs(shift)>=0.1", "a shift has an upper bound"),
             ("abs(shift)<=0", "the bound is above 0"),
         ] {
-            let refusal = refusal(condition, &found);
+            let refusal = refusal(condition, &measured);
             let expected = format!("--require {condition}: {why}");
             assert!(refusal.contains(&expected), "{refusal}");
         }
-        let mut people = found.clone();
+        let mut people = measured.clone();
         people.raters.retain(|rater| rater.kind == RaterKind::Human);
-        assert!(refusal("kappa>=0.6", &people).ends_with("there is no judge: name a run"));
-        let mut judges = found.clone();
+        assert!(refusal("kappa>=0.6", &people).ends_with("no judge: name a run"));
+        let mut judges = measured.clone();
         judges.raters.retain(|rater| rater.kind == RaterKind::Judge);
-        assert!(refusal("kappa>=0.6", &judges).contains("there are no labels of people"));
-        let names: Vec<&str> = found.pairs[0]
+        assert!(refusal("kappa>=0.6", &judges).contains("no labels of people"));
+        let names: Vec<&str> = measured.pairs[0]
             .overall
             .estimates()
             .iter()

@@ -183,11 +183,11 @@ fn words_are_numbers_and_no_file_mixes_them_with_another_scale() {
         .collect();
     assert_eq!(values, [1.0, 0.0, 0.5, 4.0]);
     let json = r#"[{"system": "g", "case_id": "c", "rater": "r", "value": true}, {"system": "g", "case_id": "d", "rater": "r", "value": "false"}]"#;
-    let found = parse(json, "l.json").unwrap();
+    let of_json = parse(json, "l.json").unwrap();
     assert_eq!(
         (
-            found.raters[0].ratings[0].value,
-            found.raters[0].ratings[1].value
+            of_json.raters[0].ratings[0].value,
+            of_json.raters[0].ratings[1].value
         ),
         (1.0, 0.0)
     );

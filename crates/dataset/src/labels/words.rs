@@ -29,17 +29,17 @@ impl LabelWords {
     /// not known.
     pub(super) fn value(&self, word: &str) -> Option<f64> {
         let word = word.trim().to_lowercase();
-        let mut found = None;
+        let mut number = None;
         for (name, value) in &self.levels {
             if name.trim().to_lowercase() == word {
-                if found.is_some_and(|other| other != *value) {
+                if number.is_some_and(|other| other != *value) {
                     return None;
                 }
-                found = Some(*value);
+                number = Some(*value);
             }
         }
         let mut common = COMMON.iter().filter(|(name, _)| *name == word);
-        found.or_else(|| common.next().map(|(_, value)| *value))
+        number.or_else(|| common.next().map(|(_, value)| *value))
     }
 
     /// `yes, no, ..`, for errors.
