@@ -1,7 +1,7 @@
 //! How often intervals hold the truth and tests reject it, by simulation: nominal 95% and 5%.
 //!
 //! `cargo bench --bench coverage [-- cells means net counts citations pairs judged families power agreement tables powered looks
-//! pair-looks old-scale labels gates rogan-gladen dear-verdicts]
+//! pair-looks old-scale labels dear-verdicts panel-errors ranks self-preference gates rogan-gladen]
 //! [--reps 2000]`
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -16,6 +16,8 @@ mod counts;
 mod dear_verdicts;
 #[path = "coverage/gates.rs"]
 mod gates;
+#[path = "coverage/judge_ranks.rs"]
+mod judge_ranks;
 #[path = "coverage/judged_pairs.rs"]
 mod judged_pairs;
 #[path = "coverage/labels.rs"]
@@ -28,12 +30,16 @@ mod net_shares;
 mod old_scale;
 #[path = "coverage/pair_looks.rs"]
 mod pair_looks;
+#[path = "coverage/panel_errors.rs"]
+mod panel_errors;
 #[path = "coverage/power.rs"]
 mod power;
 #[path = "coverage/powered.rs"]
 mod powered;
 #[path = "coverage/rogan_gladen.rs"]
 mod rogan_gladen;
+#[path = "coverage/self_preference.rs"]
+mod self_preference;
 #[path = "coverage/tables.rs"]
 mod tables;
 
@@ -42,12 +48,14 @@ use citations::citations;
 use counts::counts;
 use dear_verdicts::dear_verdicts;
 use gates::gates;
+use judge_ranks::ranks;
 use judged_pairs::judged_pairs;
 use labels::labels;
 use looks::looks;
 use net_shares::net_shares;
 use old_scale::old_scale;
 use pair_looks::pair_looks;
+use panel_errors::panel_errors;
 use power::power;
 use powered::powered;
 use rand::{RngExt, SeedableRng};
@@ -58,6 +66,7 @@ use scholareval::stats::{
     BootstrapOptions, Coefficient, Correlation, Interval, MeasurementLevel, MetricValues, mean,
     mean_interval, paired_family,
 };
+use self_preference::self_preference;
 use tables::tables;
 
 const RESAMPLES: u32 = 999;
@@ -512,6 +521,9 @@ fn main() {
         "gates",
         "rogan-gladen",
         "dear-verdicts",
+        "panel-errors",
+        "ranks",
+        "self-preference",
     ]
     .into_iter()
     .any(is_named);
@@ -538,6 +550,15 @@ fn main() {
     }
     if all || is_named("dear-verdicts") {
         dear_verdicts(repetitions);
+    }
+    if all || is_named("panel-errors") {
+        panel_errors(repetitions);
+    }
+    if all || is_named("ranks") {
+        ranks(repetitions);
+    }
+    if all || is_named("self-preference") {
+        self_preference(repetitions);
     }
     if all || is_named("old-scale") {
         old_scale(repetitions);

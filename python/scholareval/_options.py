@@ -223,12 +223,12 @@ class CompareOptions(TypedDict, total=False):
 
     metric: Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     anyway: Compare runs whose judge, prompts, tests or settings differ, and flag it
-    across: From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system changes
-    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems; or of people by their labels of drawn verdicts
+    across: From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two runs which ranks hold under all; runs, how each system changes from the first run to each other one
+    corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems (also a directory of runs); or of people by their labels of drawn verdicts
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
     require: Require that A is at most 0.02 worse than B, "A>=B-0.02", better by 0.02, "A>=B+0.02", or significantly better, "A>B", or that means reach a value, "score>=0.5" or of one system "A:score>=0.5", in the unit of files (0.5, not 50); METRIC:A>=B-0.02 names the metric; can be repeated; exit 6 if one is missed, 8 if one is undecided
-    margin: With across judges: require that the mean shift by the first metric lies within -M and M, in the unit of files; exit 6 if its interval lies outside, 8 if it is undecided
+    margin: With across judges or prompts: require that the mean shift by the first metric, of every two runs, lies within -M and M, in the unit of files; exit 6 if its interval lies outside, 8 if it is undecided
     tolerate_missing: Check gates by the reported numbers, whatever is missing
     on_undecided: What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
     junit: Write the gates as a JUnit file, a test case for each condition
@@ -241,7 +241,8 @@ class CompareOptions(TypedDict, total=False):
 
     metric: str | Sequence[str]
     anyway: bool
-    across: Literal["judges", "runs"]
+    across: Literal["judges", "prompts", "runs"]
+    family: Pairs
     corrected_by: Text
     without: str | Sequence[str]
     length_adjusted: bool
@@ -285,4 +286,4 @@ class AgreeOptions(TypedDict, total=False):
 
 
 # Options of texts `NAME=VALUE`, as which a mapping is passed; other mappings are passed as JSON.
-PAIRS = frozenset(("fields", "header", "header_env", "max_tokens"))
+PAIRS = frozenset(("family", "fields", "header", "header_env", "max_tokens"))

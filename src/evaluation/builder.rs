@@ -213,12 +213,13 @@ impl Evaluation {
         let left_out = inputs.add_perturbed(&perturbations, &scorers, &judges)?;
         if !left_out.is_empty() {
             let note = format!(
-                "not probed: {} (requests to this judge stay the same)",
+                "not probed: {} (nothing changes that this judge is asked)",
                 left_out.join(", ")
             );
             notify(Severity::Info, &note);
         }
-        let manifest = manifest(&options, &inputs, &scorers, &judges);
+        let mut manifest = manifest(&options, &inputs, &scorers, &judges);
+        manifest.certificates = options.asking.certificates()?;
         let prepared = Prepared {
             options,
             inputs,
@@ -315,7 +316,8 @@ async fn prepare_recorded(
     tell_of_inputs(&inputs, &choice, &*notify);
     let roles = roles_of(&recorded.scorers()?);
     let judges = Judges::identify(&options, own_judge, &roles, &*notify).await?;
-    let (manifest, scorers) = recorded.manifest(&options, &inputs, &judges)?;
+    let (mut manifest, scorers) = recorded.manifest(&options, &inputs, &judges)?;
+    manifest.certificates = options.asking.certificates()?;
     let rule = look_rule(&options, &inputs)?;
     let prepared = Prepared {
         options,

@@ -18,6 +18,7 @@ use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::dataset::{ANSWER_PARTS, ReferencesBlock};
 use crate::domain::{GradeMerge, Mode, parse_share};
+use crate::error;
 use crate::judge::endpoint::masked_json;
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Price;
@@ -26,6 +27,7 @@ use crate::judge::options::{
     name_and_text, one_or_more,
 };
 use crate::prompt::MANIFEST;
+use crate::record::GivenCertificates;
 
 /// The name of the judge of the table `[judge]` and the flags.
 pub(crate) const DEFAULT_JUDGE: &str = "judge";
@@ -219,6 +221,12 @@ pub struct AskingOptions {
     /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
     #[arg(long)]
     pub truncate: bool,
+    /// Certificates of the judges (made by certify), which tables then show; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Vec<PathBuf>,
+    /// Days after the check for which a certificate counts
+    #[arg(long, value_name = "N", default_value_t = 180, hide_short_help = true)]
+    pub certificate_days: u32,
     /// Append a list of the cited sources to answers made from predictions; not counted in lengths
     #[arg(
         long,
@@ -255,6 +263,16 @@ impl Default for ScoringOptions {
 impl Default for AskingOptions {
     fn default() -> Self {
         defaults()
+    }
+}
+
+impl AskingOptions {
+    /// The certificates, read.
+    ///
+    /// # Errors
+    /// As [`CertificateHead::load`](crate::record::CertificateHead::load).
+    pub(super) fn certificates(&self) -> error::Result<GivenCertificates> {
+        GivenCertificates::load(&self.certificate, self.certificate_days)
     }
 }
 
@@ -332,6 +350,8 @@ const NOT_RUN_SETTINGS: &[&str] = &[
     "score.on_unscored",
     "score.max_unscored",
     "score.seed",
+    "score.certificate",
+    "score.certificate_days",
     "score.at_once",
     // How many questions are asked, not what comes of them; the manifest has the looks.
     "score.until",

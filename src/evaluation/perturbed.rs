@@ -36,13 +36,14 @@ impl LoadedInputs {
         for perturbation in perturbations {
             let mut added = perturbed(&self.rubric, *perturbation)?;
             if perturbation.is_of_criteria() {
-                added.retain(|item| asked.depends_on_layout(item));
-                if added.is_empty() {
-                    left_out.push(perturbation.name());
-                    continue;
-                }
-            } else {
                 // Of criteria only those who ask about them see anything.
+                added.retain(|item| asked.depends_on_layout(item));
+            }
+            if added.is_empty() && perturbation.needs_criteria() {
+                left_out.push(perturbation.name());
+                continue;
+            }
+            if !perturbation.is_of_criteria() {
                 plain.extend(perturbed(&self.plain, *perturbation)?);
             }
             rubric.extend(added);

@@ -149,7 +149,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A model's name without what gateways and file systems add: `openai/gpt-4o`, `models/gemini-2.5-pro`, `/w/qwen-7b.gguf`.
-fn bare(name: &str) -> String {
+pub(super) fn bare(name: &str) -> String {
     let name = name.to_lowercase();
     // Both separators: a record from Windows is read on Linux, too.
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();

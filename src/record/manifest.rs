@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::SCHEMA_VERSION;
+use super::certificate::GivenCertificates;
 use super::role::RoleEntry;
 use super::stamp::FileStamp;
 use crate::analysis::OnUnscored;
@@ -195,6 +196,9 @@ pub struct Manifest {
     pub uncounted: Vec<String>,
     /// How unscored answers count. Used when the run is rescored; not part of its identity.
     pub policy: PolicyEntry,
+    /// Certificates of its judges; not part of the identity.
+    #[serde(default, skip_serializing_if = "GivenCertificates::is_empty")]
+    pub certificates: GivenCertificates,
     /// What the endpoints did in the last session that made calls; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
@@ -292,7 +296,7 @@ impl Manifest {
     }
 
     /// What the scorer of this name depends on.
-    fn scorer_settings(&self, name: &str) -> Option<&Value> {
+    pub(super) fn scorer_settings(&self, name: &str) -> Option<&Value> {
         self.settings.get(&scorer_key(name))
     }
 

@@ -12,8 +12,11 @@
 mod answer_counts;
 mod answered;
 mod calls;
+mod certificate;
 mod event;
+mod families;
 mod inputs;
+mod judge_check;
 mod lines;
 mod manifest;
 mod remedy;
@@ -27,7 +30,13 @@ mod writer;
 
 pub use answered::{AnsweredJudge, AnsweringModel};
 pub use calls::{RecordedReplies, for_each_call};
+pub(crate) use certificate::sealed;
+pub use certificate::{
+    CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, GivenCertificates,
+};
 pub use event::{CallRecord, EventSink, NoEvents, RunEvent, call_id};
+pub use families::family_of;
+pub(crate) use families::spelled_family;
 pub use inputs::Inputs;
 pub use manifest::{
     Headline, IMPORTED, KEPT_ERRORS, Manifest, PAIRS_SETTING, PERTURBATIONS, PolicyEntry,

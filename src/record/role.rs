@@ -159,6 +159,11 @@ impl JudgeEntry {
         Decider::new(kind, PromptSet::builtin().into(), bounds)
     }
 
+    /// Whether its replies name several models.
+    pub(super) fn is_mixed(&self) -> bool {
+        answered::names(&self.answered_by).len() > 1
+    }
+
     /// Whether its scores are expected scores.
     pub fn is_expected(&self) -> bool {
         self.settings

@@ -18,6 +18,9 @@ use crate::scorer::rubric::RUBRIC;
 /// How the names of settings about answering models begin.
 const ANSWERED: &str = "models that answered for ";
 
+/// How the names of settings about prompts begin.
+const PROMPTS: &str = "prompts of ";
+
 /// The name of the profile by which criteria are scored, and how the names of its settings begin.
 const RUBRIC_NAME: &str = "scorer.criteria.name";
 const OF_RUBRIC: &str = "scorer.criteria.";
@@ -77,6 +80,8 @@ pub struct SettingDifference {
     pub run: usize,
     /// Whether the judges differ, or what they are asked for: samples, temperature, their merging.
     pub is_judge: bool,
+    /// Whether the prompts differ.
+    pub is_prompts: bool,
     /// Whether only reply limits differ, which decide nothing about a reply that was not cut.
     pub is_reply_limit: bool,
 }
@@ -174,6 +179,7 @@ fn difference(name: &str, values: &[ValueOfRuns], runs: &[(&str, &Manifest)]) ->
             || name.starts_with(ANSWERED)
             || name.starts_with("merge of ")
             || is_of_judge(name),
+        is_prompts: name.starts_with(PROMPTS),
         is_reply_limit: is_reply_limit(name),
     }
 }
@@ -313,7 +319,7 @@ fn add_role(settings: &mut BTreeMap<String, Setting>, role: &str, entry: &RoleEn
             shown: format!("{} [{}..]", prompts.label, fingerprint.short(8)),
             is_compared: true,
         };
-        settings.insert(format!("prompts of {role}"), setting);
+        settings.insert(format!("{PROMPTS}{role}"), setting);
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 
-use super::comparison::{judge_lines, metric_name, run_warnings, unpublished};
+use super::comparison::{check_lines, judge_lines, metric_name, run_warnings, unpublished};
 use super::layout::counted;
 use super::numbers::{percent, unit_name};
 use super::table::{Cell, Column, Format, Table};
@@ -148,6 +148,7 @@ pub fn paper_table(
     });
     let mut notes = run_warnings(comparison);
     notes.extend(judge_lines(&judged).into_iter().map(Note::warning));
+    notes.extend(check_lines(&judged).into_iter().map(Note::warning));
     notes.extend(unpublished(&judged).map(Note::warning));
     notes.append(&mut table.notes);
     table.notes = notes;

@@ -8,6 +8,7 @@ mod agreement;
 mod anchors;
 mod axis;
 mod bench;
+mod certificate;
 mod comparison;
 mod criteria;
 mod every_eval_ever;
@@ -48,6 +49,7 @@ pub use agreement::{
 };
 pub use anchors::{anchor_plan_table, anchor_plan_text};
 pub use bench::{Bench, BenchBlank};
+pub use certificate::{certificate_table, certificate_text};
 pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub use criteria::{criteria_table, criteria_text};
 pub use every_eval_ever::EvaluationSource;

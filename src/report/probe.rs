@@ -6,10 +6,11 @@
 use super::comparison::metric_notes;
 use super::numbers::{points, shown_difference, unit_name};
 use super::table::{Cell, Column, Format, Table};
-use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison};
-use crate::analysis::{ChangedVerdicts, Probe, Probed, UNCHANGED, distinct, may_move};
+use crate::analysis::comparison::{MetricComparison, MetricId, PairComparison, SystemMean};
+use crate::analysis::{
+    ChangedVerdicts, Probe, Probed, after_minus_before, distinct, may_move, probed_system,
+};
 use crate::domain::{Note, Unit};
-use crate::stats::Interval;
 use crate::text::perturbation::Perturbation;
 
 /// A perturbation by one metric.
@@ -92,14 +93,14 @@ impl<'a> ProbeRow<'a> {
             Perturbation::Uncited => "citations are removed",
             Perturbation::Injected => "a verdict is planted",
             Perturbation::Shuffled => "sentences are shuffled",
+            Perturbation::Bluffing => "answers only name the criteria",
             Perturbation::Reversed => "levels are listed in reverse",
             Perturbation::Reordered => "criteria stand in another order",
             Perturbation::Alone => "each criterion is asked alone",
         };
         let mut figures = Vec::new();
         if let Some(pair) = self.pair.as_ref().filter(|pair| pair.differs) {
-            figures.push(shown_difference(pair.difference, pair.interval, unit));
-            figures.push(pair.p_text());
+            figures.extend(figures_of(pair, unit));
         }
         if self.probed.perturbation.is_of_criteria()
             && let Some(ChangedVerdicts { changed, total, .. }) = self.verdicts
@@ -114,10 +115,49 @@ impl<'a> ProbeRow<'a> {
 
     /// The mean of the unchanged (`before`) or of the perturbed answers.
     fn mean(&self, before: bool) -> Option<f64> {
-        let mut systems = self.metric?.systems.iter();
-        systems
-            .find(|system| (system.label == UNCHANGED) == before)?
-            .mean
+        self.system(before)?.mean
+    }
+
+    fn system(&self, before: bool) -> Option<&SystemMean> {
+        probed_system(self.metric?, before)
+    }
+
+    /// Whether answers that only name the criteria earn less than the answers, and how much. What they earn is the number of
+    /// interest, since every judge should move:
+    /// `Bluffing earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0 (-49.0 [-55.0, -42.9], p < 0.001).`
+    fn bluff_sentence(&self, unit: Unit) -> String {
+        let too_few = "Too few answers change to say whether the judge can be bluffed";
+        let Some(earnings) = self.earnings(unit) else {
+            return format!("{too_few}.");
+        };
+        let pair = self.pair.as_ref();
+        let Some(pair) = pair.filter(|_| self.finding() != ProbeFinding::TooFew) else {
+            return format!("{too_few}: bluffing {earnings}.");
+        };
+        let figures = figures_of(pair, unit).join(", ");
+        if pair.differs && pair.difference < 0.0 {
+            format!("Bluffing {earnings} ({figures}).")
+        } else {
+            format!(
+                "The judge can be bluffed: naming the words of the criteria without support {earnings} ({figures})."
+            )
+        }
+    }
+
+    /// `earns 12.0 [8.1, 17.0] of 100 where the answers earn 61.0`
+    fn earnings(&self, unit: Unit) -> Option<String> {
+        let after = self.system(false)?;
+        let format = Format::of_mean(unit);
+        let scale = match unit {
+            Unit::Share | Unit::Net => " of 100",
+            Unit::Grade => " of 5",
+            Unit::Count => "",
+        };
+        Some(format!(
+            "earns {}{scale} where the answers earn {}",
+            format.show_estimate(after.mean?, after.interval),
+            format.show(self.mean(true)?)
+        ))
     }
 
     fn difference(&self) -> Option<Cell> {
@@ -127,17 +167,12 @@ impl<'a> ProbeRow<'a> {
     }
 }
 
-/// The only pair of the metric. A comparison subtracts the lower from the higher mean, a probe what was before from what is
-/// after.
-fn after_minus_before(metric: &MetricComparison) -> Option<PairComparison> {
-    let pair = metric.pairs.first();
-    let mut pair = pair.filter(|pair| pair.p.is_some())?.clone();
-    if metric.systems[pair.first].label == UNCHANGED {
-        // Not its negative: a difference of 0 stays without a sign.
-        pair.difference = 0.0 - pair.difference;
-        pair.interval = pair.interval.map(Interval::negated);
-    }
-    Some(pair)
+/// The difference with its interval, and p.
+fn figures_of(pair: &PairComparison, unit: Unit) -> [String; 2] {
+    [
+        shown_difference(pair.difference, pair.interval, unit),
+        pair.p_text(),
+    ]
 }
 
 fn rows<'a>(probe: &'a Probe, id: &MetricId) -> Vec<ProbeRow<'a>> {
@@ -167,16 +202,20 @@ pub(super) fn verdicts(probe: &Probe) -> Vec<String> {
     verdicts
 }
 
-/// A sentence for each finding that any row has. The first names the judge.
+/// A sentence for each finding that any row has, and one on bluffing. The first names the judge.
 fn verdict(rows: &[ProbeRow<'_>], unit: Unit) -> String {
+    let (bluffs, others): (Vec<&ProbeRow<'_>>, Vec<&ProbeRow<'_>>) = rows
+        .iter()
+        .partition(|row| row.probed.perturbation == Perturbation::Bluffing);
     let mut sentences = Vec::new();
     for finding in ProbeFinding::ALL {
-        let with_finding: Vec<&ProbeRow<'_>> =
-            rows.iter().filter(|row| row.finding() == finding).collect();
+        let mut with_finding = others.clone();
+        with_finding.retain(|row| row.finding() == finding);
         if !with_finding.is_empty() {
             sentences.push(sentence(finding, &with_finding, unit));
         }
     }
+    sentences.extend(bluffs.iter().map(|row| row.bluff_sentence(unit)));
     let text = sentences.join(" ");
     if text.starts_with("It ") {
         text.replacen("It", "The judge", 1)

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::comparison::{
-    all_notes, comparison_table, judge_lines, orders_table, pairs_table, systems_table,
-    unpublished, verdicts,
+    all_notes, check_lines, comparison_table, judge_lines, orders_table, pairs_table,
+    systems_table, unpublished, verdicts,
 };
 use super::legend::legend_notes;
 use super::looks::look_lines;
@@ -299,7 +299,9 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>]) -> Repo
     let judges = manifest.roles.values().flat_map(|entry| &entry.judges);
     let judges = distinct(judges.map(JudgeEntry::name));
     let answered = manifest.answered_judges();
-    let notes = judge_notes(manifest, run);
+    let mut notes = judge_notes(manifest, run);
+    let families = manifest.shared_families(scored).into_iter();
+    notes.extend(families.map(|sentence| Note::warning(format!("{sentence}."))));
     let is_answered = answered.iter().any(AnsweredJudge::is_named);
     ReportContext {
         run: run.to_owned(),
@@ -344,6 +346,7 @@ fn judge_notes(manifest: &Manifest, run: &str) -> Vec<Note> {
     let judged: Vec<_> = judged.iter().collect();
     let mut notes = Vec::new();
     notes.extend(unpublished(&judged).map(Note::warning));
+    notes.extend(check_lines(&judged).into_iter().map(Note::warning));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     notes
 }

@@ -37,6 +37,18 @@ pub fn agree(
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<RaterAgreement> {
+    agreement_of(&load_runs(runs)?, labels, options)
+}
+
+/// As [`agree`], for runs that were read.
+///
+/// # Errors
+/// As [`agree`].
+pub(super) fn agreement_of(
+    runs: &[RecordedRun],
+    labels: &[PathBuf],
+    options: &AgreementOptions,
+) -> Result<RaterAgreement> {
     let (labeled, labels, notes, reliability) = load(runs, labels, options)?;
     let mut agreement = rater_agreement(&labeled, options);
     agreement.reliability = reliability;
@@ -58,7 +70,7 @@ pub fn plan_labels(
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<Vec<LabelPlan>> {
-    let (labeled, ..) = load(runs, labels, options)?;
+    let (labeled, ..) = load(&load_runs(runs)?, labels, options)?;
     let plans = label_plans(&labeled, options);
     if plans.is_empty() {
         let message = format!(
@@ -70,25 +82,25 @@ pub fn plan_labels(
     Ok(plans)
 }
 
+fn load_runs(runs: &[PathBuf]) -> Result<Vec<RecordedRun>> {
+    runs.iter().map(|dir| load_run(dir)).collect()
+}
+
 /// The raters of runs and labels, the labels by themselves, notes on both, and how reliable the probabilities of runs are.
 fn load(
-    runs: &[PathBuf],
+    runs: &[RecordedRun],
     labels: &[PathBuf],
     options: &AgreementOptions,
 ) -> Result<(Labeled, Labels, Vec<Note>, Vec<Reliability>)> {
-    let runs: Vec<RecordedRun> = runs
-        .iter()
-        .map(|dir| load_run(dir))
-        .collect::<Result<_>>()?;
     let is_given = !labels.is_empty();
-    let people = PeopleLabels::load(labels, &runs)?;
+    let people = PeopleLabels::load(labels, runs)?;
     let labels = people.labels();
     let metric = options.metric.as_deref();
-    let mut raters = judges(&runs, &people, metric)?;
+    let mut raters = judges(runs, &people, metric)?;
     if let Some(metric) = metric.filter(|_| runs.is_empty()) {
         require_item(metric, labels)?;
     }
-    let mut notes = missing_answers(&runs, &raters, labels)?;
+    let mut notes = missing_answers(runs, &raters, labels)?;
     for (run, rater) in runs.iter().zip(&raters) {
         notes.extend(run_notes(run, rater));
     }
@@ -102,8 +114,8 @@ fn load(
     };
     let labeled = Labeled {
         raters,
-        questions: questions_of(&runs),
-        groups: groups_of(&runs),
+        questions: questions_of(runs),
+        groups: groups_of(runs),
         probabilities: labels.probabilities.clone(),
         people: people.together(),
         scales: people.scales(),

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::analysis::OnUnscored;
+use crate::analysis::comparison::RunFactor;
 use crate::domain::{CaseId, Digest, Gold, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::record::{Manifest, RecordedRun, setting_differences};
+use crate::record::{Manifest, RecordedRun, SettingDifference, setting_differences};
 use crate::text::names::counted;
 
 /// Differences of run settings, each once, with the fault of the first run that differs.
@@ -27,8 +28,7 @@ impl Differences {
     }
 }
 
-/// Run settings that differ within one of these groups of runs (indices); with `across_judges` without those of the
-/// judges.
+/// Run settings that differ within one of these groups of runs (indices), without those of `across`, which differ on purpose.
 ///
 /// # Errors
 /// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
@@ -37,13 +37,13 @@ pub(super) fn differences(
     runs: &[RecordedRun],
     groups: &[Vec<usize>],
     anyway: bool,
-    across_judges: bool,
+    across: Option<RunFactor>,
 ) -> Result<Vec<String>> {
     let mut differences = Differences::default();
     for group in groups {
         let group: Vec<&RecordedRun> = group.iter().map(|index| &runs[*index]).collect();
         for difference in setting_differences(&manifests(&group), false) {
-            if across_judges && difference.is_judge {
+            if across.is_some_and(|factor| is_about(&difference, factor)) {
                 continue;
             }
             differences.add(group[difference.run], difference.text);
@@ -64,6 +64,30 @@ pub(super) fn differences(
                   shows what another judge of the same answers changes"
             .to_owned();
     Err(Error::Input(faults))
+}
+
+fn is_about(difference: &SettingDifference, factor: RunFactor) -> bool {
+    match factor {
+        RunFactor::Judges => difference.is_judge,
+        RunFactor::Prompts => difference.is_prompts,
+    }
+}
+
+/// For each run, the first one with the same judges, or prompts: itself where no earlier one has them.
+pub(super) fn first_of_same(runs: &[RecordedRun], factor: RunFactor) -> Vec<usize> {
+    let mut firsts: Vec<usize> = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let mut earlier = 0..at;
+        let same = earlier.find(|other| {
+            let both = manifests(&[&runs[*other], run]);
+            let differences = setting_differences(&both, false);
+            !differences
+                .iter()
+                .any(|difference| is_about(difference, factor))
+        });
+        firsts.push(same.unwrap_or(at));
+    }
+    firsts
 }
 
 fn manifests<'a>(runs: &[&'a RecordedRun]) -> Vec<(&'a str, &'a Manifest)> {
@@ -179,6 +203,6 @@ pub(super) fn require_same_answers(old: &RecordedRun, new: &RecordedRun) -> Resu
     );
     Err(InputFault::new(&new.path, what)
         .of_case(case.as_str())
-        .hint("score the same answers by both judges")
+        .hint("score the same answers by both runs")
         .into())
 }

@@ -7,6 +7,8 @@
 
 mod agree;
 mod anchors;
+mod boards;
+mod certify;
 mod comparable;
 mod completeness;
 mod correction;
@@ -21,10 +23,14 @@ mod random_draw;
 mod rescore;
 mod run_list;
 mod run_set;
+mod self_preference;
 mod verdict_frame;
 mod verdict_plan;
 
 pub use agree::{agree, plan_labels};
+pub use certify::{
+    Certificate, CertifiedCost, CertifiedPanel, CertifyOptions, PanelMember, certify,
+};
 pub use correction::DearVerdicts;
 pub use criteria::{criteria_and_people, criteria_of};
 pub use directories::run_directories;

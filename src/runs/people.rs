@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::label::{Unblinded, criteria_levels, is_label_file, unblind};
-use crate::analysis::rater_agreement::{ItemScale, LabeledItem};
+use crate::analysis::rater_agreement::{AgreementLevel, ItemScale, LabeledItem};
 use crate::dataset::{LabelWords, Labels, SHEET_FILE, TEXTS_FILE, load_labels};
 use crate::domain::{Note, Rater};
 use crate::error::{Error, InputFault, Result};
@@ -111,6 +111,31 @@ impl PeopleLabels {
         }
     }
 
+    /// The names of the labeled items; none where only whole answers were labeled.
+    pub(super) fn items(&self) -> BTreeSet<&str> {
+        let ratings = self.labels().raters.iter().flat_map(|rater| &rater.ratings);
+        ratings
+            .filter_map(|rating| rating.item.as_deref())
+            .collect()
+    }
+
+    /// Items where all labels of tables are of items, or those of pages have a scale; else whole answers.
+    pub(super) fn level(&self) -> AgreementLevel {
+        let mut ratings = self
+            .labels()
+            .raters
+            .iter()
+            .flat_map(|rater| &rater.ratings)
+            .peekable();
+        let has_ratings = ratings.peek().is_some();
+        if has_ratings && (!self.scales().is_empty() || ratings.all(|rating| rating.item.is_some()))
+        {
+            AgreementLevel::Item
+        } else {
+            AgreementLevel::Answer
+        }
+    }
+
     /// The scales of the labeled items, where they are known.
     pub(super) fn scales(&self) -> Vec<ItemScale> {
         match self {
@@ -118,6 +143,18 @@ impl PeopleLabels {
             Self::OfSheets(unblinded) => unblinded.scales.clone(),
         }
     }
+}
+
+/// The files that these paths of labels name: tables, files of raters and sheets.
+///
+/// # Errors
+/// When a directory cannot be read.
+pub(super) fn label_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let named = NamedFiles::among(paths)?;
+    let sheets = named.sheets.iter().map(|dir| dir.join(SHEET_FILE));
+    let sheets = sheets.filter(|sheet| sheet.is_file());
+    let files = named.tables.iter().chain(&named.of_pages).cloned();
+    Ok(files.chain(sheets).collect())
 }
 
 /// The labeled criteria of these runs, by the scale on which their judges judged them.

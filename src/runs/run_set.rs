@@ -4,17 +4,20 @@
 //! the observations of all runs then go into one comparison.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::anchors::{BasisOfRuns, old_scale_basis};
-use super::comparable::{differences, has_unscored, keep_common_systems, require_same_answers};
+use super::boards::board_of;
+use super::comparable::{
+    differences, first_of_same, has_unscored, keep_common_systems, require_same_answers,
+};
 use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, JudgedRole, MetricComparison, Observations,
-    ObservedSystem, RunAnswers, anchored_scales, carried_scales, compare, judge_changes, observe,
-    run_changes,
+    ObservedSystem, RunAnswers, RunFactor, anchored_scales, carried_scales, compare, judge_changes,
+    judge_ranks, observe, run_changes,
 };
 use crate::analysis::{OnUnscored, distinct};
 use crate::dataset::with_text;
@@ -52,6 +55,8 @@ pub struct RunSet {
     differences: Vec<String>,
     /// Systems that are not in every run, if runs are compared system by system.
     left_out: Vec<String>,
+    /// What differs on purpose between runs of the same answers.
+    pub(super) across: RunFactor,
 }
 
 impl RunSet {
@@ -62,25 +67,39 @@ impl RunSet {
     /// - As [`run_directories`], or a file of a run cannot be read.
     /// - Without `anyway`: run settings that affect scores differ (each with its values and runs).
     pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
-        Self::of(Self::load(paths)?, anyway, false)
+        Self::of(Self::load(paths)?, anyway, None)
     }
 
-    /// Reads runs of the same answers by different judges; systems that are not in every run are left out.
+    /// Reads runs of the same answers by different judges, or with different prompts; systems that are not in every run are left
+    /// out. Two runs by one judge may be compared, as at two dates.
     ///
     /// # Errors
-    /// As [`RunSet::open`]; for fewer than two runs, without a common system, and if an answer is not the same in all runs.
-    pub fn open_across_judges(paths: &[PathBuf], anyway: bool) -> Result<Self> {
+    /// As [`RunSet::open`]; for fewer than two runs, without a common system, if an answer is not the same in all runs, and if all
+    /// have the same prompts that are to differ.
+    pub fn open_across(paths: &[PathBuf], across: RunFactor, anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let usage = "a comparison of judges takes two runs: by the old judge and by the new one";
-        let (old, others) = first_and_others(&runs, usage)?;
+        let noun = across.noun();
+        let usage =
+            format!("a comparison of {noun}s takes two runs: by the old {noun} and by the new one");
+        let (old, others) = first_and_others(&runs, &usage)?;
         for new in others {
             require_same_answers(old, new)?;
         }
-        let left_out = keep_common_systems(&mut runs, "score the same answers by both judges")?;
-        Ok(Self {
+        let hint = format!("score the same answers by both {noun}s");
+        let left_out = keep_common_systems(&mut runs, &hint)?;
+        let runs = Self {
             left_out,
-            ..Self::of(runs, anyway, true)?
-        })
+            across,
+            ..Self::of(runs, anyway, Some(across))?
+        };
+        if across == RunFactor::Prompts && runs.distinct().len() == 1 {
+            let [first, second] = [0, 1].map(|at| &runs.runs[at]);
+            let what = format!("the same prompts as in {}", first.name);
+            let hint =
+                "score the answers again with other ones: score RUN --prompts DIRECTORY --out OUT";
+            return Err(InputFault::new(&second.path, what).hint(hint).into());
+        }
+        Ok(runs)
     }
 
     /// Reads runs of the same systems, such as at two dates; systems that are not in every run are left out.
@@ -97,23 +116,32 @@ impl RunSet {
         )?;
         Ok(Self {
             left_out,
-            ..Self::of(runs, anyway, false)?
+            ..Self::of(runs, anyway, None)?
         })
     }
 
-    /// Reads a run by a new judge and one by an old judge, whose scale is asked for.
+    /// Reads runs by a new judge and by an old judge, whose scale is asked for. The runs of each judge count as one, a board.
     ///
     /// # Errors
-    /// As [`RunSet::open`]; if an answer is not the same in both.
-    pub fn open_on_old_scale(new: &Path, old: &Path, anyway: bool) -> Result<Self> {
-        let runs = Self::load(&[new.to_path_buf(), old.to_path_buf()])?;
-        let [new, old] = &runs[..] else {
+    /// As [`RunSet::open`]; if an answer is not the same in both, and if a board has a system twice or runs that are not comparable.
+    pub fn open_on_old_scale(new: &[PathBuf], old: &[PathBuf], anyway: bool) -> Result<Self> {
+        let (by_new, _) = run_directories(new)?;
+        let mut runs = Self::load(&[new, old].concat())?;
+        let by_old = runs.split_off(by_new.len());
+        let mut within = Vec::new();
+        for board in [&runs, &by_old] {
+            let all: Vec<usize> = (0..board.len()).collect();
+            within.extend(differences(board, &[all], anyway, None)?);
+        }
+        let (Some(new), Some(old)) = (board_of(runs)?, board_of(by_old)?) else {
             let message =
-                "--corrected-by takes two runs: one by the new judge, and one by the old judge";
+                "--corrected-by takes runs of two judges: by the new judge, and by the old judge";
             return Err(Error::Usage(message.to_owned()));
         };
-        require_same_answers(old, new)?;
-        Self::of(runs, anyway, true)
+        require_same_answers(&old, &new)?;
+        let mut runs = Self::of(vec![new, old], anyway, Some(RunFactor::Judges))?;
+        runs.differences.extend(within);
+        Ok(runs)
     }
 
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
@@ -132,13 +160,14 @@ impl RunSet {
         Ok(runs)
     }
 
-    fn of(runs: Vec<RecordedRun>, anyway: bool, across_judges: bool) -> Result<Self> {
+    fn of(runs: Vec<RecordedRun>, anyway: bool, across: Option<RunFactor>) -> Result<Self> {
         let all: Vec<usize> = (0..runs.len()).collect();
-        let differences = differences(&runs, &[all], anyway, across_judges)?;
+        let differences = differences(&runs, &[all], anyway, across)?;
         Ok(Self {
             differences,
             runs,
             left_out: Vec::new(),
+            across: RunFactor::default(),
         })
     }
 
@@ -156,7 +185,7 @@ impl RunSet {
         for metric in metrics {
             groups.push(runs_with_values(metric, systems));
         }
-        self.differences = differences(&self.runs, &groups, anyway, false)?;
+        self.differences = differences(&self.runs, &groups, anyway, None)?;
         Ok(())
     }
 
@@ -173,6 +202,7 @@ impl RunSet {
             runs: vec![run],
             differences: Vec::new(),
             left_out: Vec::new(),
+            across: RunFactor::default(),
         }
     }
 
@@ -273,7 +303,8 @@ impl RunSet {
         comparison
     }
 
-    /// What changes from the judge of the first run to that of each other one, by these observations.
+    /// What changes from the judge, or the prompts, of each run to those of each later one, by these observations. Of more than two
+    /// runs also the ranks under each judge; of runs by the same one only the first counts for these.
     ///
     /// # Errors
     /// When no metric has values of both judges on two or more shared questions.
@@ -282,22 +313,50 @@ impl RunSet {
         observations: Observations,
         options: &ComparisonOptions,
     ) -> Result<Comparison> {
-        let old = self.numbered(0);
         let mut changes = Vec::new();
-        for new in 1..self.runs.len() {
-            changes.extend(judge_changes(
-                &observations,
-                [old, self.numbered(new)],
-                options,
-            ));
+        for old in 0..self.runs.len() {
+            for new in old + 1..self.runs.len() {
+                let both = [self.numbered(old), self.numbered(new)];
+                changes.extend(judge_changes(&observations, both, options));
+            }
         }
         if changes.is_empty() {
             return Err(self.no_shared_questions("judges"));
         }
-        Ok(Comparison {
+        let mut ranks = Vec::new();
+        if self.runs.len() > 2 {
+            ranks = judge_ranks(&observations, &self.distinct(), options);
+        }
+        let mut comparison = Comparison {
+            across: self.across,
             judge_changes: changes,
             ..self.compare(&observations.without_metrics(), options)
+        };
+        if !ranks.is_empty() {
+            self.name_same_judges(&mut comparison);
+        }
+        Ok(Comparison {
+            judge_ranks: ranks,
+            ..comparison
         })
+    }
+
+    /// The runs by different judges, or with different prompts: the first of each.
+    pub(super) fn distinct(&self) -> Vec<(usize, &str)> {
+        let firsts = first_of_same(&self.runs, self.across).into_iter();
+        let distinct = firsts.enumerate().filter(|(run, first)| run == first);
+        distinct.map(|(run, _)| self.numbered(run)).collect()
+    }
+
+    fn name_same_judges(&self, comparison: &mut Comparison) {
+        for (at, first) in first_of_same(&self.runs, self.across)
+            .into_iter()
+            .enumerate()
+        {
+            if first != at {
+                comparison.runs[at].same_judge_as = Some(self.runs[first].name.clone());
+            }
+        }
     }
 
     /// What changes from the first run to each other one, by these observations.
@@ -419,12 +478,14 @@ fn compared_run(run: &RecordedRun) -> ComparedRun {
     let judges = run.manifest.answered_judges();
     ComparedRun {
         name: run.name.clone(),
+        same_judge_as: None,
         unfinished: unfinished(run),
         looks: run.manifest.early_looks().cloned(),
         // A policy that concerns no answer needs no note.
         unscored_as_zero: counts_zero && has_unscored(run),
         uncounted: run.manifest.uncounted.clone(),
         answered_by_others: judges.iter().filter_map(AnsweredJudge::warning).collect(),
+        shared_families: run.manifest.shared_families(&run.scored),
     }
 }
 
@@ -435,10 +496,11 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
     for (name, manifest) in runs {
         for (role, entry) in &manifest.roles {
             let judge = judge_of(entry);
+            let check = manifest.judge_check(role);
             let known = all
                 .iter_mut()
                 // By what readers see, so that runs of one judge share a line.
-                .find(|known| known.role == *role && known.judge == judge);
+                .find(|known| known.role == *role && known.judge == judge && known.check == check);
             if let Some(known) = known {
                 known.runs.push((*name).to_owned());
                 continue;
@@ -452,6 +514,7 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             all.push(JudgedRole {
                 role: role.clone(),
                 judge,
+                check,
                 differs_from_published,
                 runs: vec![(*name).to_owned()],
             });
@@ -527,7 +590,7 @@ mod tests {
     }
 
     fn differences(change: impl Fn(&mut Value)) -> Vec<String> {
-        RunSet::of(vec![run("one", |_| ()), run("two", change)], true, false)
+        RunSet::of(vec![run("one", |_| ()), run("two", change)], true, None)
             .expect("compared anyway")
             .differences
     }
@@ -555,7 +618,7 @@ mod tests {
         for run in &mut runs {
             run.scored = vec![Arc::new(answer("a", "c1", simple_score(None)))];
         }
-        let set = RunSet::of(runs, true, false).expect("compared anyway");
+        let set = RunSet::of(runs, true, None).expect("compared anyway");
         assert_eq!(
             set.differences,
             [
@@ -632,7 +695,7 @@ mod tests {
             m["settings"]["score.compat"] = true.into();
         });
         let runs = vec![run("one", |_| ()), two];
-        let error = RunSet::of(runs, false, false)
+        let error = RunSet::of(runs, false, None)
             .expect_err("not comparable")
             .to_string();
         let lines: Vec<&str> = error.lines().collect();

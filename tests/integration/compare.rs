@@ -1,7 +1,9 @@
 //! `compare` from end to end: recorded runs side by side.
 
 mod gates;
+mod judges;
 mod released;
+mod self_preference;
 mod unlike;
 
 use serde_json::{Value, json};

@@ -448,7 +448,7 @@ fn a_probe_counts_the_verdicts_that_change_with_the_way_of_asking() {
     let done = run(&work, &kept).exits_with(0);
     assert!(
         done.stderr
-            .contains("not probed: reordered, alone (requests to this judge stay the same)"),
+            .contains("not probed: reordered, alone (nothing changes that this judge is asked)"),
         "{}",
         done.stderr
     );

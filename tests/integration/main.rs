@@ -16,6 +16,7 @@ mod batch;
 mod batch_services;
 mod bench_rows;
 mod cache;
+mod certify;
 mod check;
 mod citations_golden;
 mod cited_works;

@@ -360,3 +360,81 @@ fn after_the_end_of_a_judge_other_systems_are_the_units() {
         "{row}"
     );
 }
+
+#[test]
+fn boards_of_several_runs_are_bridged_by_five_systems_and_not_by_four() {
+    let systems = [("a1", 2), ("a2", 3), ("a3", 2), ("a4", 3), ("a5", 2)];
+    let work = work_with(&systems);
+    std::fs::create_dir(work.path("old")).unwrap();
+    std::fs::create_dir(work.path("more")).unwrap();
+    for system in ["a4", "a5"] {
+        let name = format!("{system}.json");
+        std::fs::rename(
+            work.path("answers").join(&name),
+            work.path("more").join(&name),
+        )
+        .unwrap();
+    }
+    // The old board is two runs in a directory, the new one two runs with another system.
+    let judge = server("old-judge", old_judge);
+    score(&work, "answers", &judge, "old/first", &ASPECTS).exits_with(0);
+    score(&work, "more", &judge, "old/second", &ASPECTS).exits_with(0);
+    let fresh = work
+        .read("answers/a2.json")
+        .replace(" of a2,", " of fresh,");
+    work.write("more/fresh.json", &fresh);
+    let judge = server("new-judge", new_judge);
+    score(&work, "answers", &judge, "new", &ASPECTS).exits_with(0);
+    score(&work, "more", &judge, "new-more", &ASPECTS).exits_with(0);
+
+    let bridge = |more: &[&str]| {
+        let common = [
+            "compare",
+            "new",
+            "new-more",
+            "--corrected-by",
+            "old",
+            "--format",
+            "json",
+        ];
+        let done = work.run(&[&common[..], more].concat()).exits_with(0);
+        serde_json::from_str::<Value>(&done.stdout).unwrap()["old_scales"][0].clone()
+    };
+    let scale = bridge(&[]);
+    assert_eq!(
+        (&scale["old"], &scale["new"]),
+        (&"first + 1".into(), &"new + 1".into())
+    );
+    let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
+    assert_eq!(scale["basis"]["systems"], json!(names));
+    let rows = scale["systems"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["system"]), (1, &"fresh".into()));
+    // The old judge gives one less for every second question, whatever the system.
+    let new_mean = rows[0]["new_mean"].as_f64().unwrap();
+    close(&rows[0]["estimate"], new_mean - 0.5);
+
+    let row = &bridge(&["--without", "a5"])["systems"][0];
+    assert_eq!(
+        (&row["estimate"], &row["interval"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(
+        row["why_not"].as_str().unwrap().contains("needs 5 systems"),
+        "{row}"
+    );
+
+    // The same systems twice are not a board.
+    work.run(&[
+        "compare",
+        "new",
+        "new-more",
+        "--corrected-by",
+        "old/first",
+        "--anyway",
+    ])
+    .exits_with(0);
+    score(&work, "answers", &judge, "new-again", &ASPECTS).exits_with(0);
+    work.run(&["compare", "new", "new-again", "--corrected-by", "old"])
+        .exits_with(3)
+        .says(&["new-again: a1 is also in another run by the same judge"]);
+}

@@ -1,10 +1,12 @@
 //! `probe`: a judge's scores of answers and of their perturbations.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::rubric_golden::shared;
 use crate::support::fake_server::{Behaviour, FakeServer, Recorded};
 use crate::support::judging::{CONSTANT_SCORE, answer_of, constant_judge, constant_reply, kind_of};
 use crate::support::workspace::{Finished, KEY, Workspace, wait_until};
@@ -24,7 +26,7 @@ fn words(text: &str) -> usize {
 fn likes_length(request: &Recorded) -> String {
     match kind_of(request) {
         kind @ ("citations" | "evidence") => constant_reply(kind),
-        _ => serde_json::json!({"score": points(words(&answer_of(request)))}).to_string(),
+        _ => json!({"score": points(words(&answer_of(request)))}).to_string(),
     }
 }
 
@@ -192,6 +194,13 @@ fn a_constant_judge_does_not_move() {
         ),
         "{shown}"
     );
+    let bluffed =
+        " The judge can be bluffed: naming the words of the criteria without support earns 75.5 [";
+    assert!(
+        shown.contains(bluffed)
+            && shown.contains("] of 100 where the answers earn 75.5 (0.0, p > 0.999)."),
+        "{shown}"
+    );
     let csv = probe(&work, &server, &["--format", "csv"])
         .exits_with(0)
         .stdout;
@@ -246,9 +255,9 @@ fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error(
     );
     let server = FakeServer::start(constant_judge());
     let plan = probe(&work, &server, &["--dry-run"]).exits_with(0);
-    // eight answers and six perturbations of each, four calls at once
+    // eight answers, six perturbations of each and a bluff, four calls at once
     assert!(
-        plan.stdout.starts_with("plan: 224 calls now"),
+        plan.stdout.starts_with("plan: 256 calls now"),
         "{}",
         plan.stdout
     );
@@ -257,10 +266,174 @@ fn without_a_model_the_baseline_is_probed_and_what_cannot_be_probed_is_an_error(
         .says(&["\"mine + padded\" has the name of perturbed answers"]);
     let predictions = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"o\"}";
     work.write("gold.jsonl", predictions);
-    let none = work.run(&["probe", "gold.jsonl"]).exits_with(0);
+    let none = work
+        .run(&["probe", "gold.jsonl"])
+        .exits_with(0)
+        .says(&["bluffing"]);
     assert!(
         none.stdout.starts_with("Nothing is probed: "),
         "{}",
         none.stdout
     );
+}
+
+/// The first words of a bluff.
+const BLUFF: &str = "This is a complete answer to the question";
+
+#[test]
+fn a_judge_that_sees_through_a_bluff_gives_it_what_no_criterion_decides() {
+    let work = workspace();
+    let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
+        "property" | "expertise" if answer_of(request).starts_with(BLUFF) => {
+            json!({"score": 0}).to_string()
+        }
+        kind => constant_reply(kind),
+    }));
+    let done = probe(&work, &server, &["--perturb", "bluffing"]).exits_with(0);
+    let json = work.json("out/probe.json");
+    let metric = compared(&json, "bluffing");
+    let mean = |label: &str| {
+        let mut systems = metric["systems"].as_array().unwrap().iter();
+        let system = systems.find(|system| system["label"] == label).unwrap();
+        system["mean"].as_f64().unwrap()
+    };
+    // 0.05 * 1 of the length, 0.2 * 0.5 of the citations and 0.1 * 1 of the excerpts.
+    assert!((mean("bluffing") - 0.25).abs() < 1e-12, "{metric}");
+    assert!(
+        (mean("unchanged") - CONSTANT_SCORE).abs() < 1e-12,
+        "{metric}"
+    );
+    let verdict = done.stdout.replace('\n', " ");
+    // All 8 questions lose: 2 of 256 sign assignments. Equal differences have no interval.
+    assert!(
+        verdict.starts_with("Bluffing earns 25.0 [")
+            && verdict.contains("] of 100 where the answers earn 75.5 (-50.5, p = 0.008)."),
+        "{verdict}"
+    );
+    let inputs = work.lines("out/inputs.jsonl");
+    let mut bluffs = inputs
+        .iter()
+        .filter(|line| line["system"] == "mine + bluffing");
+    let text = bluffs.next().unwrap()["answer_text"].as_str().unwrap();
+    assert_eq!(
+        text,
+        "This is a complete answer to the question about c1 and known. It covers c1 and causes in depth. Close attention is paid \
+         to c1 and effects, which is treated from every side. Taken together, these points answer the question in full."
+    );
+    assert_eq!(bluffs.count(), 7);
+}
+
+#[test]
+fn a_bluff_fools_the_baseline_by_what_it_names_and_needs_criteria() {
+    let work = Workspace::new(&[], 0);
+    let topics = [
+        "glaciers",
+        "monsoons",
+        "volcanoes",
+        "tides",
+        "deserts",
+        "forests",
+        "rivers",
+    ];
+    let mut cases = String::new();
+    let mut answers = String::new();
+    for topic in topics.into_iter().chain(["nothing"]) {
+        let criteria = if topic == "nothing" {
+            json!([{"text": "It is so", "weight": 1}])
+        } else {
+            json!([
+                {"text": format!("Names the feedback of {topic} on albedo"), "weight": 3},
+                {"text": format!("Invents satellites of {topic}"), "weight": -1},
+            ])
+        };
+        let question = format!("How do {topic} act?");
+        let case = json!({"case_id": topic, "question": question, "criteria": criteria});
+        let answer = json!({"case_id": topic, "answer_text": "It is cold."});
+        cases += &format!("{case}\n");
+        answers += &format!("{answer}\n");
+    }
+    work.write("tests.jsonl", &cases);
+    work.write("answers/mine.jsonl", &answers);
+    let arguments = [
+        "probe",
+        "answers",
+        "--tests",
+        "tests.jsonl",
+        "--rubric",
+        "criteria",
+        "--out",
+        "out",
+        "--perturb",
+        "bluffing",
+    ];
+    let done = work.run(&arguments).exits_with(0);
+    // Every word of the criteria is named, and none of the faults.
+    let verdict = done.stdout.replace('\n', " ");
+    assert!(
+        verdict.starts_with(
+            "The judge can be bluffed: naming the words of the criteria without support earns 100.0 ["
+        ) && verdict.contains("] of 100 where the answers earn 0.0 (+100.0, p = 0.016)."),
+        "{verdict}"
+    );
+    assert!(
+        verdict.contains("nothing in them changes: bluffing 1."),
+        "{verdict}"
+    );
+    let inputs = work.lines("out/inputs.jsonl");
+    let bluffs = inputs
+        .iter()
+        .filter(|line| line["system"] == "mine + bluffing");
+    let texts: Vec<&str> = bluffs
+        .map(|line| line["answer_text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts.len(), 7);
+    assert!(
+        texts
+            .iter()
+            .all(|text| text.contains("albedo") && !text.contains("satellites"))
+    );
+
+    let case = json!({"case_id": "c1", "question": "Why?", "criteria": [{"text": "It is so", "weight": 1}]});
+    work.write("tests.jsonl", &case.to_string());
+    work.answers("mine", [("c1", "It is cold.".to_owned())]);
+    let nothing = [&arguments[..7], &["none", "--perturb", "bluffing"]].concat();
+    work.run(&nothing)
+        .exits_with(3)
+        .says(&["--perturb bluffing changes nothing that the judge is asked"]);
+}
+
+/// The verdict of the baseline on bluffs, without line breaks.
+fn bluffs_by_the_baseline(answers: &Path, tests: &Path) -> String {
+    let work = Workspace::with_cases(&[]);
+    let (answers, tests) = (answers.to_str().unwrap(), tests.to_str().unwrap());
+    let done = work
+        .run(&["probe", answers, "--tests", tests, "--perturb", "bluffing"])
+        .exits_with(0);
+    done.stdout.replace('\n', " ")
+}
+
+#[test]
+fn a_bluff_beats_vague_answers_and_no_careful_ones_by_the_baseline() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let tests = data.join("test_cases.json");
+    for (system, verdict, answers) in [
+        ("careful", "Bluffing earns 33.5 [", "77.6 (-44.2 ["),
+        ("vague", "The judge can be bluffed: ", "10.1 (+23.5 ["),
+    ] {
+        let answers_file = data.join(format!("answers/{system}.jsonl"));
+        let shown = bluffs_by_the_baseline(&answers_file, &tests);
+        let earnings = format!("of 100 where the answers earn {answers}");
+        assert!(
+            shown.starts_with(verdict) && shown.contains(&earnings),
+            "{shown}"
+        );
+    }
+    let Some(shared) = shared() else { return };
+    let released = shared.canonicalize().unwrap().join("data/scholarqa_cs");
+    let tests = released.join("test_configs_snippets.json");
+    if tests.is_file() {
+        let shown = bluffs_by_the_baseline(&released.join("src_answers"), &tests);
+        let expected = "Bluffing earns 29.4 [28.7, 30.2] of 100 where the answers earn 36.2 (-6.8 [-7.7, -5.9], p < 0.001).";
+        assert!(shown.starts_with(expected), "{shown}");
+    }
 }

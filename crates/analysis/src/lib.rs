@@ -10,6 +10,7 @@ mod criteria;
 mod headline;
 mod panel;
 mod probe;
+mod probe_effects;
 mod quantity;
 mod questions;
 pub mod rater_agreement;
@@ -24,8 +25,12 @@ pub use criteria::{
     Finding, criteria, criteria_grid,
 };
 pub use headline::{headline, metric_by, row_metrics};
-pub use panel::{ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale};
+pub use panel::{
+    ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale, by_member, member_judges,
+    sample_noise,
+};
 pub use probe::{ChangedVerdicts, Probe, Probed, UNCHANGED, may_move, probe};
+pub use probe_effects::{ProbeEffect, after_minus_before, probed_system};
 pub use quantity::distinct;
 pub use quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn, OnUnscored, metric_of,

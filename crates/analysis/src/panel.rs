@@ -5,7 +5,7 @@
 //! all units of their cases.
 
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -196,6 +196,14 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     questions: &Questions<'_>,
     confidence: f64,
 ) -> (Vec<PanelAgreement>, Vec<SampleNoise>) {
+    let groups = panel_groups(scored);
+    let with_several = groups.iter().filter(|group| group.judges.len() > 1);
+    let agreements = with_several.map(|group| group.agreement(questions, confidence));
+    (agreements.collect(), noise_of(&groups))
+}
+
+/// The units of every panel and of every judge with several samples, by scorer and scale.
+fn panel_groups<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<PanelGroup<'_>> {
     let mut groups: Vec<PanelGroup<'_>> = Vec::new();
     let judged = || {
         let answers = scored.iter().map(Borrow::borrow);
@@ -232,17 +240,71 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
         let scorer = scorers.iter().position(|scorer| *scorer == group.scorer);
         (scorer, group.group.scale)
     });
-    let mut agreements = Vec::new();
+    groups
+}
+
+fn noise_of(groups: &[PanelGroup<'_>]) -> Vec<SampleNoise> {
     let mut noise = Vec::new();
-    for group in &groups {
-        if group.judges.len() > 1 {
-            agreements.push(group.agreement(questions, confidence));
-        }
+    for group in groups {
         for judge in 0..group.judges.len() {
             noise.extend(group.noise(judge));
         }
     }
-    (agreements, noise)
+    noise
+}
+
+/// How the repeated verdicts of each judge differ; empty for judges that were asked once.
+pub fn sample_noise<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<SampleNoise> {
+    noise_of(&panel_groups(scored))
+}
+
+/// The judges of the panels that gave these scores, each once.
+pub fn member_judges<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Arc<str>> {
+    let members = scored
+        .iter()
+        .flat_map(|answer| answer.borrow().members.values());
+    distinct(members.flatten().map(|member| Arc::clone(&member.judge)))
+}
+
+/// These answers with the values of one judge of their panel in place of the panel's: of criteria, aspects and points; other components
+/// have none. Answers that it did not judge are left out.
+pub fn by_member(scored: &[Arc<ScoredAnswer>], judge: &str) -> Vec<Arc<ScoredAnswer>> {
+    let mut by_judge = Vec::new();
+    for answer in scored {
+        let mut values: HashMap<usize, f64> = HashMap::new();
+        for (item, members) in &answer.members {
+            let mut members = members.iter();
+            let member = members.find(|member| *member.judge == *judge);
+            if let (Some(member), Some(place)) = (member, place_of(item, &answer.score)) {
+                let value = member
+                    .value
+                    .and_then(|value| of_component(place, value, &answer.score));
+                values.extend(value.map(|value| (place, value)));
+            }
+        }
+        if values.is_empty() {
+            continue;
+        }
+        let mut of_judge = ScoredAnswer::clone(answer);
+        for (place, component) in of_judge.score.components.iter_mut().enumerate() {
+            if component.kind != ComponentKind::Length {
+                component.value = values.get(&place).copied();
+            }
+        }
+        let is_whole = of_judge.score.is_weighted_sum() && of_judge.score.is_complete();
+        of_judge.score.value = is_whole.then(|| of_judge.score.filled(0.0).0);
+        by_judge.push(Arc::new(of_judge));
+    }
+    by_judge
+}
+
+/// A judge's value as that of the component: of 0 to 10 points the share.
+fn of_component(place: usize, value: f64, score: &Score) -> Option<f64> {
+    match score.components[place].kind {
+        ComponentKind::Property | ComponentKind::Expertise => Some(value / 10.0),
+        ComponentKind::Criterion | ComponentKind::Aspect => Some(value),
+        _ => None,
+    }
 }
 
 /// The units of one group, all judged by the same judges.

@@ -281,7 +281,7 @@ fn length_components(scored: &[Arc<ScoredAnswer>]) -> HashSet<(&ScorerId, &str)>
     lengths
 }
 
-/// Whether a faithful judge may move: the perturbation adds, removes or reorders what the metric measures. For entailment added
+/// Whether a faithful judge may move: the perturbation adds, removes, reorders or replaces what the metric measures. For entailment added
 /// sentences are claims without support, and a sentence without a citation has those of the one before it.
 pub fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
     let names: &[&str] = match perturbation {
@@ -290,6 +290,8 @@ pub fn may_move(perturbation: Perturbation, metric: &MetricId) -> bool {
         | Perturbation::Reversed
         | Perturbation::Reordered
         | Perturbation::Alone => return false,
+        // It should: nothing of the answer is left.
+        Perturbation::Bluffing => return true,
         Perturbation::Uncited => &["score", "lexical_score", "citations", "excerpts"],
         Perturbation::Shuffled => &["organization", ASPECT_MEAN],
         Perturbation::Padded | Perturbation::Injected => &[],
@@ -458,5 +460,6 @@ mod tests {
         ));
         assert!(!may(Perturbation::Padded, "criteria", "expected"));
         assert!(!may(Perturbation::Bullets, "entailment", "citation_recall"));
+        assert!(may(Perturbation::Bluffing, "criteria", "score"));
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! - Intervals: [`mean_interval`] and [`mean_interval_within`] for means, [`bca_clustered_interval`] for other statistics,
 //!   [`bca_sums_intervals`] for measures of summed counts.
-//! - Comparing systems: [`paired_family`], [`cohens_dz`], [`cliffs_delta`], [`indistinguishable_groups`],
-//!   [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
+//! - Comparing systems: [`paired_family`], [`holm_adjusted`], [`cohens_dz`], [`cliffs_delta`],
+//!   [`indistinguishable_groups`], [`rank_distribution`]; length-adjusted: [`least_squares`]; planning: [`PilotSpread`].
 //! - Pairwise judging: [`WinRate`], [`SystemWinRate`], [`Strengths`]; looks before the end:
 //!   [`critical_values`], [`LookEstimate`].
 //! - Agreement of raters: [`Coefficient`] (alpha, kappa, AC1, ICC), [`Correlation`], both with [`coefficient_interval`].
@@ -35,8 +35,10 @@ mod correlation;
 mod deviation;
 mod distributions;
 mod effect;
+mod effective;
 mod f1_of_means;
 mod groups;
+mod holm;
 mod jackknife;
 mod linear;
 mod looks;
@@ -71,8 +73,10 @@ pub use correlation::{Correlation, intraclass_correlation};
 pub use deviation::Deviation;
 pub use distributions::{normal_quantile, t_quantile};
 pub use effect::{cliffs_delta, cohens_dz};
+pub use effective::{EffectiveJudges, effective_judges};
 pub use f1_of_means::{f1_of_means, mean_of_means};
 pub use groups::{group_letters, indistinguishable_groups};
+pub use holm::holm_adjusted;
 pub use jackknife::coefficient_interval;
 pub use looks::{LookEstimate, critical_values, predictive_probability};
 pub use missing_share::{FoundReferences, MissingShare, missing_share};

@@ -34,11 +34,12 @@ pub enum MetricValues {
 }
 
 impl MetricValues {
-    /// What the means of such values over several systems can be.
+    /// What linear combinations of such values can be: the positive weights add to `weight`, the negative ones to as much. Of a
+    /// difference of means over several systems it is 1.
     #[must_use]
-    pub fn of_means(self) -> Self {
+    pub fn combined(self, weight: f64) -> Self {
         match self {
-            Self::ZeroOr(width) => Self::Within(width),
+            Self::ZeroOr(width) | Self::Within(width) => Self::Within(weight * width),
             other => other,
         }
     }

@@ -6,6 +6,7 @@
 mod agree;
 mod batch;
 mod bench;
+mod certify;
 mod citations;
 mod exports;
 mod facts;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::BenchArgs;
+pub use certify::CertifyArgs;
 pub use citations::{CitationsArgs, WorksCoverage};
 pub use exports::{EeeArgs, ExportArgs, ExportCommand, ImportArgs};
 pub use facts::{FeverCommand, ScifactCommand};
@@ -229,6 +231,9 @@ pub enum Command {
     /// Measure how judges and people agree
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
+    /// Certify a judge: agreement with people, for later runs
+    #[command(after_long_help = certify::EXAMPLES, long_about = "Certify a judge: may its verdicts be trusted?\n\nMakes one file and one page from a run and people's labels of its answers: agreement with people by system and group, how the judge repeats itself, what changes of form do to it (--probe), of a panel the number of independent judges that it is worth, and what it cost. The file names the judge, its prompts and its rubric by hashes and holds no text. score --certificate shows it in every table and page, and says so if another judge answers or if it is too old.")]
+    Certify(CertifyArgs),
     /// Make pages on which people label answers, blind
     #[command(after_long_help = label::EXAMPLES, long_about = "Make pages on which people label answers, without seeing whose they are.\n\nAnswers are drawn with known probabilities, more often where the run's judges and samples differ, and dealt to the raters. A rater labels what the run judged: criteria by the levels of the rubric, aspects, claims with their sources, or whole answers; with --pairs which of two answers is better. Each page is one HTML file that works offline and by keyboard.")]
     Label(Box<LabelArgs>),

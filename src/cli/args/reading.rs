@@ -44,6 +44,8 @@ Examples:
 pub enum Across {
     /// The judge.
     Judges,
+    /// The prompts.
+    Prompts,
     /// The systems, such as at two dates.
     Runs,
 }
@@ -96,13 +98,17 @@ pub struct CompareArgs {
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it
     #[arg(long)]
     pub anyway: bool,
-    /// From the first run to each other one: judges, what another judge of the same answers changes; runs, how each system
-    /// changes
+    /// From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two
+    /// runs which ranks hold under all; runs, how each system changes from the first run to each other one
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     #[arg(conflicts_with_all = ["baseline", "require", "tolerate_missing", "on_undecided", "junit"])]
     pub across: Option<Across>,
+    /// The family of a system or a judge (OpenAI, Mistral, ..), where its name does not say it, for the self-preference of judges;
+    /// may be repeated
+    #[arg(long = "family", value_name = "NAME=FAMILY", value_parser = name_and_family, requires = "across")]
+    pub families: Vec<(String, String)>,
     /// Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn
-    /// verdicts, or other systems; or of people by their labels of drawn verdicts
+    /// verdicts, or other systems (also a directory of runs); or of people by their labels of drawn verdicts
     #[arg(long, value_name = "OLD_RUN", help_heading = "Scale of an old judge")]
     #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "on_undecided", "junit", "length_adjusted"])]
     pub corrected_by: Option<PathBuf>,
@@ -130,6 +136,15 @@ pub struct CompareArgs {
     /// The statistics.
     #[command(flatten)]
     pub options: ComparisonOptions,
+}
+
+fn name_and_family(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((name, family)) if !name.is_empty() && !family.is_empty() => {
+            Ok((name.to_owned(), family.to_owned()))
+        }
+        _ => Err("write NAME=FAMILY, such as mine=OpenAI".to_owned()),
+    }
 }
 
 /// Examples at the end of the help text.

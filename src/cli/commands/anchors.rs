@@ -1,6 +1,7 @@
 //! `scholareval plan --anchors`: how exact means on the scale of an old judge are.
 
 use std::path::PathBuf;
+use std::slice;
 
 use super::CommandContext;
 use super::power::refuse_options_of_score;
@@ -21,7 +22,7 @@ pub(super) fn run(runs: &[PathBuf], args: &PlanArgs, context: &CommandContext<'_
         let message = "--anchors takes two runs: one by the new judge, and one by the old judge";
         return Err(Error::Usage(message.to_owned()));
     };
-    let set = RunSet::open_on_old_scale(new, old, false)?;
+    let set = RunSet::open_on_old_scale(slice::from_ref(new), slice::from_ref(old), false)?;
     let observations = set.observe_each()?;
     let [by_new, by_old] = &observations[..] else {
         return Ok(());

@@ -7,7 +7,7 @@ use super::CommandContext;
 use super::gates::{LeftOutRuns, finish, read_each};
 use crate::analysis::comparison::{
     Comparison, ComparisonOptions, Gate, GateOutcome, GateResult, MOST_PAIRS, Observations, REMEDY,
-    drift_gates, gate_results, pair_count,
+    RunFactor, drift_gates, gate_results, pair_count,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::{Across, CompareArgs};
@@ -59,17 +59,15 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     match args.across {
         Some(Across::Runs) => {}
         // Each run has the same systems, which are compared within it.
-        Some(Across::Judges) => check_pairs(observations.systems.len() / runs.runs.len(), false)?,
+        Some(Across::Judges | Across::Prompts) => {
+            check_pairs(observations.systems.len() / runs.runs.len(), false)?;
+        }
         None => check_pairs(observations.systems.len(), options.baseline.is_some())?,
     }
     let tolerates = args.gates.tolerate_missing;
     let comparison = match args.across {
-        Some(Across::Judges) => {
-            let mut comparison = runs.compare_judges(observations, &options)?;
-            if let Some(margin) = args.gates.margin {
-                comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
-            }
-            comparison
+        Some(Across::Judges | Across::Prompts) => {
+            across_judges(&runs, observations, args, &options)?
         }
         Some(Across::Runs) => runs.compare_runs(observations, &options)?,
         None => {
@@ -95,34 +93,56 @@ fn compare(args: &CompareArgs, context: &CommandContext<'_>) -> Result<Result<Ex
     finish(&args.output, &args.runs, gates, read, &left_out)
 }
 
+/// What changes between the judges of these runs, and what they give systems of their families.
+fn across_judges(
+    runs: &RunSet,
+    observations: Observations,
+    args: &CompareArgs,
+    options: &ComparisonOptions,
+) -> Result<Comparison> {
+    let preferences = runs.self_preferences(&observations, &args.families, options)?;
+    let mut comparison = runs.compare_judges(observations, options)?;
+    comparison.self_preference = preferences;
+    if let Some(margin) = args.gates.margin {
+        comparison.gates = drift_gates(&comparison.judge_changes, margin, options.level)?;
+    }
+    Ok(comparison)
+}
+
 /// The runs, which must agree in what is compared.
 fn open(directories: &[PathBuf], args: &CompareArgs) -> Result<RunSet> {
-    if args.gates.margin.is_some() && args.across != Some(Across::Judges) {
-        let message = "--margin is about the shift between judges: give --across judges";
+    if !args.families.is_empty() && args.across != Some(Across::Judges) {
+        let message =
+            "--family is about judges that favor systems of their family: give --across judges";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    if args.gates.margin.is_some() && matches!(args.across, None | Some(Across::Runs)) {
+        let message = "--margin is about the shift between judges or prompts: give --across judges or --across prompts";
         return Err(Error::Usage(message.to_owned()));
     }
     match args.across {
-        Some(Across::Judges) => RunSet::open_across_judges(directories, args.anyway),
+        Some(Across::Judges) => RunSet::open_across(directories, RunFactor::Judges, args.anyway),
+        Some(Across::Prompts) => RunSet::open_across(directories, RunFactor::Prompts, args.anyway),
         Some(Across::Runs) => RunSet::open_across_runs(directories, args.anyway),
         None => RunSet::open(directories, args.anyway),
     }
 }
 
-/// Shows the means of a run on the scale of the judge of `old`.
+/// Shows the means of runs on the scale of the judge of `old`, a run or a directory of runs.
 fn on_old_scale(
     directories: &[PathBuf],
     old: &Path,
     args: &CompareArgs,
     context: &CommandContext<'_>,
 ) -> Result<ExitCode> {
-    let [new] = directories else {
-        return Err(Error::Usage(format!(
-            "--corrected-by corrects one run, but {} are named: compare NEW --corrected-by OLD",
-            directories.len()
-        )));
-    };
-    let cheap = RunSet::open(std::slice::from_ref(new), args.anyway)?;
+    let cheap = RunSet::open(directories, args.anyway)?;
     if let Some(dear) = DearVerdicts::load(old, &cheap)? {
+        if directories.len() > 1 {
+            return Err(Error::Usage(format!(
+                "drawn verdicts correct one run, but {} are named: compare NEW --corrected-by OLD",
+                directories.len()
+            )));
+        }
         if !args.without.is_empty() {
             let message = "--without is about systems that both judges scored, and the dear judge gave single verdicts";
             return Err(Error::Usage(message.to_owned()));
@@ -139,7 +159,8 @@ fn on_old_scale(
         )?;
         return Ok(ExitCode::Ok);
     }
-    let runs = RunSet::open_on_old_scale(new, old, args.anyway)?;
+    let (by_old, _) = context.runs(&[old.to_path_buf()])?;
+    let runs = RunSet::open_on_old_scale(directories, &by_old, args.anyway)?;
     let mut observations = runs.observe_each()?;
     let (Some(by_old), Some(mut by_new)) = (observations.pop(), observations.pop()) else {
         return Ok(ExitCode::Ok);

@@ -5,6 +5,7 @@ mod anchors;
 mod batch;
 mod bench;
 mod cache;
+mod certify;
 mod check;
 mod citations;
 mod compare;
@@ -261,6 +262,7 @@ fn run_command(command: Command, context: &CommandContext<'_>) -> Result<ExitCod
         Command::Scifact(command) => facts::scifact(&command, context)?,
         Command::Fever(command) => facts::fever(&command, context)?,
         Command::Agree(args) => return agree::run(&args, context),
+        Command::Certify(args) => certify::run(&args, context)?,
         Command::Label(args) => label::run(&args, context)?,
         Command::Criteria(args) => criteria::run(&args, context)?,
         Command::Convert(args) => convert::run(&args, context)?,

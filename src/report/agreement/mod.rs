@@ -8,6 +8,7 @@ mod tables;
 mod verdict;
 
 pub use csv::render_agreement_csv;
+pub(super) use tables::confusion_table;
 pub use tables::{AgreementTables, label_plan_table};
 
 use super::comparison::gate_lines;

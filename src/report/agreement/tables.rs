@@ -295,7 +295,7 @@ fn groups(agreement: &RaterAgreement) -> Table {
 }
 
 /// The levels of a judge, in columns, by those of people: weighted shares of all items, and how well the judge recognizes each level.
-pub(super) fn confusion_table(confusion: &Confusion) -> Table {
+pub(in crate::report) fn confusion_table(confusion: &Confusion) -> Table {
     let split = match confusion.split {
         0 => String::new(),
         split => format!("; {split} split between two levels are left out"),

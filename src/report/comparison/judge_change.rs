@@ -1,7 +1,7 @@
 //! What changes with the judge, in sentences and as a table: the shift, the order of the systems, how the judges agree.
 
 use crate::analysis::Estimate;
-use crate::analysis::comparison::{JudgeChange, SwappedPair, SystemShift};
+use crate::analysis::comparison::{JudgeChange, RunFactor, SwappedPair, SystemShift};
 use crate::domain::Unit;
 use crate::report::layout::{counted, listed};
 use crate::report::numbers::{COEFFICIENT, percent, points, shown_difference, unit_name};
@@ -9,15 +9,15 @@ use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::{Interval, mean};
 
 /// The sentences in the order in which a reader needs them.
-pub(super) fn sentences(change: &JudgeChange) -> Vec<String> {
+pub(super) fn sentences(change: &JudgeChange, factor: RunFactor) -> Vec<String> {
     let mut statements = vec![shift(change)];
     if change.systems.len() > 1 {
-        statements.push(order(change));
+        statements.push(order(change, factor));
     }
     let statements = statements.join("; ");
     let mut sentences = vec![format!("{}: {statements}.", change.metric.name)];
     sentences.extend(between_systems(change));
-    sentences.extend(agreement(change));
+    sentences.extend(agreement(change, factor));
     sentences
 }
 
@@ -66,7 +66,7 @@ fn between_systems(change: &JudgeChange) -> Option<String> {
 }
 
 /// Which systems change places; pairs that differ significantly by neither judge are only counted.
-fn order(change: &JudgeChange) -> String {
+fn order(change: &JudgeChange, factor: RunFactor) -> String {
     let mut changes = Vec::new();
     let mut unclear = 0;
     for pair in &change.swapped {
@@ -84,7 +84,8 @@ fn order(change: &JudgeChange) -> String {
             format!("{} of systems change places", counted(unclear, "pair"))
         };
         changes.push(format!(
-            "{pairs}, without a significant difference by either judge"
+            "{pairs}, without a significant difference by either {}",
+            factor.noun()
         ));
     }
     listed(changes).unwrap_or_else(|| "the order of the systems is unchanged".to_owned())
@@ -103,7 +104,7 @@ fn changed_places(pair: &SwappedPair, change: &JudgeChange) -> String {
 }
 
 /// None of the three measures exists for every change: two systems have no order to compare.
-fn agreement(change: &JudgeChange) -> Option<String> {
+fn agreement(change: &JudgeChange, factor: RunFactor) -> Option<String> {
     let judges = change.agreement.as_ref()?;
     let mut measures = Vec::new();
     measures.extend(measure(
@@ -125,8 +126,9 @@ fn agreement(change: &JudgeChange) -> Option<String> {
             &ranking.kendall_tau_b,
         ));
     }
+    let noun = factor.noun();
     let measures = listed(measures)?;
-    Some(format!("Agreement of the two judges: {measures}."))
+    Some(format!("Agreement of the two {noun}s: {measures}."))
 }
 
 /// `tau-b of scores 0.61 [0.50, 0.70]`; `None` where it is not defined.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::old_scale::old_scale_notes;
 use super::pairwise::comparison_notes;
+use super::self_preference;
 use super::tables::metric_name;
 use crate::analysis::comparison::{
     Comparison, JudgedRole, LengthEffect, MIN_QUESTIONS, MetricComparison, PairComparison,
@@ -35,7 +36,7 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
         warnings.extend(looks.map(look_warning));
     }
     for run in &comparison.runs {
-        for sentence in &run.answered_by_others {
+        for sentence in run.answered_by_others.iter().chain(&run.shared_families) {
             warnings.push(format!("{}: {sentence}.", run.name));
         }
     }
@@ -44,6 +45,15 @@ pub fn run_warnings(comparison: &Comparison) -> Vec<Note> {
             "{}: unscored answers count as the lowest value (--on-unscored zero).",
             run.name
         ));
+    }
+    let noun = comparison.across.noun();
+    for run in &comparison.runs {
+        if let Some(same) = &run.same_judge_as {
+            warnings.push(format!(
+                "{} has the same {noun} as {same}, which counts once in the ranks.",
+                run.name
+            ));
+        }
     }
     let uncounted = comparison.runs.iter().flat_map(|run| &run.uncounted);
     for sentence in distinct(uncounted) {
@@ -100,6 +110,7 @@ pub(in crate::report) fn all_notes(comparison: &Comparison, signs: Vec<Note>) ->
     let mut notes = run_warnings(comparison);
     notes.extend(baseline(comparison));
     notes.extend(comparison.old_scales.iter().flat_map(old_scale_notes));
+    notes.extend(self_preference::notes(&comparison.self_preference));
     notes.extend(signs);
     if let [only] = &comparison.metrics[..] {
         notes.extend(metric_notes(only));
@@ -112,6 +123,7 @@ pub(in crate::report) fn all_notes(comparison: &Comparison, signs: Vec<Note>) ->
     }
     notes.extend(comparison_notes(comparison));
     let judged: Vec<&JudgedRole> = comparison.judged_by.iter().collect();
+    notes.extend(check_lines(&judged).into_iter().map(Note::warning));
     notes.extend(unpublished(&judged).map(Note::info));
     notes.extend(judge_lines(&judged).into_iter().map(Note::info));
     notes.extend(method(comparison));
@@ -157,6 +169,33 @@ fn judge_with_runs(judged: &JudgedRole) -> String {
     } else {
         format!("{} ({})", judged.judge, judged.runs.join(", "))
     }
+}
+
+/// Whether judges were checked against people: one sentence for all of them, or one for each result of the check.
+pub(in crate::report) fn check_lines(judged: &[&JudgedRole]) -> Vec<String> {
+    let checks = judged
+        .iter()
+        .filter_map(|role| Some((checked_judge(role)?, role.role.as_str())));
+    let by_check = by_text(checks);
+    let is_only = by_check.len() == 1;
+    let mut lines = Vec::new();
+    for (check, roles) in by_check {
+        lines.push(if is_only {
+            format!("Judge {check}.")
+        } else {
+            format!("Judge of {roles} {check}.")
+        });
+    }
+    lines
+}
+
+/// The check of the judge; where it is not that of all runs, with the runs that it is of.
+fn checked_judge(judged: &JudgedRole) -> Option<String> {
+    let check = judged.check.as_ref()?;
+    if judged.runs.is_empty() {
+        return Some(check.clone());
+    }
+    Some(format!("{check} ({})", judged.runs.join(", ")))
 }
 
 /// A sentence on judges and prompts that are not those of the published numbers, if there are any.

@@ -1,14 +1,16 @@
 //! The comparison in each format: verdicts, tables, notes.
 
 use super::gates::gate_lines;
-use super::judge_change::{sentences, systems_by_judge};
+use super::judge_change::{self, systems_by_judge};
+use super::judge_ranks::{self, ranks_by_system, residuals_by_judge};
 use super::notes::{all_notes, baseline, run_warnings, without_lengths};
 use super::old_scale::{self, systems_on_old_scale};
 use super::pairwise::orders_table;
 use super::run_change::{self, systems_by_run};
+use super::self_preference;
 use super::tables::{pairs_table, systems_table};
 use super::verdict::verdicts;
-use crate::analysis::comparison::{Comparison, MetricId};
+use crate::analysis::comparison::{Comparison, JudgeChange, MetricId};
 use crate::error::Result;
 use crate::report::legend::legend_notes;
 use crate::report::metrics_table::{IntervalStyle, MetricsTableOptions, metrics_table};
@@ -48,7 +50,13 @@ pub fn comparison_text(
         notes.extend(without_lengths(comparison));
     }
     let level = comparison.options.level;
-    for change in &comparison.judge_changes {
+    for ranks in &comparison.judge_ranks {
+        tables.push(ranks_by_system(ranks, comparison.across, level));
+        if style.all_notes {
+            tables.push(residuals_by_judge(ranks, comparison.across, level));
+        }
+    }
+    for change in shown_changes(comparison, style) {
         tables.push(systems_by_judge(change, level));
     }
     for change in &comparison.run_changes {
@@ -76,12 +84,26 @@ fn means_of_all(comparison: &Comparison) -> Result<Table> {
     metrics_table(comparison, &metrics, &options)
 }
 
+/// The changes of judges; where ranks under all of them say the same in short, only with all notes.
+fn shown_changes<'a>(comparison: &'a Comparison, style: &TableStyle) -> &'a [JudgeChange] {
+    if comparison.judge_ranks.is_empty() || style.all_notes {
+        &comparison.judge_changes
+    } else {
+        &[]
+    }
+}
+
 /// The verdicts and what changes, a paragraph each.
 fn statements(comparison: &Comparison, style: &TableStyle) -> String {
     let mut statements = verdicts(comparison);
-    for change in &comparison.judge_changes {
-        statements.extend(sentences(change));
+    for ranks in &comparison.judge_ranks {
+        statements.extend(judge_ranks::sentences(ranks, comparison.across));
     }
+    for change in shown_changes(comparison, style) {
+        statements.extend(judge_change::sentences(change, comparison.across));
+    }
+    let preferences = comparison.self_preference.iter();
+    statements.extend(preferences.filter_map(self_preference::sentence));
     for change in &comparison.run_changes {
         statements.push(run_change::sentence(change));
     }
@@ -97,9 +119,9 @@ fn statements(comparison: &Comparison, style: &TableStyle) -> String {
 }
 
 /// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`), with `lengths` with their
-/// length-adjusted differences, or the systems of a change of judge (`judge_change`) or of run (`run_change`), or on the scale of
-/// an old judge (`old_scale`). Cells that do
-/// not apply are empty; warnings on the runs are the same in every row.
+/// length-adjusted differences, or the systems under several judges (`judge_rank`), of a change of judge (`judge_change`) or of run
+/// (`run_change`), or on the scale of an old judge (`old_scale`). Cells that do not apply are empty; warnings on the runs are the same
+/// in every row.
 pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
     let warnings = run_warnings(comparison)
         .into_iter()
@@ -119,6 +141,10 @@ pub fn comparison_table(comparison: &Comparison, lengths: bool) -> Table {
         append(&mut all, "win_rate", &metric.metric, warnings, &orders);
     }
     let level = comparison.options.level;
+    for ranks in &comparison.judge_ranks {
+        let table = residuals_by_judge(ranks, comparison.across, level);
+        append(&mut all, "judge_rank", &ranks.metric, warnings, &table);
+    }
     for change in &comparison.judge_changes {
         let table = with_runs(systems_by_judge(change, level), &change.old, &change.new);
         append(&mut all, "judge_change", &change.metric, warnings, &table);

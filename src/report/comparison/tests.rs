@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{comparison_table, comparison_text};
 use crate::analysis::comparison::{
     ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgedRole, LengthEffect,
-    MetricComparison, MetricId, ObservedSystem, PairComparison, SystemMean,
+    MetricComparison, MetricId, ObservedSystem, PairComparison, RunFactor, SystemMean,
 };
 use crate::domain::{CaseId, Note, SubjectKind, Unit};
 use crate::report::{CsvText, TableStyle, render_json};
@@ -155,11 +155,15 @@ fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
         judged_by: vec![JudgedRole {
             role: "rubric".to_owned(),
             judge: "gpt-4o; prompts scholareval@1a2b3c4d".to_owned(),
+            check: None,
             differs_from_published: Some("prompts scholareval@1a2b3c4d".to_owned()),
             runs: Vec::new(),
         }],
         pairwise: None,
+        across: RunFactor::default(),
+        judge_ranks: Vec::new(),
         judge_changes: Vec::new(),
+        self_preference: Vec::new(),
         run_changes: Vec::new(),
         old_scales: Vec::new(),
         correction: None,

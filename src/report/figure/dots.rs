@@ -17,7 +17,7 @@ pub(super) struct DotPlot {
     pub(super) unit: Unit,
     /// A line at this number.
     pub(super) reference: Option<f64>,
-    /// Names of the series, if there are two.
+    /// Names of the series, if there are several.
     pub(super) series: Vec<String>,
     /// The rows, from the top.
     pub(super) rows: Vec<DotRow>,
@@ -49,6 +49,8 @@ pub(super) struct Dot {
 const WIDEST_LABELS: f64 = 0.45;
 /// Between the names of a difference.
 const MINUS: &str = " – ";
+/// The room of a dot in a legend with the space around it and its name, in sizes of the font.
+const DOT_ROOM: f64 = 2.2;
 /// The height of a row, in sizes of the font.
 pub(super) const ROW: f64 = 1.7;
 
@@ -100,8 +102,8 @@ impl DotPlot {
     /// Where the parts are if the rows have these names; `None` without a number.
     fn layout(&self, figure: &Figure, labels: &[String]) -> Option<Layout> {
         let font = figure.font;
-        let legend = if self.series.len() > 1 { ROW } else { 0.0 };
-        let top = figure.height + font * (0.3 + legend);
+        let legend = legend_names(&self.series, figure.width, font);
+        let top = figure.height + font * (0.3 + ROW * legend.len() as f64);
         Some(Layout {
             top,
             bottom: top + font * ROW * self.rows.len() as f64,
@@ -182,30 +184,59 @@ pub(super) fn push_row_label(figure: &mut Figure, left: f64, y: f64, label: Stri
     figure.push_text(Label::new(at, Align::End, label));
 }
 
-/// The dots of two series with their names, above what follows; nothing for one series.
-pub(super) fn push_legend(figure: &mut Figure, series: &[String]) {
+/// The names of series as the lines of a legend have room for them; nothing for one series.
+fn legend_names(series: &[String], width: f64, font: f64) -> Vec<Vec<String>> {
+    let mut lines: Vec<Vec<String>> = Vec::new();
     if series.len() < 2 {
-        return;
+        return lines;
     }
+    let mut end = f64::INFINITY;
+    for name in series {
+        let name = fitting(name, 0.4 * width, font);
+        let room = DOT_ROOM * font + text_width(&name, font);
+        if end + room > width {
+            lines.push(Vec::new());
+            end = 0.0;
+        }
+        end += room;
+        if let Some(line) = lines.last_mut() {
+            line.push(name);
+        }
+    }
+    lines
+}
+
+/// The dots of several series with their names, above what follows; nothing for one series.
+pub(super) fn push_legend(figure: &mut Figure, series: &[String]) {
     let font = figure.font;
-    let mut x = 0.3 * font;
-    for (place, name) in series.iter().enumerate() {
-        let name = fitting(name, 0.4 * figure.width, font);
-        figure.push_dot([x, figure.height + 0.7 * font], place, false);
-        x += 0.7 * font;
-        let width = text_width(&name, font);
-        let at = [x, figure.height + 1.05 * font];
-        figure.push_text(Label::new(at, Align::Start, name));
-        x += width + 1.5 * font;
+    let mut place = 0;
+    for (line, names) in legend_names(series, figure.width, font)
+        .into_iter()
+        .enumerate()
+    {
+        let y = figure.height + ROW * font * line as f64;
+        let mut x = 0.3 * font;
+        for name in names {
+            figure.push_dot([x, y + 0.7 * font], place, false);
+            x += 0.7 * font;
+            let width = text_width(&name, font);
+            let at = [x, y + 1.05 * font];
+            figure.push_text(Label::new(at, Align::Start, name));
+            x += width + 1.5 * font;
+            place += 1;
+        }
     }
 }
 
-/// The numbers of a row: intervals below dots, those of two series joined by a line.
+/// The numbers of a row: intervals below dots, those of several series joined by a line.
 fn push_dots(figure: &mut Figure, layout: &Layout, at: usize, row: &DotRow) {
     let y = layout.y(at);
     let x = |value| layout.scale.x(value);
-    if let [first, .., last] = &row.dots[..] {
-        figure.push_line([x(first.value), y], [x(last.value), y], Ink::Axis, 0.5);
+    if row.dots.len() > 1 {
+        let values = row.dots.iter().map(|dot| dot.value);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        figure.push_line([x(low), y], [x(high), y], Ink::Axis, 0.5);
     }
     for (series, dot) in row.dots.iter().enumerate() {
         if let Some(interval) = dot.interval {
@@ -273,6 +304,36 @@ mod tests {
         );
         plot.rows.clear();
         assert_eq!(plot.figure(&style()), None);
+    }
+
+    #[test]
+    fn six_series_have_a_legend_of_several_lines_and_marks_that_differ() {
+        let mut plot = plot(&["a", "b"]);
+        let names = ["one", "two", "three", "four", "five", "six"];
+        plot.series = names.map(|name| format!("judge-number-{name}")).to_vec();
+        for row in &mut plot.rows {
+            row.dots = vec![row.dots[0]; 6];
+        }
+        let figure = plot.figure(&style()).unwrap();
+        figure.assert_texts_are_apart();
+        // The legend comes before the rows. Each mark has another form, filling or color.
+        let mut marks: Vec<String> = Vec::new();
+        for shape in &figure.shapes {
+            match shape {
+                Shape::Circle(_, _, paint) => marks.push(format!("circle {paint:?}")),
+                Shape::Rectangle(_, _, paint) => marks.push(format!("square {paint:?}")),
+                Shape::Line(_) | Shape::Text(_) => {}
+            }
+        }
+        assert_eq!(
+            marks.len(),
+            18,
+            "six in the legend, six in each of two rows"
+        );
+        marks.truncate(6);
+        marks.sort();
+        marks.dedup();
+        assert_eq!(marks.len(), 6, "{marks:?}");
     }
 
     #[test]

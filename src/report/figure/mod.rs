@@ -33,6 +33,9 @@ use words::{LINE, bold, text_width, wrapped};
 
 use crate::report::visible::visible;
 
+/// Series that differ in color, form or filling: 3 colors times 4 marks.
+const MOST_SERIES: usize = 12;
+
 /// Lines of a title at most.
 const TITLE_LINES: usize = 4;
 
@@ -179,13 +182,15 @@ impl Figure {
         self.shapes.push(Shape::Text(label));
     }
 
-    /// A number of a series: a circle, of the second series a square, so that they differ without color, too.
+    /// A number of a series: a circle, of the second series a square, and of the third and fourth both hollow, so that four differ
+    /// without color.
     fn push_dot(&mut self, center: [f64; 2], series: usize, is_hollow: bool) {
         let radius = 0.28 * self.font;
         let edge = Ink::of_series(series);
-        let fill = if is_hollow { Ink::White } else { edge };
+        let is_filled = !is_hollow && series % 4 < 2;
+        let fill = if is_filled { edge } else { Ink::White };
         let paint = Paint { fill, edge };
-        self.shapes.push(if series == 0 {
+        self.shapes.push(if series.is_multiple_of(2) {
             Shape::Circle(center, radius, paint)
         } else {
             let corner = center.map(|coordinate| coordinate - 0.9 * radius);

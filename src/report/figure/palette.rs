@@ -64,11 +64,11 @@ impl Ink {
     }
 
     pub(super) fn of_series(series: usize) -> Self {
-        if series == 0 {
-            Self::Data(Hue::First)
-        } else {
-            Self::Data(Hue::Second)
-        }
+        Self::Data(match series % 3 {
+            0 => Hue::First,
+            1 => Hue::Second,
+            _ => Hue::Fault,
+        })
     }
 }
 

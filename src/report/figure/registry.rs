@@ -7,6 +7,7 @@ use super::means::MeansFigure;
 use super::pairs::PairsFigure;
 use super::power::PowerFigure;
 use super::run_figure::{DrawnFigure, FigureOption, FigureRequest, RunFigure};
+use crate::analysis::comparison::RunFactor;
 use crate::error::{Error, Result};
 
 /// Every figure of runs.
@@ -14,7 +15,8 @@ pub const FIGURES: &[&dyn RunFigure] = &[
     &MeansFigure,
     &PairsFigure,
     &CriteriaFigure,
-    &JudgesFigure,
+    &JudgesFigure(RunFactor::Judges),
+    &JudgesFigure(RunFactor::Prompts),
     &LabelsFigure,
     &PowerFigure,
 ];

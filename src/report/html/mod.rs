@@ -4,6 +4,7 @@
 //! from JSON in the file, one block per case, parsed on demand. The page loads nothing: see
 //! [`content_security_policy`]. Foreign text is escaped (`safety::push_html!`) or put into text nodes.
 
+mod certificate;
 mod data;
 mod frame;
 mod groups;
@@ -18,6 +19,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use certificate::certificate_page;
 pub(crate) use label_page::{adjudication_page, label_page};
 pub(crate) use page::page;
 

@@ -9,7 +9,7 @@ use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::domain::WorkCounts;
 use crate::record::RecordedRun;
 use crate::report::comparison::{
-    judge_lines, metric_name, run_warnings, unpublished, verdict_statements,
+    check_lines, judge_lines, metric_name, run_warnings, unpublished, verdict_statements,
 };
 use crate::report::layout::counted;
 use crate::report::visible;
@@ -108,6 +108,9 @@ fn push_judges(page: &mut String, report: &HtmlReport<'_>) {
         }
     } else {
         answered.push(page);
+    }
+    for line in check_lines(&judged) {
+        push_html!(page, "<span>{}</span>", visible(&line));
     }
     if let Some(line) = unpublished(&judged) {
         push_html!(page, "<span class=\"warn\">{}</span>", visible(&line));

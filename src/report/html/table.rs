@@ -9,6 +9,7 @@ use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::report::visible;
 
 /// The names of the systems as the page has room for them.
+#[derive(Default)]
 pub(super) struct ShortLabels(HashMap<String, String>);
 
 impl ShortLabels {

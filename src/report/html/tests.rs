@@ -122,6 +122,7 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
     comparison.judged_by = vec![JudgedRole {
         role: text.to_owned(),
         judge: text.to_owned(),
+        check: None,
         differs_from_published: Some(text.to_owned()),
         runs: Vec::new(),
     }];

@@ -29,8 +29,8 @@ pub struct GateOptions {
     /// be repeated; exit 6 if one is missed, 8 if one is undecided
     #[arg(long, value_name = "CONDITION")]
     pub require: Vec<String>,
-    /// With --across judges: require that the mean shift by the first metric lies within -M and M, in the unit of files; exit 6 if its
-    /// interval lies outside, 8 if it is undecided
+    /// With --across judges or prompts: require that the mean shift by the first metric, of every two runs, lies within -M and M, in the
+    /// unit of files; exit 6 if its interval lies outside, 8 if it is undecided
     #[arg(long, value_name = "M", value_parser = positive, requires = "across")]
     pub margin: Option<f64>,
     /// Check gates by the reported numbers, whatever is missing

@@ -6,7 +6,9 @@ use super::shared::{SAME, SharedCases, slices};
 use super::{ComparisonOptions, MetricId, MetricTable, Observations};
 use crate::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use scholareval_core::domain::{Rater, RaterKind, Rating, SystemName};
-use scholareval_stats::{Deviation, Interval, PairedTest, mean, paired_family, rank_among};
+use scholareval_stats::{
+    Deviation, Interval, MetricValues, PairedTest, mean, paired_family, rank_among,
+};
 
 /// The scores of one metric by an old and a new judge, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,10 +40,10 @@ pub struct JudgeChange {
     pub agreement: Option<RaterPair>,
 }
 
-/// A shift from the old to the new judge or run.
+/// A shift from the old to the new judge or run, or a judge's shift from the mean of all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shift {
-    /// Mean of new minus old.
+    /// Mean of new minus old, or of the judge's minus that of all.
     pub shift: f64,
     /// Its interval, of systems simultaneous; `None` if it is unbounded or every case shifts by the same.
     pub interval: Option<Interval>,
@@ -79,7 +81,7 @@ pub struct SwappedPair {
 }
 
 impl Shift {
-    fn of(test: &PairedTest, alpha: f64) -> Self {
+    pub(super) fn of(test: &PairedTest, alpha: f64) -> Self {
         Self {
             shift: test.difference,
             interval: test.interval,
@@ -89,24 +91,32 @@ impl Shift {
     }
 }
 
-/// The systems with values in both runs, each by its ranks in the old and in the new one, best in the old run first.
-pub(super) fn systems_of_both(shared: &SharedCases<'_>, runs: [usize; 2]) -> Vec<[usize; 2]> {
-    let [old_run, new_run] = runs;
-    let mut both = Vec::new();
-    for old in 0..shared.participants {
-        let system = shared.system(old);
-        if system.run != old_run {
+/// The systems with values in all of these runs, each by its rank in every one, best in the first run first.
+pub(super) fn systems_of_all(shared: &SharedCases<'_>, runs: &[usize]) -> Vec<Vec<usize>> {
+    let mut systems = Vec::new();
+    for first in 0..shared.participants {
+        let system = shared.system(first);
+        if Some(&system.run) != runs.first() {
             continue;
         }
-        let in_new_run = (0..shared.participants).find(|rank| {
-            let other = shared.system(*rank);
-            other.run == new_run && other.system == system.system
+        let ranks = runs.iter().filter_map(|run| {
+            (0..shared.participants).find(|rank| {
+                let other = shared.system(*rank);
+                other.run == *run && other.system == system.system
+            })
         });
-        if let Some(new) = in_new_run {
-            both.push([old, new]);
+        let ranks: Vec<usize> = ranks.collect();
+        if ranks.len() == runs.len() {
+            systems.push(ranks);
         }
     }
-    both
+    systems
+}
+
+/// As [`systems_of_all`], of an old and a new run.
+pub(super) fn systems_of_both(shared: &SharedCases<'_>, runs: [usize; 2]) -> Vec<[usize; 2]> {
+    let both = systems_of_all(shared, &runs).into_iter();
+    both.map(|ranks| [ranks[0], ranks[1]]).collect()
 }
 
 /// New less old of each of these systems, by case.
@@ -132,7 +142,7 @@ pub(super) fn system_shifts(
     both: &[[usize; 2]],
 ) -> Option<Vec<SystemShift>> {
     let shifts = shifts(shared, both);
-    let tests = paired_tests(shared, &shifts)?;
+    let tests = paired_tests(shared, &shifts, shared.metric_values())?;
     let mean_at = |rank: usize| mean(&shared.values[rank]).unwrap_or_default();
     let means: Vec<[f64; 2]> = both.iter().map(|ranks| ranks.map(mean_at)).collect();
     let alpha = shared.bootstrap().alpha();
@@ -149,14 +159,43 @@ pub(super) fn system_shifts(
 }
 
 /// The tests of these differences by case, adjusted for each other.
-fn paired_tests(shared: &SharedCases<'_>, differences: &[Vec<f64>]) -> Option<Vec<PairedTest>> {
-    let family = paired_family(
-        &slices(differences),
-        Some(&shared.questions),
-        shared.metric_values(),
-        shared.bootstrap(),
-    )?;
+pub(super) fn paired_tests(
+    shared: &SharedCases<'_>,
+    differences: &[Vec<f64>],
+    values: MetricValues,
+) -> Option<Vec<PairedTest>> {
+    let questions = Some(&*shared.questions);
+    let family = paired_family(&slices(differences), questions, values, shared.bootstrap())?;
     Some(family.pairs)
+}
+
+/// The tests of the pairs of systems under one judge, in the order of [`index_pairs`]; they are one family. `None` for fewer than
+/// two questions, empty for fewer than two systems.
+pub(super) fn order_tests<R: AsRef<[usize]>>(
+    shared: &SharedCases<'_>,
+    ranks: &[R],
+    judge: usize,
+) -> Option<Vec<PairedTest>> {
+    let mut pairs = Vec::new();
+    for (first, second) in index_pairs(ranks.len()) {
+        pairs.push((ranks[first].as_ref()[judge], ranks[second].as_ref()[judge]));
+    }
+    if pairs.is_empty() {
+        return Some(Vec::new());
+    }
+    let differences = shared.differences(&pairs);
+    paired_tests(shared, &differences, shared.metric_values())
+}
+
+/// All pairs of so many, each in ascending order.
+pub(super) fn index_pairs(count: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    for first in 0..count {
+        for second in first + 1..count {
+            pairs.push((first, second));
+        }
+    }
+    pairs
 }
 
 /// The change from the first to the second of these runs (index and name), by every metric that has values of both on at least two questions.
@@ -182,13 +221,8 @@ fn judge_change(
     // One number a case: the shifts of several systems in one case are not independent of each
     // other.
     let by_case = mean_shifts(&shared, &ranks);
-    let whole = paired_family(
-        &[&by_case],
-        Some(&shared.questions),
-        shared.metric_values().of_means(),
-        shared.bootstrap(),
-    )?
-    .pairs[0];
+    let values = shared.metric_values().combined(1.0);
+    let whole = paired_tests(&shared, std::slice::from_ref(&by_case), values)?[0];
     let alpha = shared.bootstrap().alpha();
     Some(JudgeChange {
         metric: table.metric.clone(),
@@ -214,29 +248,18 @@ fn between_systems(systems: &[SystemShift], level: f64) -> Option<Deviation> {
 
 /// The pairs of systems in another order by the new judge. The tests of a judge are one family over all pairs.
 fn swapped_pairs(shared: &SharedCases<'_>, ranks: &[[usize; 2]]) -> Vec<SwappedPair> {
-    let mut pairs = Vec::new();
-    for first in 0..ranks.len() {
-        for second in first + 1..ranks.len() {
-            pairs.push((ranks[first], ranks[second]));
-        }
-    }
-    let tests_by_judge = |judge: usize| {
-        let of_judge = pairs
-            .iter()
-            .map(|(first, second)| (first[judge], second[judge]));
-        let of_judge: Vec<(usize, usize)> = of_judge.collect();
-        paired_tests(shared, &shared.differences(&of_judge))
-    };
-    let (Some(old), Some(new)) = (tests_by_judge(0), tests_by_judge(1)) else {
+    let tests = [0, 1].map(|judge| order_tests(shared, ranks, judge));
+    let [Some(old), Some(new)] = tests else {
         return Vec::new();
     };
     let alpha = shared.bootstrap().alpha();
     let mut swapped = Vec::new();
-    for ((first, second), (old, new)) in pairs.iter().zip(old.iter().zip(&new)) {
+    let pairs = index_pairs(ranks.len()).into_iter();
+    for ((first, second), (old, new)) in pairs.zip(old.iter().zip(&new)) {
         // Systems are in the order of the first run, so only this direction is a change of order.
         if old.difference > SAME && new.difference < -SAME {
             swapped.push(SwappedPair {
-                systems: [first, second].map(|ranks| shared.system(ranks[0]).system.clone()),
+                systems: [first, second].map(|at| shared.system(ranks[at][0]).system.clone()),
                 differences: [old.difference, new.difference],
                 intervals: [old.interval, new.interval],
                 differs: [old.p < alpha, new.p < alpha],

@@ -9,6 +9,7 @@ mod compare;
 mod games;
 mod gates;
 mod judge_change;
+mod judge_ranks;
 mod looks;
 mod named_metrics;
 mod observations;
@@ -20,6 +21,7 @@ mod power;
 mod result;
 mod run_change;
 mod samples;
+mod self_preference;
 mod set_table;
 mod shared;
 
@@ -28,6 +30,9 @@ pub use compare::compare;
 pub use games::Game;
 pub use gates::{Gate, GateOptions, GateOutcome, GateResult, REMEDY, drift_gates, gate_results};
 pub use judge_change::{JudgeChange, Shift, SwappedPair, SystemShift, judge_changes};
+pub use judge_ranks::{
+    FEWEST_JUDGES, JudgeOffset, JudgeRanks, SystemOrder, SystemRanks, judge_ranks,
+};
 pub use looks::{
     Decision, Look, LookSchedule, LookedMetric, PairAtLook, PairDecision, RulePairs, RunLooks,
     ScoreRule,
@@ -49,10 +54,11 @@ pub use power::{PlannedStudy, PowerPlan, plan_power};
 pub use result::p_text;
 pub use result::{
     ComparedRun, Comparison, ComparisonDepth, ComparisonOptions, JudgedRole, LengthEffect,
-    MetricComparison, PairComparison, SEED, SystemMean, VerdictCorrection,
+    MetricComparison, PairComparison, RunFactor, SEED, SystemMean, VerdictCorrection,
 };
 pub use run_change::{RunChange, run_changes};
 pub(super) use samples::sample_values;
+pub use self_preference::{FEWEST_OF_FAMILY, FamilyJudge, SelfPreference, self_preferences};
 pub use set_table::SetTable;
 pub(super) use shared::{CaseOrder, SharedCases};
 

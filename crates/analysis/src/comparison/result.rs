@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    ComparedCase, GateResult, JudgeChange, MetricId, ObservedSystem, OldScale, Pairwise, RunChange,
-    RunLooks,
+    ComparedCase, GateResult, JudgeChange, JudgeRanks, MetricId, ObservedSystem, OldScale,
+    Pairwise, RunChange, RunLooks, SelfPreference,
 };
 use scholareval_core::domain::{Note, SubjectKind, parse_inner_share};
 use scholareval_stats::{Interval, PairedMethod, Ties};
@@ -120,9 +120,18 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// The judges of each role.
     pub judged_by: Vec<JudgedRole>,
-    /// With `--across judges`, in place of metrics: what changes from the first run to each other one.
+    /// With `--across prompts`: what the changes and ranks below are due to.
+    #[serde(skip_serializing_if = "RunFactor::is_judges")]
+    pub across: RunFactor,
+    /// With `--across judges` or `--across prompts` of more than two runs: the ranks of the systems in each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judge_ranks: Vec<JudgeRanks>,
+    /// With `--across judges` or `--across prompts`, in place of metrics: what changes from each run to each later one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judge_changes: Vec<JudgeChange>,
+    /// With `--across judges`: whether each judge favors systems of its family.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub self_preference: Vec<SelfPreference>,
     /// With `--across runs`, in place of metrics: the change of each system from the first run to each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_changes: Vec<RunChange>,
@@ -141,6 +150,32 @@ pub struct Comparison {
     /// With `--across`: systems that are not in every run, which are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+/// What differs on purpose between runs of the same answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunFactor {
+    /// The judges.
+    #[default]
+    Judges,
+    /// The prompts.
+    Prompts,
+}
+
+impl RunFactor {
+    /// Whether it is the judges.
+    pub fn is_judges(&self) -> bool {
+        *self == Self::Judges
+    }
+
+    /// What a run stands for: `judge`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Judges => "judge",
+            Self::Prompts => "prompt set",
+        }
+    }
 }
 
 /// What the metric `corrected` was computed from: all verdicts of a cheap judge, and those of a dear judge on some of them.
@@ -167,6 +202,9 @@ pub struct JudgedRole {
     pub role: String,
     /// Judge and prompts: `gpt-oss-120b; prompts scholareval@1a2b3c4d`.
     pub judge: String,
+    /// `checked on 60 labels, kappa 0.71 [0.60, 0.80], 2026-11-12`, or `not checked against people` with the reason if a certificate does
+    /// not count; `None` for the built-in baseline.
+    pub check: Option<String>,
     /// How they differ from those of the published numbers; `None` if they do not, or if there are none.
     pub differs_from_published: Option<String>,
     /// The runs with this judge, if the role has several.
@@ -178,6 +216,9 @@ pub struct JudgedRole {
 pub struct ComparedRun {
     /// Its name.
     pub name: String,
+    /// With ranks under several judges: the earlier run by the same one, which counts for both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_judge_as: Option<String>,
     /// Why only part of its answers is scored; `None` for a complete run.
     pub unfinished: Option<String>,
     /// The looks at it (`--until`), if it was looked at before its end: p, letters and plain intervals do not hold then.
@@ -191,6 +232,9 @@ pub struct ComparedRun {
     /// That other models than the requested ones answered, one sentence for each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_by_others: Vec<String>,
+    /// That judges and systems are of one family, a sentence for each judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_families: Vec<String>,
 }
 
 /// Comparison of systems by one metric.

@@ -7,6 +7,7 @@ use super::confusion::{ItemScale, confusions};
 use super::corrected_shares::{RunVerdicts, corrected_shares};
 use super::groups::groups;
 use super::pair::rater_pair;
+use super::panel_errors::panel_errors;
 use super::powered::LabeledRun;
 use super::result::{
     AgreementLevel, AgreementOptions, Confusion, NO_ORDER, PairAgreement, PoweredMean,
@@ -137,6 +138,7 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
             &context,
         ),
         confusions,
+        panel_errors: labels.and_then(|people| panel_errors(&judges, people, &context)),
         reliability: Vec::new(),
         gates: Vec::new(),
         powered_notes: powered_notes(&powered, labeled_runs.iter().any(LabeledRun::is_weighted)),

@@ -30,6 +30,7 @@ mod gates;
 mod groups;
 mod label_plan;
 mod pair;
+mod panel_errors;
 mod powered;
 mod reliability;
 mod result;
@@ -47,8 +48,8 @@ pub use label_plan::{FEWEST_PILOT_LABELS, LabelPlan, PlannedLabels, label_plans}
 pub use reliability::{LabeledBelief, Reliability, ReliabilityBin, reliability};
 pub use result::{
     AgreementLevel, AgreementOptions, Confusion, LevelAccuracy, Measures, PairAgreement,
-    PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair,
-    RaterSummary, RoganGladenShare, SummaryRow, TieThreshold,
+    PanelErrors, PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup,
+    RaterPair, RaterSummary, RoganGladenShare, SummaryRow, TieThreshold,
 };
 pub use run::run_rater;
 

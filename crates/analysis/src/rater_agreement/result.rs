@@ -87,6 +87,9 @@ pub struct RaterAgreement {
     /// How the levels of each judge fall on those of people, for scales of up to five levels (labels of a sheet only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confusions: Vec<Confusion>,
+    /// Whether the judges err together, for two judges or more with labels of people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub panel_errors: Option<PanelErrors>,
     /// The probabilities of each decision model against people's labels of criteria with two levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reliability: Vec<Reliability>,
@@ -402,6 +405,15 @@ impl Measures {
     }
 }
 
+impl Measures {
+    /// The estimate of this name in [`estimates`](Self::estimates).
+    pub fn named(&self, name: &str) -> Option<&Estimate> {
+        let mut estimates = self.estimates().into_iter();
+        let named = estimates.find(|(key, ..)| *key == name);
+        named.map(|(.., estimate)| estimate)
+    }
+}
+
 impl PairAgreement {
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> [(&'static str, [usize; 2], &Estimate); 4] {
@@ -420,6 +432,22 @@ impl PairAgreement {
             ("pairs_kappa", [self.n, self.questions], &self.kappa),
         ]
     }
+}
+
+/// Several judges against the same labels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PanelErrors {
+    /// How many judges.
+    pub judges: usize,
+    /// Units that people and all of the judges rated.
+    pub units: usize,
+    /// Their questions.
+    pub questions: usize,
+    /// The mean correlation of the errors of two judges, -1..=1: an error is the judge's value less the people's, less the judge's mean
+    /// error.
+    pub correlation: Option<f64>,
+    /// The number of independent judges whose mean varies as much, 1..=`judges`.
+    pub effective: Estimate,
 }
 
 /// The levels of a judge against those of people, on one scale.

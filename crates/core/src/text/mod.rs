@@ -1,10 +1,11 @@
-//! Text primitives: words, tokens, stems, sentences, citation markers, claims, web addresses, similarity, perturbations.
+//! Text primitives: words, tokens, stems, sentences, citation markers, claims, web addresses, similarity, perturbations, bluffs.
 //!
 //! Functions of texts alone: none knows an answer, a question or a judge. What a reference script
 //! does with a text is done here as it does it (white space and words of Python, NLTK's sentences
 //! and stems), and its scorers only put the results together.
 
 pub mod addresses;
+pub mod bluff;
 pub mod citation_markers;
 pub mod claims;
 pub mod difflib;

@@ -6,6 +6,20 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 
 use super::python_chars::is_letter_mark_or_number;
 
+/// Articles, prepositions, conjunctions, pronouns, auxiliaries; sorted, to be searched by halving.
+const STOP_WORDS: [&str; 119] = [
+    "a", "about", "after", "all", "also", "although", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "both", "but", "by", "can", "could", "did", "do", "does",
+    "doing", "done", "during", "each", "either", "etc", "every", "few", "for", "from", "had",
+    "has", "have", "having", "he", "her", "here", "him", "his", "how", "however", "i", "if", "in",
+    "into", "is", "it", "its", "itself", "just", "may", "me", "might", "more", "most", "much",
+    "must", "my", "no", "nor", "not", "of", "on", "only", "or", "other", "our", "out", "over",
+    "own", "same", "she", "should", "since", "so", "some", "such", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "those", "through", "thus", "to", "too",
+    "under", "until", "up", "upon", "us", "very", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "whose", "why", "will", "with", "would", "you", "your",
+];
+
 /// Lower-cased word tokens of a text, in order.
 ///
 /// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
@@ -28,6 +42,11 @@ fn lower_case(word: &str) -> String {
     } else {
         word.to_lowercase()
     }
+}
+
+/// Whether a lower-cased English word has no content, as articles and auxiliaries.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// Byte ranges of [`tokens`], lazily, for callers that need only the first few or their number.
@@ -108,6 +127,12 @@ mod tests {
     #[test]
     fn scripts_without_spaces_give_one_token_a_letter() {
         assert_eq!(texts("深度 BERT学习"), ["深", "度", "bert", "学", "习"]);
+    }
+
+    #[test]
+    fn words_without_content_are_stop_words() {
+        assert!(STOP_WORDS.is_sorted());
+        assert_eq!(["the", "lipid"].map(is_stop_word), [true, false]);
     }
 
     #[test]

@@ -1,0 +1,506 @@
+//! A certificate of a judge: how it agrees with people on labeled answers of a run, with everything that identifies the judge.
+//!
+//! The numbers are those of `agree`, `probe` and of the summary of repeats, each by the same code; here they are put together for one
+//! judge, and the judge is named by hashes, so that reports of other runs can say whether they were made by it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::agree::agreement_of;
+use super::people::{PeopleLabels, label_files};
+use crate::analysis::comparison::SEED;
+use crate::analysis::rater_agreement::{
+    AgreementLevel, AgreementOptions, Confusion, Measures, PanelErrors, PartMeasures,
+    RaterAgreement, RaterPair,
+};
+use crate::analysis::{
+    Estimate, ProbeEffect, SampleNoise, by_member, member_judges, probe, sample_noise,
+};
+use crate::domain::{Fingerprint, Note, RaterKind, Role, ScoredAnswer, today};
+use crate::error::{Error, InputFault, Result};
+use crate::judge::endpoint::Endpoint;
+use crate::judge::prices::PriceList;
+use crate::record::{
+    CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, IMPORTED, RecordedRun,
+    RunStatus, for_each_call, load_run, sealed,
+};
+use crate::scorer::scorer_named;
+use crate::stats::mean;
+use crate::text::names::list;
+
+/// What is certified, and by what.
+#[derive(Debug, Clone)]
+pub struct CertifyOptions {
+    /// Files of labels, as for `agree`.
+    pub labels: Vec<PathBuf>,
+    /// A run of `probe` by the same judge.
+    pub probe: Option<PathBuf>,
+    /// Whole answers or items; `None`: items where the labels are of items.
+    pub level: Option<AgreementLevel>,
+    /// Which number of the run, as for `agree`.
+    pub metric: Option<String>,
+}
+
+/// A certificate with its evidence. As JSON it is the file, which has the hash of its fields as the last one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Certificate {
+    /// What identifies the judge, and the number that tables show.
+    #[serde(flatten)]
+    pub head: CertificateHead,
+    /// The name of the judge: that of its models.
+    pub judge: String,
+    /// Hashes of the files of labels, sorted.
+    pub label_files: Vec<Fingerprint>,
+    /// How many people labeled.
+    pub raters: usize,
+    /// Answers or items.
+    pub level: AgreementLevel,
+    /// Which number of the run; `None` for the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Agreement of the judge with the people together.
+    pub agreement: Measures,
+    /// The same for each system, if there are several.
+    pub systems: Vec<PartMeasures>,
+    /// The same for each group of cases, if there are several.
+    pub groups: Vec<PartMeasures>,
+    /// The judge's levels by those of people.
+    pub confusions: Vec<Confusion>,
+    /// Agreement of people with people by the same measure, the mean over pairs of them; `None` for one person.
+    pub people: Option<Estimate>,
+    /// How the judge's repeated verdicts differ; empty if it was asked once.
+    pub repeats: Vec<SampleNoise>,
+    /// What changes when only form changes; empty without a run of `probe`.
+    pub probes: Vec<ProbeEffect>,
+    /// The judges of a panel; `None` for one judge.
+    pub panel: Option<CertifiedPanel>,
+    /// What the verdicts took.
+    pub cost: CertifiedCost,
+    /// What a reader must know.
+    #[serde(skip)]
+    pub notes: Vec<Note>,
+}
+
+/// A panel, each of its judges against people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CertifiedPanel {
+    /// The judges, best first, with their agreement by the certificate's measure.
+    pub judges: Vec<PanelMember>,
+    /// How many independent judges the panel is worth.
+    pub errors: Option<PanelErrors>,
+}
+
+/// A judge of a panel alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PanelMember {
+    /// Its name.
+    pub judge: String,
+    /// Its agreement with people.
+    pub agreement: Estimate,
+}
+
+impl PanelMember {
+    fn value(&self) -> f64 {
+        self.agreement.estimate.unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// Calls of a run with their tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct CertifiedCost {
+    /// Recorded replies.
+    pub calls: usize,
+    /// Their tokens, as the servers count them.
+    pub prompt_tokens: u64,
+    /// Those of replies, reasoning included.
+    pub completion_tokens: u64,
+    /// US dollars by the built-in price list; `None` where it does not have a model.
+    pub usd: Option<f64>,
+}
+
+impl Certificate {
+    /// The file, as text.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it cannot be written as JSON.
+    pub fn file(&self) -> Result<String> {
+        let internal =
+            |error: serde_json::Error| Error::Internal(format!("a certificate: {error}"));
+        let text = serde_json::to_string(self).map_err(internal)?;
+        let fields: Map<String, Value> = serde_json::from_str(&text).map_err(internal)?;
+        let file = serde_json::to_string_pretty(&sealed(fields)).map_err(internal)?;
+        Ok(file + "\n")
+    }
+}
+
+/// Makes a certificate of the judge of this run.
+///
+/// # Errors
+/// As [`agree`](super::agree()); for a run that is unfinished, imported or judged by the built-in baseline, for one in which several
+/// models answered as one judge, where no coefficient is defined, and for a probe by another judge.
+pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
+    let run = load_run(dir)?;
+    check_run(&run)?;
+    let of_run = std::slice::from_ref(&run);
+    let people = PeopleLabels::load(&options.labels, of_run)?;
+    let how = agreement_options(options, &people);
+    let agreement = agreement_of(of_run, &options.labels, &how)?;
+    let pair = with_people(&agreement, &agreement.raters[0].name).ok_or_else(|| {
+        Error::Settings("certify needs labels of people (--labels FILE)".to_owned())
+    })?;
+    let roles = labeled_roles(&run, &people, options.metric.as_deref());
+    let judge = judge_name(&roles);
+    let head = head(roles, &pair.overall)?;
+    let mut humans = agreement.raters.clone();
+    humans.retain(|rater| rater.kind == RaterKind::Human && rater.mean_of.is_empty());
+    Ok(Certificate {
+        judge,
+        label_files: hashes(&options.labels)?,
+        raters: humans.len(),
+        level: how.level,
+        metric: how.metric.clone(),
+        agreement: pair.overall.clone(),
+        systems: pair.systems.clone(),
+        groups: pair.groups.clone(),
+        people: people_with_people(&agreement, &head.measure),
+        repeats: sample_noise(&run.scored),
+        probes: match &options.probe {
+            Some(probe) => effects(probe, &run)?,
+            None if !run.manifest.perturbations().is_empty() => effects(dir, &run)?,
+            None => Vec::new(),
+        },
+        panel: panel(&runs_of_members(&run), &options.labels, &how, &head.measure)?,
+        cost: cost(&run)?,
+        confusions: agreement.confusions,
+        notes: agreement.notes,
+        head,
+    })
+}
+
+/// How the judge is compared with people.
+fn agreement_options(options: &CertifyOptions, people: &PeopleLabels) -> AgreementOptions {
+    // A metric is one number of an answer.
+    let level = match options.metric {
+        None => options.level.unwrap_or_else(|| people.level()),
+        Some(_) => options.level.unwrap_or_default(),
+    };
+    AgreementOptions {
+        level,
+        metric: options.metric.clone(),
+        ..AgreementOptions::seeded(SEED)
+    }
+}
+
+/// The judges of these roles, and the number that tables show.
+///
+/// # Errors
+/// Where no coefficient is defined.
+fn head(roles: BTreeMap<String, CertifiedRole>, measures: &Measures) -> Result<CertificateHead> {
+    let (measure, estimate) = main_measure(measures)?;
+    let interval = estimate.interval();
+    Ok(CertificateHead {
+        certificate_version: CERTIFICATE_VERSION,
+        scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
+        checked_on: today(),
+        roles,
+        labels: estimate.n.unwrap_or_default(),
+        measure: measure.to_owned(),
+        estimate: estimate.estimate.unwrap_or_default(),
+        interval: interval.map(|interval| [interval.low, interval.high]),
+    })
+}
+
+/// The models of the judges, each once.
+fn judge_name(roles: &BTreeMap<String, CertifiedRole>) -> String {
+    let judges = roles.values().flat_map(|role| &role.judges);
+    let names: BTreeSet<String> = judges.map(CertifiedJudge::name).collect();
+    let listed = list(names.iter().map(String::as_str), names.len());
+    if names.len() > 1 {
+        format!("panel of {listed}")
+    } else {
+        listed
+    }
+}
+
+/// # Errors
+/// For a run whose judge cannot be certified.
+fn check_run(run: &RecordedRun) -> Result<()> {
+    let manifest = &run.manifest;
+    let judges: Vec<_> = manifest
+        .roles
+        .values()
+        .flat_map(|role| &role.judges)
+        .collect();
+    let mixed = manifest
+        .answered_judges()
+        .into_iter()
+        .find(|judge| judge.is_mixed());
+    let (what, hint) = if manifest.is_set(IMPORTED) {
+        (
+            "an imported run does not record its judge".to_owned(),
+            "score the answers",
+        )
+    } else if manifest.status != RunStatus::Complete {
+        (
+            "the run is not finished".to_owned(),
+            "run the same score command once more",
+        )
+    } else if judges.iter().all(|judge| judge.lexical) {
+        (
+            "no judge: the built-in baseline has no certificate".to_owned(),
+            "score with --model NAME",
+        )
+    } else if let Some(mixed) = mixed {
+        let warning = mixed.warning().unwrap_or_default();
+        (
+            format!("the judge changed within the run. {warning}"),
+            "certify a run of one judge",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(InputFault::new(&run.path, what).hint(hint).into())
+}
+
+/// The judge with the people together, or with the only person.
+fn with_people<'a>(agreement: &'a RaterAgreement, judge: &str) -> Option<&'a RaterPair> {
+    let mut raters = agreement.raters.iter();
+    let together = raters.find(|rater| !rater.mean_of.is_empty());
+    let mut raters = agreement.raters.iter();
+    let people = together.or_else(|| raters.find(|rater| rater.kind == RaterKind::Human))?;
+    let mut pairs = agreement.pairs.iter();
+    pairs.find(|pair| *pair.first == *judge && pair.second == people.name)
+}
+
+/// The mean of this measure over pairs of people, of a single pair with its interval.
+fn people_with_people(agreement: &RaterAgreement, measure: &str) -> Option<Estimate> {
+    let is_person = |name: &str| {
+        let mut raters = agreement.raters.iter();
+        raters.any(|rater| {
+            *rater.name == *name && rater.kind == RaterKind::Human && rater.mean_of.is_empty()
+        })
+    };
+    let pairs = agreement.pairs.iter();
+    let of_people = pairs.filter(|pair| is_person(&pair.first) && is_person(&pair.second));
+    let estimates: Vec<&Estimate> = of_people
+        .filter_map(|pair| pair.overall.named(measure))
+        .collect();
+    match estimates[..] {
+        [] => None,
+        [only] => Some(only.clone()),
+        _ => {
+            let values: Vec<f64> = estimates
+                .iter()
+                .filter_map(|estimate| estimate.estimate)
+                .collect();
+            Some(Estimate::new(
+                mean(&values),
+                || None,
+                "not defined for any two of them",
+            ))
+        }
+    }
+}
+
+/// The coefficient that tables show: kappa, of more than two levels with quadratic weights; without categories tau-b.
+///
+/// # Errors
+/// Where none is defined.
+fn main_measure(measures: &Measures) -> Result<(&'static str, &Estimate)> {
+    let (kappa, quadratic) = (&measures.kappa, &measures.quadratic_kappa);
+    let has_two_levels = kappa
+        .estimate
+        .zip(quadratic.estimate)
+        .is_some_and(|(plain, weighted)| (plain - weighted).abs() < 1e-9);
+    let of_pairs = measures
+        .comparisons
+        .as_ref()
+        .map(|compared| ("pairs_kappa", &compared.kappa));
+    let mut candidates = Vec::new();
+    if has_two_levels {
+        candidates.push(("kappa", kappa));
+    }
+    candidates.push(("quadratic_kappa", quadratic));
+    candidates.push(("kendall_tau_b", &measures.kendall_tau_b));
+    candidates.extend(of_pairs);
+    for (name, estimate) in &candidates {
+        if estimate.estimate.is_some() {
+            return Ok((name, estimate));
+        }
+    }
+    let mut reasons = candidates
+        .iter()
+        .filter_map(|(_, estimate)| estimate.undefined.as_deref());
+    let reason = reasons.next().unwrap_or("judge and people share no labels");
+    Err(Error::Settings(format!(
+        "agreement with people cannot be measured: {reason}"
+    )))
+}
+
+/// The roles whose judges gave what people labeled: by the scorers of the labeled items, of whole answers by the first scorer.
+fn labeled_roles(
+    run: &RecordedRun,
+    people: &PeopleLabels,
+    metric: Option<&str>,
+) -> BTreeMap<String, CertifiedRole> {
+    let items: BTreeSet<&str> = match metric {
+        Some(metric) => BTreeSet::from([metric]),
+        None => people.items(),
+    };
+    let has_items = |answer: &&ScoredAnswer| {
+        let mut components = answer.score.components.iter();
+        components.any(|component| items.contains(component.name.as_str()))
+    };
+    let scored = || run.scored.iter().map(|answer| &**answer);
+    let scorers: BTreeSet<&str> = scored()
+        .filter(has_items)
+        .map(|answer| answer.score.scorer.name())
+        .collect();
+    let mut roles = BTreeMap::new();
+    for (name, entry) in &run.manifest.roles {
+        let role = Role::from_name(name);
+        let is_labeled = scorers.is_empty()
+            || role.as_ref().is_some_and(|role| {
+                let is_other_aspect =
+                    matches!(role, Role::Aspect(aspect) if !items.contains(aspect.as_ref()));
+                let mut infos = scorers.iter().filter_map(|scorer| scorer_named(scorer));
+                !is_other_aspect && infos.any(|info| info.has_role(role))
+            });
+        if is_labeled && !entry.judges.iter().all(|judge| judge.lexical) {
+            roles.insert(name.clone(), run.manifest.certified_role(name, entry));
+        }
+    }
+    roles
+}
+
+/// The run as each judge of its panel alone would have scored it; empty without a panel.
+fn runs_of_members(run: &RecordedRun) -> Vec<RecordedRun> {
+    let judges = member_judges(&run.scored);
+    if judges.len() < 2 {
+        return Vec::new();
+    }
+    let mut runs = Vec::new();
+    for judge in judges {
+        runs.push(RecordedRun {
+            name: judge.split('|').next().unwrap_or_default().to_owned(),
+            scored: by_member(&run.scored, &judge),
+            ..run.clone()
+        });
+    }
+    runs
+}
+
+/// The judges of the panel by their agreement with people; `None` without a panel.
+fn panel(
+    members: &[RecordedRun],
+    labels: &[PathBuf],
+    how: &AgreementOptions,
+    measure: &str,
+) -> Result<Option<CertifiedPanel>> {
+    if members.is_empty() {
+        return Ok(None);
+    }
+    let agreement = agreement_of(members, labels, how)?;
+    let mut judges = Vec::new();
+    for member in members {
+        let pair = with_people(&agreement, &member.name);
+        let of_member = pair.and_then(|pair| pair.overall.named(measure));
+        judges.push(PanelMember {
+            judge: member.name.clone(),
+            agreement: of_member.cloned().unwrap_or_default(),
+        });
+    }
+    judges.sort_by(|first, second| second.value().total_cmp(&first.value()));
+    Ok(Some(CertifiedPanel {
+        judges,
+        errors: agreement.panel_errors,
+    }))
+}
+
+/// The effects of the perturbations in this run of `probe`, which the judge of `run` must have judged.
+fn effects(dir: &Path, run: &RecordedRun) -> Result<Vec<ProbeEffect>> {
+    let probed = load_run(dir)?;
+    let manifest = &probed.manifest;
+    let perturbations = manifest.perturbations();
+    if perturbations.is_empty() {
+        let fault = InputFault::new(dir, "not a run of probe: its answers are unchanged");
+        return Err(fault
+            .hint("give the run that scholareval probe made")
+            .into());
+    }
+    for (role, entry) in &manifest.roles {
+        let Some(of_run) = run.manifest.roles.get(role) else {
+            continue;
+        };
+        let certified = run.manifest.certified_role(role, of_run);
+        if let Some(difference) = certified.difference(&manifest.certified_role(role, entry)) {
+            let what = format!("the probe is of another judge of {role}: {difference}");
+            return Err(InputFault::new(dir, what)
+                .hint("probe the judge of the run")
+                .into());
+        }
+    }
+    let probe = probe(
+        &probed.scored,
+        &perturbations,
+        manifest.seed,
+        manifest.policy.on_unscored,
+    );
+    Ok(probe.effects())
+}
+
+/// The hashes of the files of labels.
+fn hashes(labels: &[PathBuf]) -> Result<Vec<Fingerprint>> {
+    let mut hashes = Vec::new();
+    for path in label_files(labels)? {
+        let mut hasher = blake3::Hasher::new();
+        let file = File::open(&path).map_err(Error::io(&path, "read"))?;
+        hasher
+            .update_reader(file)
+            .map_err(Error::io(&path, "read"))?;
+        hashes.push(Fingerprint::from(hasher.finalize()));
+    }
+    hashes.sort_by_key(|hash| hash.short(64));
+    Ok(hashes)
+}
+
+/// Calls, tokens and dollars of the run.
+fn cost(run: &RecordedRun) -> Result<CertifiedCost> {
+    let prices = PriceList::load(None)?;
+    let mut priced = BTreeMap::new();
+    for judge in run.manifest.roles.values().flat_map(|role| &role.judges) {
+        let endpoint = judge
+            .base_url
+            .as_deref()
+            .and_then(|url| Endpoint::new(url).ok());
+        let price = judge.model.as_deref().zip(endpoint.as_ref());
+        priced.insert(
+            &*judge.id,
+            price.and_then(|(model, endpoint)| prices.find(model, endpoint)),
+        );
+    }
+    let mut cost = CertifiedCost {
+        usd: Some(0.0),
+        ..CertifiedCost::default()
+    };
+    for_each_call(&run.path, &run.manifest, |call| {
+        let Some(reply) = call.reply else {
+            return Ok(());
+        };
+        let usage = reply.usage;
+        cost.calls += 1;
+        cost.prompt_tokens += usage.prompt_tokens;
+        cost.completion_tokens += usage.completion_tokens;
+        let price = priced.get(&*call.judge).copied().flatten();
+        cost.usd = cost
+            .usd
+            .zip(price)
+            .map(|(usd, price)| usd + price.cost(&usage));
+        Ok(())
+    })?;
+    Ok(cost)
+}
