@@ -65,6 +65,8 @@ class ScoreOptions(TypedDict, total=False):
     at_once: Make all calls of an answer at once; else the first one goes alone where it fills the provider's prefix cache for the others (prompts that share 1,024 tokens or more)
     prompts: A prompt set made by `prompts export` or `prompts import` [default: built in]
     truncate: Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
+    certificate: Certificates of the judges (made by certify), which tables then show; may be repeated
+    certificate_days: Days after the check for which a certificate counts
     references_block: Append a list of the cited sources to answers made from predictions; not counted in lengths
     slice: Only the I-th of N parts of the answers, such as 2/5, with about equally many calls; their caches can be merged
     until: Ask in random order and end when it is decided: "A>=B-0.02" (or "METRIC:A>=B"), "baseline" (all systems against baseline) or "all" (all pairs); the same command without until asks the rest
@@ -142,6 +144,8 @@ class ScoreOptions(TypedDict, total=False):
     at_once: bool
     prompts: Text
     truncate: bool
+    certificate: Text | Sequence[Text]
+    certificate_days: int
     references_block: Literal["append", "none"]
     slice: str
     until: str
@@ -224,6 +228,7 @@ class CompareOptions(TypedDict, total=False):
     metric: Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     anyway: Compare runs whose judge, prompts, tests or settings differ, and flag it
     across: From one run to another: judges or prompts, what another judge of the same answers or other prompts change, of more than two runs which ranks hold under all; runs, how each system changes from the first run to each other one
+    family: The family of a system or a judge (OpenAI, Mistral, ..), where its name does not say it, for the self-preference of judges; may be repeated
     corrected_by: Estimate the means of RUN on the scale of the judge of this run, which scored a random part of the answers, drawn verdicts, or other systems (also a directory of runs); or of people by their labels of drawn verdicts
     without: Systems that do not count as those that both judges scored, such as those of a judge's own family
     length_adjusted: Show the pairs with their length-adjusted differences
