@@ -45,6 +45,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
         out: dir.join("report.html"),
         no_answers: false,
         prompts: None,
+        across: None,
         anyway: false,
     };
     report::run(&page, context)?;
