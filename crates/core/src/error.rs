@@ -58,6 +58,11 @@ impl InputFault {
         self.hint = hint.into();
         self
     }
+
+    /// The fault as an error, with what to do.
+    pub fn refuse(self, hint: impl Into<String>) -> Error {
+        Error::from(self.hint(hint))
+    }
 }
 
 impl fmt::Display for InputFault {

@@ -381,9 +381,7 @@ pub fn score(
 
 /// The error for input at which a reference script fails.
 pub(super) fn refused(fault: InputFault) -> Error {
-    fault
-        .hint("the reference script stops here; correct it, or score without --compat")
-        .into()
+    fault.refuse("the reference script stops here; correct it, or score without --compat")
 }
 
 fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction, by_number: bool) -> bool {

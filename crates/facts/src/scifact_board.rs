@@ -288,7 +288,7 @@ impl ScifactOptions {
                 counted(claims.lines.len(), "claim"),
                 first.join(", ")
             );
-            return Err(fault.hint(known).into());
+            return Err(fault.refuse(known));
         };
         let explained = system_names(&self.files.predictions)
             .into_iter()

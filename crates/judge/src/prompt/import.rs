@@ -114,9 +114,7 @@ impl PromptSet {
                 import.read(&path, &read_small_text(&path)?.0)?;
             } else if import.manifest.is_empty() {
                 let fault = InputFault::new(checkout, format!("has no scripts/{script}"));
-                return Err(fault
-                    .hint("name the top directory of a checkout of ScholarQABench")
-                    .into());
+                return Err(fault.refuse("name the top directory of a checkout of ScholarQABench"));
             }
         }
         import.compile_with_commit(checkout, |set| set.families().first())
@@ -136,9 +134,9 @@ impl PromptSet {
             let path = checkout.join("utils").join(script);
             if !path.is_file() {
                 let fault = InputFault::new(checkout, format!("has no utils/{script}"));
-                return Err(fault
-                    .hint("name the top directory of a checkout of deep_research_bench")
-                    .into());
+                return Err(
+                    fault.refuse("name the top directory of a checkout of deep_research_bench")
+                );
             }
             import.read(&path, &read_small_text(&path)?.0)?;
         }
@@ -185,7 +183,7 @@ impl PromptSet {
                 let fault = InputFault::new(astabench, format!("has no {}/{module}", CS2_DIRS[0]));
                 let hint =
                     "name a wheel of astabench, its installed package or a checkout of asta-bench";
-                return Err(fault.hint(hint).into());
+                return Err(fault.refuse(hint));
             }
         }
         sources
