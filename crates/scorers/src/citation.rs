@@ -26,7 +26,7 @@ use super::overlap::measured;
 use super::predicted::{prediction_of, question_of};
 use super::provenance::{address_values, cited_addresses};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
-use crate::info::built_in_scorer;
+use crate::built_in::built_in_scorer;
 
 /// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]

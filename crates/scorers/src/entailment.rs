@@ -22,8 +22,8 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::built_in::built_in_scorer;
 use crate::citation::IndexBase;
-use crate::info::built_in_scorer;
 use crate::{
     InputNeed, Possible, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
 };

@@ -16,7 +16,7 @@ use super::answer_match::{exact_match, matches, str_em, token_f1};
 use super::predicted::prediction_of;
 use super::rouge::{rouge_best, rouge_tokens};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
-use crate::info::built_in_scorer;
+use crate::built_in::built_in_scorer;
 
 /// The components, in this order; those without gold are omitted. All shares are 0..=1.
 pub const COMPONENTS: [(&str, ComponentKind); 9] = [

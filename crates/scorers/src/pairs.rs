@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::values::{self, ComponentValue};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
-use crate::info::built_in_scorer;
+use crate::built_in::built_in_scorer;
 use scholareval_core::domain::{
     Answer, AnswerPreference, Component, ComponentKind, Preference, Role, Score, TestCase, Unit,
 };

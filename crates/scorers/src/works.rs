@@ -12,7 +12,7 @@ use scholareval_core::domain::{ComponentKind, Role, Score, Unit, WorkCounts};
 
 use super::overlap::measured;
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
-use crate::info::built_in_scorer;
+use crate::built_in::built_in_scorer;
 
 /// The components, in this order. Shares without a reference to take them of are omitted.
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
