@@ -1,7 +1,9 @@
 //! Enums whose variants have names in files.
 
-/// An enum that is written and read by the names of its variants. `ALL` has the variants in their order, `name` returns the
-/// name of one, and `from_name` the variant of a name.
+/// An enum that is written and read by the names of its variants. `ALL` has the variants in their order, `name` and `Display`
+/// give the name of one, and `from_name` finds the variant of a name.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! named_enum {
     (
         $(#[$about:meta])*
@@ -31,6 +33,11 @@ macro_rules! named_enum {
                 Self::ALL.into_iter().find(|variant| variant.name() == name)
             }
         }
+
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
     };
 }
-pub(crate) use named_enum;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use super::criteria::{REPEATED, load_with_lines};
 use super::test_cases::TestCases;
 use scholareval_core::domain::{CaseCriterion, Mode};
 use scholareval_core::error::{InputFault, Result};
+use scholareval_core::named_enum;
 use scholareval_core::text::names::start_of;
 use scholareval_core::text::punkt::sentences;
 use scholareval_core::text::tables::WordList;
@@ -66,41 +66,19 @@ static FILLERS: WordList = WordList::new(
     read follow",
 );
 
-/// A rule about criteria.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LintRule {
-    /// The criterion equals another one of its case, but for case, white space and punctuation.
-    Equal,
-    /// Another criterion of the case has four fifths of its words.
-    Similar,
-    /// It joins two demands.
-    Joined,
-    /// It has a positive weight and asks only for something to be missing, as it is in an empty answer.
-    Negation,
-    /// It only has judgments such as good and clear.
-    Vague,
-}
-
-impl LintRule {
-    /// All rules, in the order of their findings.
-    pub const ALL: [Self; 5] = [
-        Self::Equal,
-        Self::Similar,
-        Self::Joined,
-        Self::Negation,
-        Self::Vague,
-    ];
-}
-
-impl fmt::Display for LintRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Equal => "equal",
-            Self::Similar => "similar",
-            Self::Joined => "joined",
-            Self::Negation => "negation",
-            Self::Vague => "vague",
-        })
+named_enum! {
+    /// A rule about criteria, in the order of their findings.
+    pub enum LintRule {
+        /// The criterion equals another one of its case, but for case, white space and punctuation.
+        Equal = "equal",
+        /// Another criterion of the case has four fifths of its words.
+        Similar = "similar",
+        /// It joins two demands.
+        Joined = "joined",
+        /// It has a positive weight and asks only for something to be missing, as it is in an empty answer.
+        Negation = "negation",
+        /// It only has judgments such as good and clear.
+        Vague = "vague",
     }
 }
 

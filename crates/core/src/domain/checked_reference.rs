@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::Reference;
 use super::work::{Retraction, WorkRecord};
-use crate::named::named_enum;
+use crate::named_enum;
 
 named_enum! {
     /// What the files of works say about a reference. A work that they do not hold may well exist.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Fingerprint;
 use crate::error::Result;
-use crate::named::named_enum;
+use crate::named_enum;
 
 named_enum! {
     /// Whether a judge can read a saved page, decided by rules.

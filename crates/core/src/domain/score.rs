@@ -17,7 +17,7 @@ use super::{
     Belief, CaseGroup, CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId,
     UnscoredKind, UnscoredReason,
 };
-use crate::named::named_enum;
+use crate::named_enum;
 
 /// Weights sum to 1 within this.
 // The reference's tolerance of a weight sum.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::reference::{PersonName, Reference, ReferenceKind, fields_as_identifiers};
-use crate::named::named_enum;
+use crate::named_enum;
 use crate::text::identifiers::{IdentifierScheme, WorkIdentifier, identifiers_in};
 
 /// The longest title that is kept, in bytes.

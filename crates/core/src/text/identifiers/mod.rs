@@ -21,7 +21,7 @@ mod word;
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::named_enum;
+use crate::named_enum;
 
 pub use arxiv::is_arxiv_id;
 pub(super) use clean::CleanText;
