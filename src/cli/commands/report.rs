@@ -210,7 +210,7 @@ fn check_output(out: &Path, runs: &[RecordedRun]) -> Result<()> {
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
     if out.exists() && !is_report(out)? {
         let fault = InputFault::new(out, "exists and is not a report");
-        return Err(fault.hint("name another file with --out").into());
+        return Err(fault.refuse("name another file with --out"));
     }
     Ok(())
 }
