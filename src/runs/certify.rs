@@ -15,12 +15,12 @@ use super::people::{PeopleLabels, label_files};
 use crate::analysis::comparison::SEED;
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Confusion, Measures, PanelErrors, PartMeasures,
-    RaterAgreement, RaterPair,
+    RaterAgreement, RaterPair, rated_scorer,
 };
 use crate::analysis::{
-    Estimate, ProbeEffect, SampleNoise, by_member, member_judges, probe, sample_noise,
+    Estimate, ProbeEffect, SampleNoise, by_seat, panel_seats, probe, sample_noise,
 };
-use crate::domain::{Fingerprint, Note, RaterKind, Role, ScoredAnswer, today};
+use crate::domain::{Fingerprint, Note, RaterKind, Role, today};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::endpoint::Endpoint;
 use crate::judge::prices::PriceList;
@@ -152,7 +152,7 @@ pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
     let pair = with_people(&agreement, &agreement.raters[0].name).ok_or_else(|| {
         Error::Settings("certify needs labels of people (--labels FILE)".to_owned())
     })?;
-    let roles = labeled_roles(&run, &people, options.metric.as_deref());
+    let roles = labeled_roles(&run, &people, &how)?;
     let judge = judge_name(&roles);
     let head = head(roles, &pair.overall)?;
     let mut humans = agreement.raters.clone();
@@ -341,53 +341,94 @@ fn main_measure(measures: &Measures) -> Result<(&'static str, &Estimate)> {
     )))
 }
 
-/// The roles whose judges gave what people labeled: by the scorers of the labeled items, of whole answers by the first scorer.
+/// The roles whose judges gave what people labeled.
+///
+/// # Errors
+/// Where no judge of the run gave any of it.
 fn labeled_roles(
     run: &RecordedRun,
     people: &PeopleLabels,
-    metric: Option<&str>,
-) -> BTreeMap<String, CertifiedRole> {
-    let items: BTreeSet<&str> = match metric {
-        Some(metric) => BTreeSet::from([metric]),
-        None => people.items(),
+    how: &AgreementOptions,
+) -> Result<BTreeMap<String, CertifiedRole>> {
+    let items = match &how.metric {
+        Some(metric) => BTreeSet::from([metric.as_str()]),
+        None if how.level == AgreementLevel::Item => people.items(),
+        None => BTreeSet::new(),
     };
-    let has_items = |answer: &&ScoredAnswer| {
-        let mut components = answer.score.components.iter();
-        components.any(|component| items.contains(component.name.as_str()))
-    };
-    let scored = || run.scored.iter().map(|answer| &**answer);
-    let scorers: BTreeSet<&str> = scored()
-        .filter(has_items)
-        .map(|answer| answer.score.scorer.name())
-        .collect();
+    let scorers = labeled_scorers(run, people, how, &items);
     let mut roles = BTreeMap::new();
     for (name, entry) in &run.manifest.roles {
-        let role = Role::from_name(name);
-        let is_labeled = scorers.is_empty()
-            || role.as_ref().is_some_and(|role| {
-                let is_other_aspect =
-                    matches!(role, Role::Aspect(aspect) if !items.contains(aspect.as_ref()));
-                let mut infos = scorers.iter().filter_map(|scorer| scorer_named(scorer));
-                !is_other_aspect && infos.any(|info| info.has_role(role))
-            });
-        if is_labeled && !entry.judges.iter().all(|judge| judge.lexical) {
+        let Some(role) = Role::from_name(name) else {
+            continue;
+        };
+        let mut infos = scorers.iter().filter_map(|scorer| scorer_named(scorer));
+        let is_of_scorer = infos.any(|info| info.has_role(&role));
+        // Labels of one aspect say nothing of the judges of others.
+        let is_other_aspect =
+            matches!(&role, Role::Aspect(aspect) if is_other(aspect, &items, run));
+        let is_lexical = entry.judges.iter().all(|judge| judge.lexical);
+        if is_of_scorer && !is_other_aspect && !is_lexical {
             roles.insert(name.clone(), run.manifest.certified_role(name, entry));
         }
     }
-    roles
+    if roles.is_empty() {
+        let what = "the labels are of nothing that a judge of this run gave";
+        let hint = "label what a model judged, or name its number with --metric";
+        return Err(InputFault::new(&run.path, what).hint(hint).into());
+    }
+    Ok(roles)
+}
+
+/// Whether the labels are of aspects, and not of this one.
+fn is_other(aspect: &str, items: &BTreeSet<&str>, run: &RecordedRun) -> bool {
+    let mut aspects = run.manifest.aspects().into_iter();
+    !items.contains(aspect) && aspects.any(|other| items.contains(&*other.name))
+}
+
+/// The scorers of the labeled items, each that of the first score with the item; of whole answers the one whose number is compared.
+fn labeled_scorers(
+    run: &RecordedRun,
+    people: &PeopleLabels,
+    how: &AgreementOptions,
+    items: &BTreeSet<&str>,
+) -> BTreeSet<String> {
+    if let Some(of_sheets) = people.scorers() {
+        return of_sheets;
+    }
+    if how.metric.is_some() || how.level == AgreementLevel::Answer {
+        let scorer = rated_scorer(&run.scored, how.metric.as_deref());
+        return scorer.map(str::to_owned).into_iter().collect();
+    }
+    let mut by_item: BTreeMap<&str, &str> = BTreeMap::new();
+    for answer in &run.scored {
+        for component in &answer.score.components {
+            if items.contains(component.name.as_str()) {
+                let scorer = answer.score.scorer.name();
+                by_item.entry(&component.name).or_insert(scorer);
+            }
+        }
+    }
+    by_item.into_values().map(str::to_owned).collect()
 }
 
 /// The run as each judge of its panel alone would have scored it; empty without a panel.
 fn runs_of_members(run: &RecordedRun) -> Vec<RecordedRun> {
-    let judges = member_judges(&run.scored);
-    if judges.len() < 2 {
+    let seats = panel_seats(&run.scored);
+    if seats.len() < 2 {
         return Vec::new();
     }
     let mut runs = Vec::new();
-    for judge in judges {
+    for seat in seats {
+        let (judge, number) = &seat;
+        let mut name = judge.split('|').next().unwrap_or_default().to_owned();
+        if *number > 0 {
+            name += &format!(" #{}", number + 1);
+        }
         runs.push(RecordedRun {
-            name: judge.split('|').next().unwrap_or_default().to_owned(),
-            scored: by_member(&run.scored, &judge),
+            // Unlike that of any other, by which raters of one name are distinguished.
+            path: run.path.join(&name),
+            name,
+            scored: by_seat(&run.scored, &seat),
             ..run.clone()
         });
     }
@@ -406,8 +447,9 @@ fn panel(
     }
     let agreement = agreement_of(members, labels, how)?;
     let mut judges = Vec::new();
-    for member in members {
-        let pair = with_people(&agreement, &member.name);
+    // The judges are the first raters, in this order.
+    for (member, rater) in members.iter().zip(&agreement.raters) {
+        let pair = with_people(&agreement, &rater.name);
         let of_member = pair.and_then(|pair| pair.overall.named(measure));
         judges.push(PanelMember {
             judge: member.name.clone(),

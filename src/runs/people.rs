@@ -118,6 +118,14 @@ impl PeopleLabels {
             .collect()
     }
 
+    /// The scorers whose units sheets ask about; `None` for tables.
+    pub(super) fn scorers(&self) -> Option<BTreeSet<String>> {
+        match self {
+            Self::OfTables(..) => None,
+            Self::OfSheets(unblinded) => Some(unblinded.scorers()),
+        }
+    }
+
     /// Items where all labels of tables are of items, or those of pages have a scale; else whole answers.
     pub(super) fn level(&self) -> AgreementLevel {
         let mut ratings = self

@@ -458,3 +458,48 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
         ["criteria"]
     );
 }
+
+#[test]
+fn labels_of_whole_answers_certify_the_judge_of_the_score_and_no_other() {
+    let work = workspace();
+    let server = FakeServer::start(judge([&[0], &[1]]));
+    let aspects = ["--scorers", "rubric,prometheus"];
+    work.score(&server, &aspects).exits_with(0);
+    let mut labels = String::from("system,case_id,rater,value\n");
+    for case in 0..CASES {
+        labels += &format!(
+            "good,c{case},ann,{}\npoor,c{case},ann,{}\n",
+            5 - case % 2,
+            1 + case % 2
+        );
+    }
+    work.write("labels.csv", &labels);
+    certify(&work, &[]).exits_with(0);
+    let roles = |certificate: Value| {
+        certificate["roles"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(roles(work.json("certificate.json")), ["rubric"]);
+    let scored = work
+        .score(
+            &server,
+            &[&aspects[..], &["--certificate", "certificate.json"]].concat(),
+        )
+        .exits_with(0);
+    let text = scored
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("Judge of rubric checked on 20 labels, tau-b"),
+        "{text}"
+    );
+    assert!(text.contains("not checked against people."), "{text}");
+    certify(&work, &["--metric", "coverage"]).exits_with(0);
+    assert_eq!(roles(work.json("certificate.json")), ["aspect.coverage"]);
+}
