@@ -117,14 +117,19 @@ impl ItemGroup {
     }
 }
 
-/// The position of the component that the item is about. If two criteria have the same name, the item of the first is
-/// called `name#1`.
+/// The position of the component that the item is about. Of criteria with the same name, the items are called `name#1`, by their
+/// positions.
 fn place_of(item: &str, score: &Score) -> Option<usize> {
     if let Some(place) = place_named(item, score) {
         return Some(place);
     }
-    let (name, _) = item.rsplit_once('#')?;
-    place_named(name, score)
+    let (name, number) = item.rsplit_once('#')?;
+    let place = number.parse::<usize>().ok();
+    let numbered = place.filter(|place| {
+        let component = score.components.get(*place);
+        component.is_some_and(|component| component.name.as_str() == name)
+    });
+    numbered.or_else(|| place_named(name, score))
 }
 
 fn place_named(name: &str, score: &Score) -> Option<usize> {
