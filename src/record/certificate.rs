@@ -65,7 +65,7 @@ pub struct CertifiedJudge {
     /// The model that its replies name; else the one that its server reports, if it does.
     pub served_model: Option<String>,
     /// Reasoning effort; null where none was sent.
-    pub effort: Value,
+    pub reasoning_effort: Value,
     /// Temperature; null where none was sent.
     pub temperature: Value,
     /// Samples per question: the merged verdict of several agrees with people otherwise than a single one.

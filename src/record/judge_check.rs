@@ -92,7 +92,7 @@ impl JudgeEntry {
             protocol: setting("kind"),
             model: self.model.clone(),
             served_model: named.first().copied().or(reported).map(str::to_owned),
-            effort: setting("reasoning_effort"),
+            reasoning_effort: setting("reasoning_effort"),
             temperature: if sends_temperature {
                 setting("temperature")
             } else {

@@ -224,7 +224,7 @@ fn described(judge: &CertifiedJudge) -> String {
     let mut facts = vec![judge.protocol.as_str().unwrap_or_default().to_owned()];
     let served = judge.served_model.iter();
     facts.extend(served.map(|model| format!("answered by {model}")));
-    let effort = judge.effort.as_str();
+    let effort = judge.reasoning_effort.as_str();
     facts.extend(effort.map(|effort| format!("reasoning effort {effort}")));
     let temperature = judge.temperature.as_f64();
     facts.extend(temperature.map(|value| format!("temperature {value}")));

@@ -472,7 +472,16 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
 #[test]
 fn labels_of_whole_answers_certify_the_judge_of_the_score_and_no_other() {
     let work = workspace();
-    let server = FakeServer::start(judge([&[0], &[1]]));
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        let is_named = answer_of(request).contains("cause-");
+        match kind_of(request) {
+            _ if !section(request, "rubric").is_empty() => {
+                format!("so [RESULT] {}", if is_named { 4 } else { 2 })
+            }
+            "property" => json!({"score": if is_named { 10 } else { 0 }}).to_string(),
+            kind => constant_reply(kind),
+        }
+    }));
     let aspects = ["--scorers", "rubric,prometheus"];
     work.score(&server, &aspects).exits_with(0);
     let mut labels = String::from("system,case_id,rater,value\n");
