@@ -228,13 +228,8 @@ pub struct AskingOptions {
     #[arg(long, value_name = "N", default_value_t = 180, hide_short_help = true)]
     pub certificate_days: u32,
     /// Append a list of the cited sources to answers made from predictions; not counted in lengths
-    #[arg(
-        long,
-        value_name = "append|none",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "append|none", value_enum, default_value_t)]
+    #[arg(hide_possible_values = true)]
     pub references_block: ReferencesBlock,
 }
 

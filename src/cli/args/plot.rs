@@ -7,25 +7,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::report::{FIGURES, FigureOptions, FigureStyle, RunFigure};
 
-/// Examples below the long help.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  The systems of a run by their means, for a column of a paper:
-    scholareval plot runs/1 --what means --out means.tex
-  Their differences from one of them:
-    scholareval plot runs/1 --what pairs --baseline gpt --out pairs.svg
-  What each of them earns for each criterion, across a page:
-    scholareval plot runs/1 --what criteria --width 7in --out criteria.tex
-  The same answers by two judges, the old one first:
-    scholareval plot runs/old runs/new --what judges --out judges.svg
-  How many questions find a difference, from a pilot run:
-    scholareval plot runs/pilot --what power --out power.svg
-  People and the judge, in two colors of your own:
-    scholareval plot runs/1 --what labels --labels labels.csv --colors 0072B2,D55E00 --out labels.tex
-
-A .tex file is a tikzpicture for \\input, with \\usepackage{tikz}; its texts have the font of the
-paper. For a PDF of an SVG: rsvg-convert -f pdf -o means.pdf means.svg";
-
 /// What is drawn, and how.
 #[derive(Debug, Clone, Args)]
 pub struct PlotArgs {

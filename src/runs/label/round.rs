@@ -42,13 +42,8 @@ pub struct LabelOptions {
     #[arg(long, value_name = "M")]
     pub overlap: Option<usize>,
     /// What is labeled: criterion, aspect, claim, answer (the whole of it) [default: the first of these that the run has]
-    #[arg(
-        long,
-        value_name = "KINDS",
-        value_enum,
-        value_delimiter = ',',
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    #[arg(hide_possible_values = true)]
     pub units: Vec<LabelKind>,
     /// Ask which of two answers to a question is better
     #[arg(long, conflicts_with_all = ["units", "metric", "random"])]

@@ -24,13 +24,8 @@ pub enum AgreementLevel {
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
     /// What is compared: answer or item
-    #[arg(
-        long,
-        value_enum,
-        default_value = "answer",
-        hide_possible_values = true,
-        value_name = "LEVEL"
-    )]
+    #[arg(long, value_enum, default_value = "answer")]
+    #[arg(hide_possible_values = true, value_name = "LEVEL")]
     pub level: AgreementLevel,
     /// Which number of a run, and which item of the labels: score, a component, an aspect, a tag, ann_score,
     /// SCORER.score [default: the score of the first scorer]
