@@ -106,10 +106,7 @@ impl ConfigFile {
         let DeValue::Table(keys) = content else {
             let what = format!("{} is outside of a table", table.escape_debug());
             let hint = "keys belong below the header of their table, such as [judge]";
-            return Err(InputFault::new(&self.path, what)
-                .at_line(line)
-                .hint(hint)
-                .into());
+            return Err(InputFault::new(&self.path, what).at_line(line).refuse(hint));
         };
         for (key, value) in keys {
             match value.get_ref() {
@@ -153,10 +150,7 @@ impl ConfigFile {
         } else {
             return Ok(());
         };
-        Err(InputFault::new(&self.path, what)
-            .at_line(line)
-            .hint(hint)
-            .into())
+        Err(InputFault::new(&self.path, what).at_line(line).refuse(hint))
     }
 
     /// The line of a key, if the file has it.

@@ -22,6 +22,7 @@ use crate::judge::meters::{Activity, CallInFlight, Meters};
 use crate::question::Kind;
 use crate::record::{CallRecord, EventSink, RunEvent};
 use crate::report::table::short_names;
+use crate::text::names::counted;
 
 /// Width of the bar; the counters get the rest of the line.
 const BAR: usize = 8;
@@ -340,7 +341,7 @@ impl ProgressCounts {
     /// that are 0 are left out.
     fn closing_line(&self) -> String {
         let seen = self.seen();
-        let mut calls = counted_calls(seen.calls);
+        let mut calls = counted(seen.calls as usize, "call") + " made";
         if seen.repeats > 0 {
             let repeats = grouped(seen.repeats);
             calls += &format!(" ({repeats} of them after an unreadable reply)");
@@ -379,12 +380,6 @@ fn pause_text(why: &str, rest: Duration) -> String {
     } else {
         why.to_owned()
     }
-}
-
-/// `1 call made`, `1,204 calls made`.
-fn counted_calls(calls: u64) -> String {
-    let plural = if calls == 1 { "" } else { "s" };
-    format!("{} call{plural} made", grouped(calls))
 }
 
 /// The age of the oldest call in flight, once it is long; and once it is very long, which call it is.

@@ -9,6 +9,7 @@ use super::origin::{Environment, escape_controls};
 use crate::error::{Error, Result};
 use crate::report::wrapped;
 use crate::stats::Interval;
+pub(crate) use crate::text::names::grouped;
 
 /// Writes a result to standard output. A closed pipe (`| head`) is not an error.
 ///
@@ -86,11 +87,6 @@ pub(crate) fn escaped_lines(text: &str) -> String {
 /// The path with everything unprintable escaped.
 pub(crate) fn path_text(path: &Path) -> String {
     escape_controls(&path.display().to_string())
-}
-
-/// `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
-    indicatif::HumanCount(number).to_string()
 }
 
 /// About how many: `950`, `96,000`, `2.8 M`.

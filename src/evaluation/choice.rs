@@ -178,9 +178,7 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
             .ok_or_else(|| {
                 let (what, all) = (format!("no aspect is called {name:?}"), all.join(", "));
                 match file {
-                    Some(path) => InputFault::new(path, what)
-                        .hint(format!("it describes {all}"))
-                        .into(),
+                    Some(path) => InputFault::new(path, what).refuse(format!("it describes {all}")),
                     None => Error::Usage(format!("--aspects: {what}; there are {all}")),
                 }
             })?;

@@ -204,9 +204,7 @@ impl LoadedInputs {
                 answers.len()
             );
             let fault = InputFault::new(path, what).of_case(case.as_str());
-            return Err(fault
-                .hint("give the run, or the files, that they were selected from")
-                .into());
+            return Err(fault.refuse("give the run, or the files, that they were selected from"));
         }
         self.retain(|item| answers.contains(&(item.system(), item.case.case_id.clone())));
         self.selected_items = items.into();

@@ -48,7 +48,7 @@ impl RecordedEvaluation {
         let out = options.output.out.as_deref();
         if out.is_some_and(|out| is_same_directory(out, run)) {
             let fault = InputFault::new(run, "is the run whose answers are scored again");
-            return Err(fault.hint("name another directory with --out").into());
+            return Err(fault.refuse("name another directory with --out"));
         }
         Self::load(run).map(Some)
     }
@@ -58,7 +58,7 @@ impl RecordedEvaluation {
         if manifest.is_set(IMPORTED) {
             let fault =
                 InputFault::new(run, "this run was imported: it holds scores and no answers");
-            return Err(fault.hint("give the files of answers").into());
+            return Err(fault.refuse("give the files of answers"));
         }
         let inputs = Inputs::load(run, &manifest)?.ok_or_else(|| {
             let what = "this run holds no answers: inputs.jsonl is missing (--no-inputs)";

@@ -66,8 +66,7 @@ impl LineReader {
                 path,
                 "is missing, and was there when the run ended",
             )
-            .hint(remedy)
-            .into()),
+            .refuse(remedy)),
             (reader, expected) => {
                 let expected = expected.map(|expected| (expected, blake3::Hasher::new()));
                 Ok(reader.map(|reader| Self {
@@ -160,7 +159,7 @@ impl LineReader {
             &self.path,
             format!("is not as the run left it: {difference}"),
         );
-        Err(fault.hint(&expected.remedy).into())
+        Err(fault.refuse(&expected.remedy))
     }
 
     /// A fault in the line read last.
@@ -198,6 +197,5 @@ pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
         path,
         format!("was changed after the run ended: {difference}"),
     )
-    .hint(hint)
-    .into())
+    .refuse(hint))
 }

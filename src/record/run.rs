@@ -82,8 +82,7 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
             dir.join("scores.jsonl"),
             "no scores: nothing of the run has been scored",
         )
-        .hint(hint)
-        .into());
+        .refuse(hint));
     }
     if !is_finished && !inputs.items.is_empty() {
         scored = with_missing_answers(&manifest, &inputs, &scored)?;

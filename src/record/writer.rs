@@ -126,8 +126,7 @@ impl RunDir {
             return Ok(false);
         };
         Err(InputFault::new(&self.path, what)
-            .hint("name another directory with --out, or add --overwrite to replace the run")
-            .into())
+            .refuse("name another directory with --out, or add --overwrite to replace the run"))
     }
 
     /// Removes what this program writes into a run directory.

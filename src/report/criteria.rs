@@ -35,7 +35,7 @@ const STATISTICS: [Statistic; 21] = [
     ("case_id", Format::Text, |row| {
         row.case_id.as_ref().map(CaseId::as_str).into()
     }),
-    ("kind", Format::Text, |row| row.kind.as_str().into()),
+    ("kind", Format::Text, |row| row.kind.name().into()),
     ("answers", Format::Count, |row| row.answers.into()),
     ("mean", Format::Percent, |row| row.mean.into()),
     ("at_lowest", Format::Percent, |row| row.at_lowest.into()),

@@ -19,9 +19,7 @@ const FEW: usize = 20;
 /// The error that a run has nothing to plan a study from.
 pub(crate) fn no_pilot(run: &Path) -> Error {
     let message = "no pilot: it takes two systems that differ by varying amounts on two or more shared questions";
-    InputFault::new(run, message)
-        .hint("score two systems on some 20 questions first")
-        .into()
+    InputFault::new(run, message).refuse("score two systems on some 20 questions first")
 }
 
 /// The answer in one sentence, then the table with its notes.

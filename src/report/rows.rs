@@ -111,7 +111,7 @@ fn component_row<'a>(
     texts: CsvText,
 ) -> ComponentRow<'a> {
     let name = metric_of(&scored.score.scorer, &component.name);
-    let mut row = row_of(component.kind.as_str(), name, run, scored, texts);
+    let mut row = row_of(component.kind.name(), name, run, scored, texts);
     row.unit = component.kind.unit();
     row.value = component.value;
     if !component.text.is_empty() {

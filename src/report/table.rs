@@ -4,14 +4,13 @@
 //! Values stay in natural units (a share is 0..=1). People see percent with one decimal and an interval as
 //! `51.1 [49.1, 53.2]`; CSV has full precision.
 
-use indicatif::HumanCount;
-
 use super::layout::counted;
 use super::visible;
 use super::visible::without_middle;
 use crate::analysis::Estimate;
 use crate::domain::{Note, Severity, SystemName, Unit};
 use crate::stats::Interval;
+use crate::text::names::grouped;
 
 /// Maximum length of a name in a table, in characters; longer ones are shortened in the middle.
 // Leaves room for three metrics with intervals in 80 columns.
@@ -118,8 +117,8 @@ impl Format {
             Self::PercentDifference => unsigned_zero(format!("{:+.1}", 100.0 * value)),
             Self::Number(decimals) => unsigned_zero(format!("{value:.decimals$}")),
             Self::Difference(decimals) => unsigned_zero(format!("{value:+.decimals$}")),
-            Self::Count if value < 0.0 => format!("-{}", HumanCount(value.abs().round() as u64)),
-            Self::Count => HumanCount(value.round() as u64).to_string(),
+            Self::Count if value < 0.0 => format!("-{}", grouped(value.abs().round() as u64)),
+            Self::Count => grouped(value.round() as u64),
             // Resamples cannot show that a p is 0 or 1.
             Self::PValue if value < 0.0005 => "<0.001".to_owned(),
             Self::PValue if value > 0.9995 => ">0.999".to_owned(),

@@ -24,7 +24,7 @@ pub(super) enum BasisOfRuns {
 pub(super) fn old_scale_basis(new: &RecordedRun, old: &RecordedRun) -> Result<BasisOfRuns> {
     if old.manifest.status != RunStatus::Complete {
         let fault = InputFault::new(&old.path, "the run by the old judge is unfinished");
-        return Err(fault.hint("run its score command once more").into());
+        return Err(fault.refuse("run its score command once more"));
     }
     let of_new = answers_of(new);
     let of_old = answers_of(old);
@@ -80,12 +80,12 @@ fn check_draw(
     );
     let fault = InputFault::new(&old.path, what);
     let hint = "draw from that run (label NEW --answers N --random --format csv) and score the file by the old judge";
-    Err(fault.hint(hint).into())
+    Err(fault.refuse(hint))
 }
 
 fn not_at_random(old: &RecordedRun) -> Error {
     let what = "it scored a part of the answers that was not drawn at random, so that the other answers may differ from it";
     let fault = InputFault::new(&old.path, what);
     let hint = "draw with label NEW --answers N --random --format csv, then score ANSWERS --selected FILE by the old judge";
-    fault.hint(hint).into()
+    fault.refuse(hint)
 }

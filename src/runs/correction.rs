@@ -51,7 +51,7 @@ impl DearVerdicts {
         };
         if run.manifest.status != RunStatus::Complete {
             let fault = InputFault::new(&run.path, "the run by the dear judge is unfinished");
-            return Err(fault.hint("run its score command once more").into());
+            return Err(fault.refuse("run its score command once more"));
         }
         let mut texts = HashMap::new();
         for cheap in &cheap.runs {
@@ -69,9 +69,7 @@ impl DearVerdicts {
                     key.2.escape_debug()
                 );
                 let fault = InputFault::new(&run.path, what).of_case(key.1.as_str());
-                return Err(fault
-                    .hint("let both judges score by the same rubric")
-                    .into());
+                return Err(fault.refuse("let both judges score by the same rubric"));
             }
             credits.insert(key, value);
         }
@@ -91,7 +89,7 @@ impl DearVerdicts {
         let Some(draw) = draw else {
             let what = "these labels are not of drawn verdicts, so that nobody knows how likely each was to be labeled";
             let hint = "draw with label RUN --verdicts N, and label what it draws";
-            return Err(InputFault::new(path, what).hint(hint).into());
+            return Err(InputFault::new(path, what).refuse(hint));
         };
         let raters = labels
             .together()
@@ -195,7 +193,7 @@ impl RunSet {
             );
             let hint =
                 "name the run that they were drawn from, or draw anew (label RUN --verdicts N)";
-            return Err(InputFault::new(path, what).hint(hint).into());
+            return Err(InputFault::new(path, what).refuse(hint));
         };
         let mut credits = HashMap::new();
         for at in &drawn {
@@ -207,7 +205,7 @@ impl RunSet {
                 path,
                 "none of the drawn verdicts has a credit by the dear judge",
             );
-            return Err(fault.hint("let it score the file of the draw (score RUN --selected FILE), or fill in its labels").into());
+            return Err(fault.refuse("let it score the file of the draw (score RUN --selected FILE), or fill in its labels"));
         }
         // A verdict that is not given is taken to be like the others: those given stand for it, each by as much.
         let given = credits.len() as f64 / drawn.len() as f64;

@@ -23,7 +23,7 @@ pub fn criteria_of(set: &RunSet, labels: &[PathBuf]) -> Result<Criteria> {
     {
         let fault = InputFault::new(path, "no label of a person is of a criterion in the run");
         let hint = "write system, case_id and item (the criterion's name) as in items.csv";
-        return Err(fault.hint(hint).into());
+        return Err(fault.refuse(hint));
     }
     Ok(criteria)
 }

@@ -48,8 +48,7 @@ fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
         "none of the runs in it is finished"
     };
     Err(InputFault::new(path, what)
-        .hint("name the directory of a run (score prints it at the end)")
-        .into())
+        .refuse("name the directory of a run (score prints it at the end)"))
 }
 
 /// Why the run cannot stand for itself in a directory of runs; `None` if it is finished.

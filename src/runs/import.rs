@@ -244,9 +244,7 @@ fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
     match files.iter().find(|file| has_judge(file, false)) {
         Some(file) => {
             let what = "scores of a judge beside scores of the lexical baseline (lexical_score)";
-            Err(InputFault::new(&file.path, what)
-                .hint("import them into runs of their own")
-                .into())
+            Err(InputFault::new(&file.path, what).refuse("import them into runs of their own"))
         }
         None => Ok(true),
     }

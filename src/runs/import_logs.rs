@@ -188,9 +188,7 @@ fn read_logs(options: &ImportOptions) -> Result<Option<(Logged, Option<String>)>
             let judges = Vec::from_iter(judges).join(" and ");
             let hint = "one run takes logs of the task sqa (ScholarQA-CS2) by one judge, without --answers";
             return Err(
-                InputFault::new(path, format!("task {task}, judged by {judges}"))
-                    .hint(hint)
-                    .into(),
+                InputFault::new(path, format!("task {task}, judged by {judges}")).refuse(hint),
             );
         }
         logged.is_retrieverless |= log.eval["task_args"]["is_retrieverless"] == true;

@@ -88,8 +88,7 @@ impl PeopleLabels {
             };
             let fault = InputFault::new(dir, what);
             return Err(fault
-                .hint("put the files that raters downloaded into this directory, or name them")
-                .into());
+                .refuse("put the files that raters downloaded into this directory, or name them"));
         }
         let unblinded = unblind(&named.of_pages, &named.sheets, runs)?;
         Ok(Self::OfSheets(Box::new(unblinded)))

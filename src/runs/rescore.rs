@@ -93,7 +93,7 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         // The scores of the recorded mode would be gone, and its directory would claim settings
         // that its calls do not have.
         let fault = InputFault::new(run, "a run is not written over with scores of another mode");
-        return Err(fault.hint("name another directory with --out").into());
+        return Err(fault.refuse("name another directory with --out"));
     }
     let scored = replay(run, &manifest, is_other_mode).await?;
     if let Some(looks) = manifest.looks.as_mut().filter(|_| is_other_mode) {
@@ -128,7 +128,7 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
     if recorded.is_set(IMPORTED) {
         let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
         let hint = "compare and report read it as it is; for other scores run score on the answers";
-        return Err(InputFault::new(run, what).hint(hint).into());
+        return Err(InputFault::new(run, what).refuse(hint));
     }
     if !compat {
         return Ok(());
@@ -143,9 +143,7 @@ fn require_replies(run: &Path, recorded: &Manifest, compat: bool) -> Result<()> 
     } else {
         return Ok(());
     };
-    Err(InputFault::new(run, what)
-        .hint("score them with --compat")
-        .into())
+    Err(InputFault::new(run, what).refuse("score them with --compat"))
 }
 
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
@@ -181,8 +179,7 @@ fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<
     let calls = out.join("calls.jsonl");
     if is_copy && calls.exists() && read(&calls)? != read(&run.join("calls.jsonl"))? {
         return Err(InputFault::new(out, "holds a record of other calls")
-            .hint("name another place with --out, or add --overwrite")
-            .into());
+            .refuse("name another place with --out, or add --overwrite"));
     }
     for name in ["calls.jsonl", "inputs.jsonl"] {
         let from = run.join(name);

@@ -41,9 +41,7 @@ pub fn list_runs(directory: &Path) -> Result<Vec<ListedRun>> {
     let mut runs: Vec<ListedRun> = runs_in(directory)?.into_iter().map(listed).collect();
     if runs.is_empty() {
         let fault = InputFault::new(directory, "no runs in this directory");
-        return Err(fault
-            .hint("name the directory that holds runs: scholareval runs DIR")
-            .into());
+        return Err(fault.refuse("name the directory that holds runs: scholareval runs DIR"));
     }
     runs.sort_by(|a, b| {
         // RFC 3339 in UTC sorts as text.

@@ -94,7 +94,7 @@ impl VerdictFrame {
         if frame.verdicts.is_empty() {
             let fault =
                 InputFault::new(&run.path, "no answer has a verdict on each of its criteria");
-            return Err(fault.hint("score its answers by criteria first").into());
+            return Err(fault.refuse("score its answers by criteria first"));
         }
         Ok(frame)
     }
@@ -281,7 +281,7 @@ fn not_a_mean(run: &RecordedRun, why: &str) -> Error {
     let what = format!("dear verdicts cannot correct this run: {why}");
     let hint = "take a run whose scores are weighted means of criteria, or let the dear judge score whole answers (label --answers N \
                 --random)";
-    InputFault::new(&run.path, what).hint(hint).into()
+    InputFault::new(&run.path, what).refuse(hint)
 }
 
 #[cfg(test)]

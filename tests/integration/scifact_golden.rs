@@ -68,7 +68,7 @@ fn gold_bytes(row: &Value, shared: &Path) -> Vec<u8> {
 /// The golden file's own oracle: rationales one after the other as they stand.
 fn concatenated(claims: &ClaimFile<GoldClaim>) -> Vec<u8> {
     let of = |claim: &ClaimLine<GoldClaim>| {
-        let predicted = |gold: &Evidence| json!({"label": gold.label.as_str(), "sentences": gold.rationales.concat()});
+        let predicted = |gold: &Evidence| json!({"label": gold.label.name(), "sentences": gold.rationales.concat()});
         let gold = claim.value.evidence.iter();
         let evidence: Map<String, Value> = gold
             .map(|(doc_id, gold)| (doc_id.to_string(), predicted(gold)))

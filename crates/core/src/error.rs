@@ -58,6 +58,11 @@ impl InputFault {
         self.hint = hint.into();
         self
     }
+
+    /// The fault as an error, with what to do.
+    pub fn refuse(self, hint: impl Into<String>) -> Error {
+        Error::from(self.hint(hint))
+    }
 }
 
 impl fmt::Display for InputFault {
@@ -89,7 +94,7 @@ pub enum Error {
     /// A command line that contradicts itself (exit 2).
     #[error("{0}")]
     Usage(String),
-    /// The judge cannot be used at total: wrong key, spent quota, no server (exit 4).
+    /// The judge cannot be used at all: wrong key, spent quota, no server (exit 4).
     #[error("{0}")]
     JudgeUnavailable(String),
     /// Replies came, but none of a kind could be read (exit 5).

@@ -51,7 +51,7 @@ pub fn lock_directory(dir: &Path, instead: &str) -> Result<File> {
     let path = dir.join(LOCK_FILE);
     if path.is_symlink() {
         let what = "is a symbolic link, which the lock of a directory must not be";
-        return Err(InputFault::new(&path, what).hint("remove it").into());
+        return Err(InputFault::new(&path, what).refuse("remove it"));
     }
     // The file stays behind: removing it would let a third process lock a new one while a second
     // waits for the old.
@@ -61,7 +61,7 @@ pub fn lock_directory(dir: &Path, instead: &str) -> Result<File> {
         Err(TryLockError::WouldBlock) => {
             let what = "another scholareval is writing into this directory";
             let hint = format!("wait for it{instead}");
-            Err(InputFault::new(dir, what).hint(hint).into())
+            Err(InputFault::new(dir, what).refuse(hint))
         }
         Err(TryLockError::Error(error)) => Err(Error::io(&path, "lock")(error)),
     }
@@ -189,8 +189,7 @@ pub fn read_small_text(path: &Path) -> Result<(String, Fingerprint)> {
     if bytes.len() as u64 > SMALL_FILE {
         let what = format!("longer than {} MiB", SMALL_FILE >> 20);
         return Err(InputFault::new(path, what)
-            .hint("check the path: files of settings and prompts are short")
-            .into());
+            .refuse("check the path: files of settings and prompts are short"));
     }
     Ok((utf8(bytes, path)?, blake3))
 }

@@ -13,6 +13,7 @@ pub mod domain;
 pub mod error;
 #[doc(hidden)]
 pub mod files;
+mod named;
 pub mod question;
 #[doc(hidden)]
 pub mod text;

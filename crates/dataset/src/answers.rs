@@ -396,7 +396,7 @@ impl Collecting<'_> {
         // that the author may have replaced.
         if self.options.mode == Mode::Default {
             let fault = answer_fault(path, place_of_answer, what);
-            return Err(fault.hint("keep one of the two lines").into());
+            return Err(fault.refuse("keep one of the two lines"));
         }
         let what = format!("{what}; this one counts");
         read.warnings
@@ -428,7 +428,7 @@ fn predicted_answers(
             let fault = InputFault::new(path, "output is missing")
                 .at_line(item.line)
                 .of_case(&*item.id);
-            return Err(fault.hint("write \"\" for an empty answer").into());
+            return Err(fault.refuse("write \"\" for an empty answer"));
         };
         let answer = Answer::new(system.clone(), item.id.as_str().into(), text);
         Ok(Answer {
@@ -504,8 +504,7 @@ fn read_text(answer: &mut Answer, case: &TestCase) -> Result<()> {
         let fault = InputFault::new(path, "the file was changed while its answers were scored");
         return Err(fault
             .of_case(answer.case_id.as_str())
-            .hint("give the same command again")
-            .into());
+            .refuse("give the same command again"));
     };
     answer.answer_text = text;
     let own_text = answer.own_text_shared();

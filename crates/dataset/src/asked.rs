@@ -160,7 +160,7 @@ impl AskedQuestions {
         } else {
             let what = "answers of {case_id, answer_text} have no question";
             let hint = "give predictions: {\"input\": .., \"output\": .., \"ctxs\": [..]}";
-            return Err(InputFault::new(&system.path, what).hint(hint).into());
+            return Err(InputFault::new(&system.path, what).refuse(hint));
         }
         let missing = self
             .items
@@ -177,8 +177,7 @@ impl AskedQuestions {
             let hint = "its input must equal a question of the data; is this the right benchmark?";
             return Err(
                 InputFault::new(&system.path, format!("no question of {of} is answered"))
-                    .hint(hint)
-                    .into(),
+                    .refuse(hint),
             );
         }
         let fault = (!missing.is_empty()).then(|| {

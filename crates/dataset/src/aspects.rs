@@ -46,9 +46,7 @@ pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
 pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     let elements = elements(text, path)?;
     if elements.is_empty() {
-        return Err(InputFault::new(path, "no aspects in the file")
-            .hint(EXPECTED)
-            .into());
+        return Err(InputFault::new(path, "no aspects in the file").refuse(EXPECTED));
     }
     let mut first_lines: HashMap<Arc<str>, usize> = HashMap::new();
     all(elements.iter().map(|line| {
@@ -58,10 +56,7 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
                 "duplicate aspect {}, first on line {first}",
                 aspect.name.escape_debug()
             );
-            return Err(line
-                .fault(what)
-                .hint("give each aspect its own name")
-                .into());
+            return Err(line.fault(what).refuse("give each aspect its own name"));
         }
         Ok(aspect)
     }))

@@ -56,7 +56,7 @@ pub(super) fn load_with_lines(
 ) -> Result<(TestCases, RubricProfile, Vec<Vec<usize>>)> {
     if path.is_dir() {
         let fault = InputFault::new(path, "is a directory");
-        return Err(fault.hint("name the file of test cases").into());
+        return Err(fault.refuse("name the file of test cases"));
     }
     let (text, blake3, log) = read_input(path, partial_logs)?;
     let rows = rows_of_table(&text, path)?;
@@ -137,7 +137,7 @@ impl<'a> CriteriaFile<'a> {
         let (mut cases, mut warnings) = reader.into_cases(path);
         if cases.is_empty() && faults.is_empty() {
             let fault = InputFault::new(path, "case.skip of the profile leaves no case");
-            return Err(fault.hint("correct it in profile.toml").into());
+            return Err(fault.refuse("correct it in profile.toml"));
         }
         if mode == Mode::Compat && profile.clip_in_compat {
             extend_overall_tag(&mut cases);
@@ -232,7 +232,7 @@ impl FirstCase {
             };
             if fields.is_empty() {
                 let fault = InputFault::new(path, "the first case is an empty object");
-                return Err(fault.hint(ONE_CASE).into());
+                return Err(fault.refuse(ONE_CASE));
             }
             let is_json = path.extension().is_some_and(|ending| ending == "json");
             return Ok(Self {

@@ -81,7 +81,7 @@ pub fn draft_profile(path: &Path) -> Result<Option<ProfileDraft>> {
             path,
             format!("the file has the fields of a built-in rubric, {name}"),
         );
-        return Err(fault.hint(format!("add --rubric {name}")).into());
+        return Err(fault.refuse(format!("add --rubric {name}")));
     }
     let Some(draft) = Drafting::of(&cases, place, is_table) else {
         return Ok(None);

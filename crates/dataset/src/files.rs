@@ -143,9 +143,7 @@ fn files_of(path: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
             path,
             format!("no *.{} file in the directory", EXTENSIONS.join(", *.")),
         );
-        return Err(fault
-            .hint("put one file of {case_id, answer_text} per system there")
-            .into());
+        return Err(fault.refuse("put one file of {case_id, answer_text} per system there"));
     };
     files.retain(|file| EXTENSIONS.iter().any(|kind| has(file, kind)));
     let (files, others): (Vec<PathBuf>, Vec<PathBuf>) =

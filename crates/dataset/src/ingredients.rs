@@ -41,9 +41,9 @@ pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
     let elements = elements(text, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no ingredients in the file");
-        return Err(fault
-            .hint("expected a list of {question, spreadsheet, agreement, ingredients}")
-            .into());
+        return Err(
+            fault.refuse("expected a list of {question, spreadsheet, agreement, ingredients}")
+        );
     }
     let mut first_lines: HashMap<String, usize> = HashMap::new();
     all(elements.iter().map(|line| {
@@ -56,8 +56,7 @@ pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
                     case.case_id
                 ));
                 Err(fault
-                    .hint("question and spreadsheet.id make the id; give each case a case_id")
-                    .into())
+                    .refuse("question and spreadsheet.id make the id; give each case a case_id"))
             }
         }
     }))

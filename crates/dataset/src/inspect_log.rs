@@ -312,9 +312,9 @@ pub fn read_input(path: &Path, partial: bool) -> Result<(String, Fingerprint, Op
     };
     if let Some(what) = log.incomplete.as_ref().filter(|_| !partial) {
         let fault = InputFault::new(path, format!("an incomplete log: {what}"));
-        return Err(fault
-            .hint("--partial-logs takes the answers that it holds, one for each case")
-            .into());
+        return Err(
+            fault.refuse("--partial-logs takes the answers that it holds, one for each case")
+        );
     }
     Ok((log.as_lines(), blake3, Some(log)))
 }

@@ -30,9 +30,9 @@ pub fn load_label_sheet(dir: &Path) -> Result<LabelSheet> {
         "name a directory that scholareval label made",
     )?;
     match damage(&sheet) {
-        Some(what) => Err(InputFault::new(&path, what)
-            .hint("keep the sheet as scholareval label made it")
-            .into()),
+        Some(what) => {
+            Err(InputFault::new(&path, what).refuse("keep the sheet as scholareval label made it"))
+        }
         None => Ok(sheet),
     }
 }
@@ -73,7 +73,7 @@ pub fn load_blind_texts(dir: &Path, sheet: &LabelSheet) -> Result<BlindTexts> {
     let texts: BlindTexts = read(&path, "texts of a sheet", hint)?;
     if texts.sheet != sheet.id {
         let what = format!("texts of sheet {}, not of {}", texts.sheet, sheet.id);
-        return Err(InputFault::new(&path, what).hint(hint).into());
+        return Err(InputFault::new(&path, what).refuse(hint));
     }
     Ok(texts)
 }

@@ -244,9 +244,7 @@ impl Collector {
     fn read(&mut self, text: &str, path: &Path) -> Result<()> {
         let rows = rows(text, path)?;
         if rows.is_empty() {
-            return Err(InputFault::new(path, "no labels in the file")
-                .hint(EXPECTED)
-                .into());
+            return Err(InputFault::new(path, "no labels in the file").refuse(EXPECTED));
         }
         self.mixed = MixedValues::default();
         let mut faults = rows.iter().filter_map(|row| self.read_row(row).err());

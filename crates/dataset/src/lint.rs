@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use super::criteria::{REPEATED, load_with_lines};
 use super::test_cases::TestCases;
 use scholareval_core::domain::{CaseCriterion, Mode};
 use scholareval_core::error::{InputFault, Result};
+use scholareval_core::named_enum;
 use scholareval_core::text::names::start_of;
 use scholareval_core::text::punkt::sentences;
+use scholareval_core::text::tables::WordList;
 use scholareval_core::text::tokens::{composed, tokens};
 
 /// Fewest different words of a criterion that others may contain.
@@ -24,101 +24,61 @@ const PAIRS: usize = 1_000_000;
 /// Fewest words on each side of an `and` that joins two demands.
 const WORDS_OF_DEMAND: usize = 3;
 
-type WordList = LazyLock<HashSet<&'static str>>;
-
-fn words_of(list: &'static str) -> HashSet<&'static str> {
-    list.split_whitespace().collect()
-}
-
 /// Verbs with which demands begin, without the ending of the third person.
-static VERBS: WordList = LazyLock::new(|| {
-    words_of(
-        "acknowledge address argue ask avoid calculate cite clarify compare conclude consider contain contrast define \
+static VERBS: WordList = WordList::new(
+    "acknowledge address argue ask avoid calculate cite clarify compare conclude consider contain contrast define \
     derive describe discuss distinguish emphasize ensure evaluate explain express give highlight identify illustrate include \
     indicate introduce justify keep list mention name note offer outline point present propose provide quote recommend refer \
     reject report say show specify state suggest summarize support use verify warn write",
-    )
-});
+);
 
 /// Other words behind an `and` that begin a demand.
-const BEGINNINGS: [&str; 9] = [
-    "it", "is", "are", "has", "have", "does", "do", "should", "must",
-];
+static BEGINNINGS: WordList = WordList::new("it is are has have does do should must");
 
 /// What may stand before the negation of a demand: `The answer should ..`.
-static SUBJECTS: WordList = LazyLock::new(|| {
-    words_of(
-        "the this that a an its it any all answer answers response responses report text essay summary memo model \
+static SUBJECTS: WordList = WordList::new(
+    "the this that a an its it any all answer answers response responses report text essay summary memo model \
     assistant output author writer should must shall will can does do did is are was were be has have to overall also",
-    )
-});
+);
 
 /// Words with which a negation begins, besides those with n't.
-static NEGATIONS: WordList = LazyLock::new(|| {
-    words_of(
-        "not no never cannot none nothing neither avoid avoids without refrain refrains omit omits exclude \
+static NEGATIONS: WordList = WordList::new(
+    "not no never cannot none nothing neither avoid avoids without refrain refrains omit omits exclude \
     excludes free",
-    )
-});
+);
 
 /// Words that bring a demand in behind a negation.
-const TURNS: [&str; 5] = ["but", "instead", "rather", "unless", "only"];
+static TURNS: WordList = WordList::new("but instead rather unless only");
 
 /// Judgments without a measure.
-static JUDGMENTS: WordList = LazyLock::new(|| {
-    words_of(
-        "accessible adequate adequately appropriate appropriately clarity clear clearly coherent coherently \
+static JUDGMENTS: WordList = WordList::new(
+    "accessible adequate adequately appropriate appropriately clarity clear clearly coherent coherently \
     compelling complete comprehensive concise convincing correct correctly easy effective effectively engaging excellent fine \
     fluent good great helpful high informative insightful interesting logical logically nice organized polished professional \
     proper properly quality readable reasonable relevant satisfactory sensible solid sound strong structured style sufficient \
     sufficiently suitable tone useful valuable well worded written",
-    )
-});
+);
 
 /// Words that say nothing of what a text holds.
-static FILLERS: WordList = LazyLock::new(|| {
-    words_of(
-        "and or of in on to for with by as at from very quite generally general level manner way task user users reader \
+static FILLERS: WordList = WordList::new(
+    "and or of in on to for with by as at from very quite generally general level manner way task user users reader \
     readers question prompt content writing language provide provides give gives use uses present presents shows understand \
     read follow",
-    )
-});
+);
 
-/// A rule about criteria.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LintRule {
-    /// The criterion equals another one of its case, but for case, white space and punctuation.
-    Equal,
-    /// Another criterion of the case has four fifths of its words.
-    Similar,
-    /// It joins two demands.
-    Joined,
-    /// It has a positive weight and asks only for something to be missing, as it is in an empty answer.
-    Negation,
-    /// It only has judgments such as good and clear.
-    Vague,
-}
-
-impl LintRule {
-    /// All rules, in the order of their findings.
-    pub const ALL: [Self; 5] = [
-        Self::Equal,
-        Self::Similar,
-        Self::Joined,
-        Self::Negation,
-        Self::Vague,
-    ];
-}
-
-impl fmt::Display for LintRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Equal => "equal",
-            Self::Similar => "similar",
-            Self::Joined => "joined",
-            Self::Negation => "negation",
-            Self::Vague => "vague",
-        })
+named_enum! {
+    /// A rule about criteria, in the order of their findings.
+    pub enum LintRule {
+        /// The criterion equals another one of its case, but for case, white space and punctuation.
+        Equal = "equal",
+        /// Another criterion of the case has four fifths of its words.
+        Similar = "similar",
+        /// It joins two demands.
+        Joined = "joined",
+        /// It has a positive weight and asks only for something to be missing, as it is in an empty answer.
+        Negation = "negation",
+        /// It only has judgments such as good and clear.
+        Vague = "vague",
     }
 }
 
@@ -388,7 +348,7 @@ fn begins_demand(word: &str, first: &str) -> bool {
     let is_verb = [word, stem, shorter]
         .iter()
         .any(|verb| VERBS.contains(verb));
-    is_verb || word == first || BEGINNINGS.contains(&word)
+    is_verb || word == first || BEGINNINGS.contains(word)
 }
 
 /// Words in lower case without punctuation around them.
@@ -413,7 +373,7 @@ fn is_negation(text: &str) -> bool {
     let rest = &words[first..];
     let leaves_out = ["leave", "leaves"].contains(&rest[0].as_str())
         && rest.get(1).is_some_and(|word| word == "out");
-    let turns = rest.iter().any(|word| TURNS.contains(&word.as_str()));
+    let turns = rest.iter().any(|word| TURNS.contains(word));
     (negates(&rest[0]) || leaves_out) && !turns
 }
 

@@ -111,9 +111,9 @@ pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result
     FileKind::Predictions.check(elements, path)?;
     if elements.is_empty() {
         let fault = InputFault::new(path, "no predictions in the file");
-        return Err(fault
-            .hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}")
-            .into());
+        return Err(
+            fault.refuse("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}")
+        );
     }
     all(elements
         .iter()

@@ -126,7 +126,7 @@ pub(super) fn parse(source: &str, path: &Path) -> Result<RubricProfile> {
         .or_else(|| form_fault(&profile).map(|what| (what, "change [reply]")))
         .or_else(|| metric_fault(&profile).map(|what| (what, "change [[metrics]]")));
     match fault {
-        Some((what, hint)) => Err(InputFault::new(path, what).hint(hint).into()),
+        Some((what, hint)) => Err(InputFault::new(path, what).refuse(hint)),
         None => Ok(profile),
     }
 }

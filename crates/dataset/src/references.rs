@@ -103,9 +103,7 @@ fn golds_by_question(
                 let fault = InputFault::new(path, what)
                     .at_line(item.line)
                     .of_case(item.id);
-                return Err(fault
-                    .hint("keep one of the two lines, or make them equal")
-                    .into());
+                return Err(fault.refuse("keep one of the two lines, or make them equal"));
             }
             gold.gold_texts = gold_texts;
             let new: Vec<String> = item
@@ -239,7 +237,7 @@ impl References {
                 self.path.display()
             );
             let hint = "give each reference its own input, or as many references as answers in the same order";
-            return Err(InputFault::new(&system.path, what).hint(hint).into());
+            return Err(InputFault::new(&system.path, what).refuse(hint));
         }
         let how = "by position, because not every reference has its own input that is asked";
         Ok((

@@ -99,7 +99,7 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
         let name = source.strip_suffix(SOURCE_EXTENSION).unwrap_or(&source);
         if name.is_empty() || !names.insert(name.to_owned()) {
             let fault = fault("no name of a system, or that of another source");
-            return Err(fault.hint("name each source by its answer file").into());
+            return Err(fault.refuse("name each source by its answer file"));
         }
         let lines: Vec<ScoresLine> = typed(answers).map_err(|what| fault(&what).hint(HINT))?;
         let mut ids = HashSet::new();
@@ -108,7 +108,7 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
             let fault = |what: String| fault(&what).of_case(&case_id);
             if case_id.is_empty() || !ids.insert(case_id.clone()) {
                 let fault = fault("an empty case_id, or that of an earlier answer".to_owned());
-                return Err(fault.hint("keep one answer to each case").into());
+                return Err(fault.refuse("keep one answer to each case"));
             }
             let missing = |name| fault(format!("{name:?} is missing among the scores")).hint(HINT);
             line.recorded().map_err(|name| missing(name).into())
@@ -119,9 +119,7 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
         })
     }))?;
     if systems.iter().all(|system| system.answers.is_empty()) {
-        return Err(InputFault::new(path, "no answers in the file")
-            .hint(HINT)
-            .into());
+        return Err(InputFault::new(path, "no answers in the file").refuse(HINT));
     }
     Ok(systems)
 }

@@ -59,7 +59,7 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
         }
         if ComponentKind::ALL_STATIC
             .iter()
-            .any(|kind| kind.as_str() == name)
+            .any(|kind| kind.name() == name)
         {
             faults.push(format!(
                 "property name {name:?} is reserved for a component of every rubric; rename the property"

@@ -322,7 +322,7 @@ fn check_any_asked(tests: &TestCases, systems: &[SystemAnswers]) -> Result<()> {
         format!("no question of it is in {}", tests.path.display()),
     );
     let hint = "input must equal the initial_prompt of a test case; without test cases all but the rubric is scored";
-    Err(fault.hint(hint).into())
+    Err(fault.refuse(hint))
 }
 
 /// Every answer once: with the first of the `paired` items that is about it, else with a separate case. With test cases,

@@ -144,16 +144,14 @@ pub fn load_selected(path: &Path) -> Result<SelectedAnswers> {
     only_once(rows.repeated)?;
     let draws = rows.draws;
     let Some(first) = draws.first() else {
-        return Err(InputFault::new(path, "the file names no answer")
-            .hint(ROW)
-            .into());
+        return Err(InputFault::new(path, "the file names no answer").refuse(ROW));
     };
     if draws.iter().any(|draw| draw != first) {
         let fault = InputFault::new(
             path,
             "its rows are of several draws (seed, drawn_from, frame)",
         );
-        return Err(fault.hint("give the answers of one draw").into());
+        return Err(fault.refuse("give the answers of one draw"));
     }
     let recorded = AnswerSelection {
         blake3,
@@ -179,7 +177,7 @@ fn only_once(repeated: Vec<InputFault>) -> Result<()> {
             0 => "remove one of the rows".to_owned(),
             more => format!("so are {more} more; name each answer in one row"),
         };
-        return Err(fault.hint(hint).into());
+        return Err(fault.refuse(hint));
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
     if elements.is_empty() {
         let fault = InputFault::new(path, "no test cases in the file");
         let hint = "expected a JSON list of objects with initial_prompt, case_id and metric_config";
-        return Err(fault.hint(hint).into());
+        return Err(fault.refuse(hint));
     }
     let mut warnings = Vec::new();
     let mut first_lines: HashMap<String, usize> = HashMap::new();

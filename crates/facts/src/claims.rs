@@ -232,9 +232,7 @@ impl<T: FromLine> ClaimFile<T> {
         // submission is just a bad one.
         if T::IS_GOLD && lines.is_empty() {
             let fault = InputFault::new(path, "no claims in the file");
-            return Err(fault
-                .hint(format!("write one {} per line", T::EXAMPLE))
-                .into());
+            return Err(fault.refuse(format!("write one {} per line", T::EXAMPLE)));
         }
         let file = Self {
             path: path.to_path_buf(),

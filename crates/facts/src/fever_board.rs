@@ -127,9 +127,7 @@ impl FeverOptions {
         let scores = FeverScores::of(&claims, self.mode());
         if self.compat && scores.precision + scores.recall == 0.0 {
             let what = "precision and recall are both 0, for which the reference script has no F1 (it divides by zero)";
-            return Err(InputFault::new(path, what)
-                .hint("score without --compat")
-                .into());
+            return Err(InputFault::new(path, what).refuse("score without --compat"));
         }
         let details = json!({
             "file": path.display().to_string(),
@@ -184,7 +182,7 @@ impl FeverOptions {
                 &self.predictions[0],
                 format!("no prediction has the id {id}"),
             );
-            return Err(fault.hint("ids are those of the predictions").into());
+            return Err(fault.refuse("ids are those of the predictions"));
         }
         Ok(explained)
     }

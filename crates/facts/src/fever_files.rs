@@ -259,13 +259,13 @@ impl<'a> ClaimPairing<'a> {
             let fault = self
                 .file
                 .fault(line, "the line has no gold label and evidence");
-            return Err(fault.hint("give --gold FILE").into());
+            return Err(fault.refuse("give --gold FILE"));
         };
         let claim = match self.join {
             Join::Order => gold.lines.get(at),
             Join::Id if is_placeholder(&line.id) => {
                 let fault = self.file.fault(line, "id is missing");
-                return Err(fault.hint("use --join order").into());
+                return Err(fault.refuse("use --join order"));
             }
             Join::Id => self.by_id.get(&line.id).copied(),
         };
@@ -282,13 +282,11 @@ impl<'a> ClaimPairing<'a> {
                 claim.id
             );
             let fault = self.file.fault(line, what);
-            return Err(fault
-                .hint("keep the order of the claims, or use --join id")
-                .into());
+            return Err(fault.refuse("keep the order of the claims, or use --join id"));
         }
         if !self.predicted.insert(claim.line) {
             let fault = self.file.fault(line, "the claim is already predicted");
-            return Err(fault.hint("keep one of the two lines").into());
+            return Err(fault.refuse("keep one of the two lines"));
         }
         self.joined.pairs.push((line, &claim.value));
         Ok(())
@@ -312,8 +310,7 @@ impl<'a> ClaimPairing<'a> {
             gold.path.display()
         );
         Err(InputFault::new(&self.file.path, what)
-            .hint("give one line a claim in the same order, or use --join id")
-            .into())
+            .refuse("give one line a claim in the same order, or use --join id"))
     }
 
     /// The pairs, the claims without a prediction, and notes that count both.

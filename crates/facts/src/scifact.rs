@@ -35,16 +35,15 @@
 //! ```
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 pub use super::claims::DocId;
 use super::claims::{ClaimFile, LineFault};
 use super::leaderboard::CountedPart;
 use scholareval_core::domain::Mode;
 use scholareval_core::error::{Error, InputFault, Result};
+use scholareval_core::named_enum;
 use scholareval_core::text::names::suggest;
 use scholareval_stats::Prf;
 
@@ -68,49 +67,31 @@ fn repeated_number<V>(values: &BTreeMap<DocId, V>) -> Option<&DocId> {
         .find(|doc_id| !seen.insert(doc_id.python_int()))
 }
 
-/// Relation of an abstract to a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum EvidenceLabel {
-    /// The abstract contradicts it.
-    Contradict,
-    /// The abstract does not decide it.
-    NotEnoughInfo,
-    /// The abstract supports it.
-    Support,
+named_enum! {
+    /// Relation of an abstract to a claim, in the order of the reference's confusion matrix.
+    pub enum EvidenceLabel {
+        /// The abstract contradicts it.
+        Contradict = "CONTRADICT",
+        /// The abstract does not decide it.
+        NotEnoughInfo = "NOT_ENOUGH_INFO",
+        /// The abstract supports it.
+        Support = "SUPPORT",
+    }
 }
 
 impl EvidenceLabel {
-    /// All labels, in the order of the reference's confusion matrix.
-    pub const ALL: [Self; 3] = [Self::Contradict, Self::NotEnoughInfo, Self::Support];
-
-    /// The label as in the files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Contradict => "CONTRADICT",
-            Self::NotEnoughInfo => "NOT_ENOUGH_INFO",
-            Self::Support => "SUPPORT",
-        }
-    }
-
     /// Parses a label. FEVER's `SUPPORTS` and `REFUTES` are aliases, which compat does not accept.
     pub(super) fn read(doc_id: &DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
         let label = match (name, mode) {
             // Many systems are trained on FEVER and write its labels.
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
-            _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
+            _ => Self::from_name(name),
         };
         label.ok_or_else(|| {
             let what = format!("abstract {doc_id}: unknown label {name:?}");
-            (what, suggest(name, Self::ALL.map(Self::as_str)))
+            (what, suggest(name, Self::ALL.map(Self::name)))
         })
-    }
-}
-
-impl fmt::Display for EvidenceLabel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -381,9 +362,7 @@ pub fn score(
 
 /// The error for input at which a reference script fails.
 pub(super) fn refused(fault: InputFault) -> Error {
-    fault
-        .hint("the reference script stops here; correct it, or score without --compat")
-        .into()
+    fault.refuse("the reference script stops here; correct it, or score without --compat")
 }
 
 fn has_shared_sentence(claim: &GoldClaim, prediction: &ClaimPrediction, by_number: bool) -> bool {

@@ -18,7 +18,7 @@ use super::scifact_modules::{
 };
 use scholareval_core::domain::{Mode, Note};
 use scholareval_core::error::{InputFault, Result};
-use scholareval_core::text::names::counted;
+use scholareval_core::text::names::{counted, grouped};
 use scholareval_dataset::{all, no_faults};
 use scholareval_stats::{BootstrapOptions, Prf, bca_sums_intervals};
 
@@ -133,7 +133,7 @@ impl ScifactFiles {
             ..
         } = BootstrapOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
-        let (level, resamples) = (100.0 * level, indicatif::HumanCount(resamples.into()));
+        let (level, resamples) = (100.0 * level, grouped(resamples.into()));
         let how = format!(
             "{level:.0}% intervals: BCa bootstrap over {n}, {resamples} resamples, seed {seed}."
         );
@@ -288,7 +288,7 @@ impl ScifactOptions {
                 counted(claims.lines.len(), "claim"),
                 first.join(", ")
             );
-            return Err(fault.hint(known).into());
+            return Err(fault.refuse(known));
         };
         let explained = system_names(&self.files.predictions)
             .into_iter()

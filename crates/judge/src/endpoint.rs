@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use memchr::memmem;
+use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
@@ -549,20 +550,9 @@ fn login_of(url: &Url) -> Option<SecretString> {
     if password.is_none() && url.username().is_empty() {
         return None;
     }
-    let user = decoded(url.username(), url);
-    let password = decoded(password.unwrap_or_default(), url);
+    let user = percent_decode_str(url.username()).decode_utf8_lossy();
+    let password = percent_decode_str(password.unwrap_or_default()).decode_utf8_lossy();
     Some(format!("{user}:{password}").into())
-}
-
-/// A part of a URL's login, percent signs decoded.
-fn decoded(part: &str, url: &Url) -> String {
-    // A query has the same escapes but for `+` and `&`; `=` and `#` are escaped in a login.
-    let mut query = url.clone();
-    query.set_query(Some(&part.replace('+', "%2B").replace('&', "%26")));
-    match query.query_pairs().next() {
-        Some((part, _)) => part.into_owned(),
-        None => String::new(),
-    }
 }
 
 /// A path without a pasted route, or that of the protocol if there is none.

@@ -26,6 +26,7 @@ use super::overlap::measured;
 use super::predicted::{prediction_of, question_of};
 use super::provenance::{address_values, cited_addresses};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+use crate::built_in::built_in_scorer;
 
 /// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -346,17 +347,7 @@ pub fn names_gold_sources(prediction: &Prediction) -> bool {
 }
 
 impl Scorer for CitationAuditScorer {
-    fn name(&self) -> &str {
-        CITATION_AUDIT.name
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        Vec::new()
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+    built_in_scorer!(CITATION_AUDIT, []);
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let prediction = prediction_of(subject.answer);

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::built_in::built_in_scorer;
 use crate::{
     InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts, values,
 };
@@ -200,20 +201,10 @@ impl CriteriaScorer {
 }
 
 impl Scorer for CriteriaScorer {
-    fn name(&self) -> &str {
-        CRITERIA.name
-    }
+    built_in_scorer!(CRITERIA, [Role::Criteria]);
 
     fn template(&self, case: &TestCase) -> Option<Score> {
         Some(self.unjudged(case))
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        vec![Role::Criteria]
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn depends_on_layout(&self, subject: &Subject<'_>, is_decided: bool) -> bool {

@@ -22,6 +22,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::built_in::built_in_scorer;
 use crate::citation::IndexBase;
 use crate::{
     InputNeed, Possible, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts,
@@ -166,17 +167,7 @@ impl ClaimOutcome {
 }
 
 impl Scorer for EntailmentScorer {
-    fn name(&self) -> &str {
-        ENTAILMENT.name
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        vec![Role::Citation]
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+    built_in_scorer!(ENTAILMENT, [Role::Citation]);
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
         let Subject { case, answer, .. } = *subject;

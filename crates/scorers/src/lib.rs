@@ -7,6 +7,7 @@
 
 #[doc(hidden)]
 pub mod answer_match;
+mod built_in;
 pub mod citation;
 pub mod criteria;
 pub mod entailment;

@@ -16,6 +16,7 @@ use super::answer_match::{exact_match, matches, str_em, token_f1};
 use super::predicted::prediction_of;
 use super::rouge::{rouge_best, rouge_tokens};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+use crate::built_in::built_in_scorer;
 
 /// The components, in this order; those without gold are omitted. All shares are 0..=1.
 pub const COMPONENTS: [(&str, ComponentKind); 9] = [
@@ -184,17 +185,7 @@ impl OverlapScorer {
 }
 
 impl Scorer for OverlapScorer {
-    fn name(&self) -> &str {
-        OVERLAP.name
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        Vec::new()
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+    built_in_scorer!(OVERLAP, []);
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let prediction = prediction_of(subject.answer);

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::values::{self, ComponentValue};
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+use crate::built_in::built_in_scorer;
 use scholareval_core::domain::{
     Answer, AnswerPreference, Component, ComponentKind, Preference, Role, Score, TestCase, Unit,
 };
@@ -195,17 +196,7 @@ fn criteria_of(case: &TestCase) -> Vec<(String, Arc<str>, f64)> {
 }
 
 impl Scorer for PairScorer {
-    fn name(&self) -> &str {
-        PAIRS.name
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        vec![Role::Pair]
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+    built_in_scorer!(PAIRS, [Role::Pair]);
 
     fn step(&self, subject: &Subject<'_>, verdicts: &Verdicts) -> Step {
         let compared_by = self.compared_by(subject.case);

@@ -12,6 +12,7 @@ use scholareval_core::domain::{ComponentKind, Role, Score, Unit, WorkCounts};
 
 use super::overlap::measured;
 use super::{InputNeed, Scorer, ScorerInfo, ScorerReference, ScorerRoles, Step, Subject, Verdicts};
+use crate::built_in::built_in_scorer;
 
 /// The components, in this order. Shares without a reference to take them of are omitted.
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
@@ -64,17 +65,7 @@ pub static WORKS: ScorerInfo = ScorerInfo {
 pub struct WorksScorer {}
 
 impl Scorer for WorksScorer {
-    fn name(&self) -> &str {
-        WORKS.name
-    }
-
-    fn roles(&self) -> Vec<Role> {
-        Vec::new()
-    }
-
-    fn settings(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+    built_in_scorer!(WORKS, []);
 
     fn step(&self, subject: &Subject<'_>, _verdicts: &Verdicts) -> Step {
         let works = subject.answer.works.as_deref();

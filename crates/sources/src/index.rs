@@ -39,9 +39,7 @@ fn index_into(sources: &[PathBuf], out: &Path) -> Result<IndexReport> {
         && let Some(first) = sources.first()
     {
         let fault = InputFault::new(first, "the sources hold no page");
-        return Err(fault
-            .hint("check that they are what a scraper or a crawler saved")
-            .into());
+        return Err(fault.refuse("check that they are what a scraper or a crawler saved"));
     }
     writer.commit()?;
     Ok(report)

@@ -118,9 +118,7 @@ impl PageStore {
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_file() {
             let fault = InputFault::new(path, "there is no such store of pages");
-            return Err(fault
-                .hint("make one with `scholareval sources index`")
-                .into());
+            return Err(fault.refuse("make one with `scholareval sources index`"));
         }
         let connection = PAGE_STORE.open_to_read(path)?;
         let version = number(&connection, "user_version")

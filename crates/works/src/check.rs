@@ -67,7 +67,7 @@ impl Works {
                 }),
                 WorksForm::Empty => {
                     let fault = InputFault::new(source, "the file is empty");
-                    return Err(fault.hint(forms_hint()).into());
+                    return Err(fault.refuse(forms_hint()));
                 }
             }
         }

@@ -66,7 +66,7 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
         }
         if files.is_empty() {
             let what = "the directory has no files of works";
-            return Err(InputFault::new(source, what).hint(forms_hint()).into());
+            return Err(InputFault::new(source, what).refuse(forms_hint()));
         }
     } else {
         files.push(WorksFile {
@@ -84,7 +84,7 @@ pub(super) fn files_of(source: &Path) -> Result<Vec<WorksFile>> {
 pub(super) fn form_of(path: &Path) -> Result<WorksForm> {
     known_form(path)?.ok_or_else(|| {
         let fault = InputFault::new(path, "not a file of works that can be read");
-        fault.hint(forms_hint()).into()
+        fault.refuse(forms_hint())
     })
 }
 

@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
             WorksForm::Index => {
                 let what = "an index of works, which is not a source of another one";
                 let fault = InputFault::new(task.path, what);
-                Err(fault.hint("name it by itself").into())
+                Err(fault.refuse("name it by itself"))
             }
             WorksForm::Library => self.read_library(task),
             WorksForm::Records(form, RecordLayout::Lines) => match task.range {

@@ -173,6 +173,10 @@ pub struct ReportArgs {
     /// The prompt set that judges were asked with, to show their prompts [default: built in]
     #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
     pub prompts: Option<PathBuf>,
+    /// A page on runs of the same answers by several judges, or with several prompt sets: judges or prompts
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["labels", "no_answers", "prompts"])]
+    pub across: Option<Across>,
     /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
     #[arg(long)]
     pub anyway: bool,

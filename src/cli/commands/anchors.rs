@@ -36,7 +36,7 @@ pub(super) fn run(runs: &[PathBuf], args: &PlanArgs, context: &CommandContext<'_
     let Some(plan) = table.and_then(|table| plan_anchors(by_new, table, by_old, &options)) else {
         let what = "no system has two answers that both judges scored";
         let hint = "let the old judge score some ten of them first: score NEW --selected FILE";
-        return Err(InputFault::new(old, what).hint(hint).into());
+        return Err(InputFault::new(old, what).refuse(hint));
     };
     let table = anchor_plan_table(&plan);
     context.show(

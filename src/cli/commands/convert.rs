@@ -46,7 +46,7 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
     for system in systems {
         if !system.by_question {
             let fault = InputFault::new(&system.path, "holds answers with a case_id already");
-            return Err(fault.hint("score it as it is").into());
+            return Err(fault.refuse("score it as it is"));
         }
         let converted = convert(&system, &tests, &how)?;
         warnings.extend(system.warnings);
@@ -62,9 +62,7 @@ pub(super) fn run(args: &ConvertArgs, context: &CommandContext<'_>) -> Result<()
             &args.file,
             format!("no question of it is in {}", args.tests.display()),
         );
-        return Err(fault
-            .hint("input must equal the initial_prompt of a test case")
-            .into());
+        return Err(fault.refuse("input must equal the initial_prompt of a test case"));
     }
     std::fs::write(&args.out, text).map_err(Error::io(&args.out, "write"))?;
     for note in &notes {

@@ -19,9 +19,9 @@ pub(super) fn run(args: &CriteriaArgs, context: &CommandContext<'_>) -> Result<(
             &args.runs[0],
             "no criteria: neither a rubric nor aspects were scored",
         );
-        return Err(fault
-            .hint("score with test cases (--tests), or aspects (--scorers prometheus)")
-            .into());
+        return Err(
+            fault.refuse("score with test cases (--tests), or aspects (--scorers prometheus)")
+        );
     }
     // Of nothing: only what it says about the runs is needed.
     let comparison = set.compare(&Observations::default(), &ComparisonOptions::seeded(0));

@@ -45,6 +45,7 @@ pub(super) fn run(dir: &Path, context: &CommandContext<'_>) -> Result<ExitCode> 
         out: dir.join("report.html"),
         no_answers: false,
         prompts: None,
+        across: None,
         anyway: false,
     };
     report::run(&page, context)?;
@@ -79,9 +80,7 @@ fn write_sample(data: &Path) -> Result<()> {
             Err(error) => return Err(Error::io(&path, "read")(error)),
             Ok(_) => {
                 let fault = InputFault::new(path, "exists and differs from the sample data");
-                return Err(fault
-                    .hint("name another directory: scholareval demo DIR")
-                    .into());
+                return Err(fault.refuse("name another directory: scholareval demo DIR"));
             }
         }
     }

@@ -50,7 +50,7 @@ fn require_no_other_sheet(out: &Path, sheet: &LabelSheet) -> Result<()> {
     }
     let what = "holds the sheet of another draw, without which labels of its pages cannot be read";
     let hint = "name another directory with --out";
-    Err(InputFault::new(out, what).hint(hint).into())
+    Err(InputFault::new(out, what).refuse(hint))
 }
 
 /// Writes sheet, texts and pages, and says what they are.

@@ -61,7 +61,7 @@ fn calls(run: &Path, args: &ShowPromptsArgs, set: PromptSet) -> Result<String> {
         let case = args.case.as_deref().unwrap_or_default();
         let what = format!("has no call about case {case:?} that --systems and --item leave in");
         let hint = "cases, systems and items are in its items.csv";
-        return Err(InputFault::new(run, what).hint(hint).into());
+        return Err(InputFault::new(run, what).refuse(hint));
     }
     let rebuilt = RunPrompts::rebuild(run, &manifest, Arc::new(set), is_chosen);
     let prompts = runtime()?.block_on(rebuilt);

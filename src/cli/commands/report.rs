@@ -8,20 +8,24 @@ use std::sync::Arc;
 use super::prompts::prompt_set;
 use super::{CommandContext, runtime};
 use crate::analysis::comparison::{
-    ComparisonDepth, ComparisonOptions, MOST_PAIRS, SEED, pair_count,
+    ComparisonDepth, ComparisonOptions, MOST_PAIRS, RunFactor, SEED, pair_count,
 };
 use crate::analysis::criteria_grid;
-use crate::cli::args::ReportArgs;
+use crate::cli::args::{Across, ReportArgs};
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{grouped, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
 use crate::files::write_bytes;
+use crate::judge::options::defaults;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
+use crate::report::{FigureOptions, FigureRequest, FigureStyle, JudgesFigure};
 use crate::runs::{RunLabels, RunPrompts, RunSet, criteria_and_people};
 use crate::text::names::counted;
 
+/// The width of the figure of several judges in points, 6 inches.
+const FIGURE_WIDTH: f64 = 432.0;
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 
@@ -30,6 +34,15 @@ const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 /// # Errors
 /// When a run cannot be read, runs are not comparable, or the page cannot be written.
 pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()> {
+    match args.across {
+        None => {}
+        Some(Across::Judges) => return judges(args, RunFactor::Judges, context),
+        Some(Across::Prompts) => return judges(args, RunFactor::Prompts, context),
+        Some(Across::Runs) => {
+            let message = "--across runs is for compare; a page shows runs of one judge without it";
+            return Err(Error::Usage(message.to_owned()));
+        }
+    }
     let set = RunSet::open(&context.runs(&args.runs)?.0, args.anyway)?;
     check_output(&args.out, &set.runs)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
@@ -76,6 +89,44 @@ pub(super) fn run(args: &ReportArgs, context: &CommandContext<'_>) -> Result<()>
         path_text(&args.out),
         counted(comparison.systems.len(), "system"),
         counted(observations.cases.len(), "case"),
+        page.len() as f64 / 1e6
+    );
+    write_stdout(line.as_bytes())
+}
+
+/// Writes the page of runs of the same answers that differ in this.
+fn judges(args: &ReportArgs, factor: RunFactor, context: &CommandContext<'_>) -> Result<()> {
+    let directories = context.runs(&args.runs)?.0;
+    let set = RunSet::open_across(&directories, factor, args.anyway)?;
+    check_output(&args.out, &set.runs)?;
+    let mut observations = set.observe()?;
+    let headline = observations.headline();
+    observations.metrics = headline
+        .iter()
+        .map(|at| observations.metrics[*at].clone())
+        .collect();
+    let options = ComparisonOptions::seeded(SEED);
+    let preferences = set.self_preferences(&observations, &[], &options)?;
+    let mut comparison = set.compare_judges(observations, &options)?;
+    comparison.self_preference = preferences;
+    let request = FigureRequest {
+        runs: &directories,
+        options: &FigureOptions {
+            anyway: args.anyway,
+            ..FigureOptions::default()
+        },
+        style: &FigureStyle {
+            width: FIGURE_WIDTH,
+            ..defaults()
+        },
+    };
+    let drawn = request.draw(&JudgesFigure(factor))?;
+    let page = html::judges_page(&comparison, &drawn.figure);
+    write_bytes(&args.out, &page)?;
+    let line = format!(
+        "wrote {}: {}, {:.1} MB\n",
+        path_text(&args.out),
+        counted(set.runs.len(), factor.noun()),
         page.len() as f64 / 1e6
     );
     write_stdout(line.as_bytes())
@@ -159,7 +210,7 @@ fn check_output(out: &Path, runs: &[RecordedRun]) -> Result<()> {
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
     if out.exists() && !is_report(out)? {
         let fault = InputFault::new(out, "exists and is not a report");
-        return Err(fault.hint("name another file with --out").into());
+        return Err(fault.refuse("name another file with --out"));
     }
     Ok(())
 }

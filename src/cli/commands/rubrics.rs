@@ -68,7 +68,7 @@ fn draft(file: &Path) -> Result<Option<String>> {
         "decide {}, save the draft as DIR/profile.toml and check the file with --rubric DIR",
         counted(draft.undecided, "comment")
     );
-    Err(InputFault::new(file, what).hint(hint).into())
+    Err(InputFault::new(file, what).refuse(hint))
 }
 
 /// [`summary`], what the rules find, and how much by each.

@@ -75,9 +75,7 @@ fn index_sources(
     if let (Some(work), Some(page)) = (works.first(), pages.first()) {
         let what = format!("a file of works, and {} is not one", path_text(page));
         let fault = InputFault::new(work, what);
-        return Err(fault
-            .hint("index pages and works with two commands, into two files")
-            .into());
+        return Err(fault.refuse("index pages and works with two commands, into two files"));
     }
     if works.is_empty() {
         let out = out.unwrap_or(Path::new("sources.sqlite"));
@@ -145,9 +143,7 @@ fn coverage(library: &Path, works: &[PathBuf], context: &CommandContext<'_>) -> 
     if units.is_empty() {
         let what = "no work of the library can be looked up in these files";
         let fault = InputFault::new(library, what);
-        return Err(fault
-            .hint("add files that cover works of its kinds: --works")
-            .into());
+        return Err(fault.refuse("add files that cover works of its kinds: --works"));
     }
     write_stdout(coverage_text(&units, &counts).as_bytes())
 }
@@ -222,9 +218,7 @@ fn show(url: &str, path: &Path, context: &CommandContext<'_>) -> Result<()> {
     let Some(page) = snapshots.first() else {
         let what = format!("no page of {} in the store", escape_controls(url));
         let fault = InputFault::new(path, what);
-        return Err(fault
-            .hint("fetch it and add it with `scholareval sources index`")
-            .into());
+        return Err(fault.refuse("fetch it and add it with `scholareval sources index`"));
     };
     context.note(&page_text(page, snapshots.len()));
     let Some(text) = store.text(page)? else {

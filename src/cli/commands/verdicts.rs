@@ -19,7 +19,7 @@ pub(super) fn run(run: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> 
     let frame = VerdictFrame::of_one(&runs)?;
     let Some(plan) = frame.plan(args.half_width) else {
         let fault = InputFault::new(run, "no system has two answers with all verdicts");
-        return Err(fault.hint("score more answers first").into());
+        return Err(fault.refuse("score more answers first"));
     };
     if let (Some(wanted), None) = (args.half_width, &plan.fewest) {
         context.note(&format!(

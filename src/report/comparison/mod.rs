@@ -22,5 +22,6 @@ pub use notes::run_warnings;
 pub(super) use notes::{all_notes, check_lines, judge_lines, metric_notes, unpublished};
 pub(super) use pairwise::{comparison_notes, orders_table};
 pub use render::{comparison_table, comparison_text};
+pub(super) use render::{judge_statements, judge_tables};
 pub(super) use tables::{metric_name, pairs_table, systems_table};
 pub(super) use verdict::{verdict_statements, verdicts};

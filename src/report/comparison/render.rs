@@ -49,16 +49,8 @@ pub fn comparison_text(
     if lengths {
         notes.extend(without_lengths(comparison));
     }
+    tables.extend(judge_tables(comparison, style.all_notes));
     let level = comparison.options.level;
-    for ranks in &comparison.judge_ranks {
-        tables.push(ranks_by_system(ranks, comparison.across, level));
-        if style.all_notes {
-            tables.push(residuals_by_judge(ranks, comparison.across, level));
-        }
-    }
-    for change in shown_changes(comparison, style) {
-        tables.push(systems_by_judge(change, level));
-    }
     for change in &comparison.run_changes {
         tables.push(systems_by_run(change, level));
     }
@@ -84,9 +76,38 @@ fn means_of_all(comparison: &Comparison) -> Result<Table> {
     metrics_table(comparison, &metrics, &options)
 }
 
-/// The changes of judges; where ranks under all of them say the same in short, only with all notes.
-fn shown_changes<'a>(comparison: &'a Comparison, style: &TableStyle) -> &'a [JudgeChange] {
-    if comparison.judge_ranks.is_empty() || style.all_notes {
+/// The systems under several judges or prompt sets; with `all` also what each judge gives each system, and every two judges.
+pub(in crate::report) fn judge_tables(comparison: &Comparison, all: bool) -> Vec<Table> {
+    let level = comparison.options.level;
+    let mut tables = Vec::new();
+    for ranks in &comparison.judge_ranks {
+        tables.push(ranks_by_system(ranks, comparison.across, level));
+        if all {
+            tables.push(residuals_by_judge(ranks, comparison.across, level));
+        }
+    }
+    let changes = shown_changes(comparison, all).iter();
+    tables.extend(changes.map(|change| systems_by_judge(change, level)));
+    tables
+}
+
+/// What holds under several judges or prompt sets and what does not; with `all` also of every two.
+pub(in crate::report) fn judge_statements(comparison: &Comparison, all: bool) -> Vec<String> {
+    let mut statements = Vec::new();
+    for ranks in &comparison.judge_ranks {
+        statements.extend(judge_ranks::sentences(ranks, comparison.across));
+    }
+    for change in shown_changes(comparison, all) {
+        statements.extend(judge_change::sentences(change, comparison.across));
+    }
+    let preferences = comparison.self_preference.iter();
+    statements.extend(preferences.filter_map(self_preference::sentence));
+    statements
+}
+
+/// The changes of judges; where ranks under all of them say the same in short, only with `all`.
+fn shown_changes(comparison: &Comparison, all: bool) -> &[JudgeChange] {
+    if comparison.judge_ranks.is_empty() || all {
         &comparison.judge_changes
     } else {
         &[]
@@ -96,14 +117,7 @@ fn shown_changes<'a>(comparison: &'a Comparison, style: &TableStyle) -> &'a [Jud
 /// The verdicts and what changes, a paragraph each.
 fn statements(comparison: &Comparison, style: &TableStyle) -> String {
     let mut statements = verdicts(comparison);
-    for ranks in &comparison.judge_ranks {
-        statements.extend(judge_ranks::sentences(ranks, comparison.across));
-    }
-    for change in shown_changes(comparison, style) {
-        statements.extend(judge_change::sentences(change, comparison.across));
-    }
-    let preferences = comparison.self_preference.iter();
-    statements.extend(preferences.filter_map(self_preference::sentence));
+    statements.extend(judge_statements(comparison, style.all_notes));
     for change in &comparison.run_changes {
         statements.push(run_change::sentence(change));
     }

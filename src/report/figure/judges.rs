@@ -10,7 +10,7 @@ use crate::runs::RunSet;
 
 /// The means by several judges, or with several prompt sets.
 #[derive(Debug)]
-pub(super) struct JudgesFigure(pub(super) RunFactor);
+pub(crate) struct JudgesFigure(pub(crate) RunFactor);
 
 impl RunFigure for JudgesFigure {
     fn name(&self) -> &'static str {

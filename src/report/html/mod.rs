@@ -9,6 +9,7 @@ mod data;
 mod frame;
 mod groups;
 mod heatmap;
+mod judges;
 mod label_page;
 mod metric;
 mod opening;
@@ -20,6 +21,7 @@ mod table;
 mod tests;
 
 pub(crate) use certificate::certificate_page;
+pub(crate) use judges::judges_page;
 pub(crate) use label_page::{adjudication_page, label_page};
 pub(crate) use page::page;
 

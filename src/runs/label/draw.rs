@@ -338,7 +338,7 @@ fn texts(set: &RunSet) -> Result<HashMap<AnswerKey<'_>, Digest<16>>> {
             let what =
                 "has no texts to label: it was made with --no-inputs, or imported without answers";
             let hint = "score or import the answers with their texts";
-            return Err(InputFault::new(&recorded_run.path, what).hint(hint).into());
+            return Err(InputFault::new(&recorded_run.path, what).refuse(hint));
         }
         for item in &recorded_run.items {
             let key = (run, &item.answer.system, &item.case.case_id);

@@ -297,7 +297,7 @@ impl RoundBuilder {
             .runs
             .first()
             .map_or(Path::new("."), |run| run.path.as_path());
-        Err(InputFault::new(run, what).hint(hint).into())
+        Err(InputFault::new(run, what).refuse(hint))
     }
 
     /// Adds the drawn pairs, each a group of one item, its two answers in random order.

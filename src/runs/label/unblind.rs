@@ -87,7 +87,7 @@ fn sheet_of(path: &Path, file: &LabelFile, sheets: &[PathBuf]) -> Result<LabelSh
     }
     let what = format!("sheet.json of its sheet, {}, was not found", file.sheet);
     let hint = "put the file into the directory that scholareval label made, or name that directory among --labels";
-    Err(InputFault::new(path, what).hint(hint).into())
+    Err(InputFault::new(path, what).refuse(hint))
 }
 
 /// What people say of a unit of an answer, or of a pair.
@@ -187,7 +187,7 @@ impl LabelCollector {
         {
             let what = "labels of drawn verdicts have the probabilities of their draw alone and cannot be joined with those of another";
             let hint = "name the files of one draw at a time";
-            return Err(InputFault::new(path, what).hint(hint).into());
+            return Err(InputFault::new(path, what).refuse(hint));
         }
         if let Some(first) = self.sheets.first()
             && kinds_of(first) != kinds_of(&sheet)
@@ -198,7 +198,7 @@ impl LabelCollector {
                 kind_names(first)
             );
             let hint = "name the files of one kind of units at a time";
-            return Err(InputFault::new(path, what).hint(hint).into());
+            return Err(InputFault::new(path, what).refuse(hint));
         }
         self.sheets.push(sheet);
         Ok(())
@@ -214,13 +214,13 @@ impl LabelCollector {
                 let item = label.item.escape_debug();
                 let rater = file.rater.escape_debug();
                 let what = format!("item {item} is not on a page of {rater}");
-                return Err(InputFault::new(path, what).hint(hint).into());
+                return Err(InputFault::new(path, what).refuse(hint));
             };
             let Some(given) = label.label else { continue };
             if !is_offered(sheet, item, given) {
                 let item = label.item.escape_debug();
                 let what = format!("the label of item {item} is not on its scale");
-                return Err(InputFault::new(path, what).hint(hint).into());
+                return Err(InputFault::new(path, what).refuse(hint));
             }
             match given {
                 GivenLabel::Value(value) => {

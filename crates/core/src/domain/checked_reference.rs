@@ -4,48 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::Reference;
 use super::work::{Retraction, WorkRecord};
+use crate::named_enum;
 
-/// What the files of works say about a reference. A work that they do not hold may well exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkState {
-    /// A record agrees in title, authors and year, as far as the reference gives them.
-    Exists,
-    /// A record was found, and some fields differ.
-    Differs,
-    /// The sources contradict each other about the same work.
-    SourcesDisagree,
-    /// A short title that several records have.
-    Ambiguous,
-    /// Nothing was found in a source that covers works of this kind.
-    NotInIndex,
-    /// It could not be looked up: see [`UncheckedReason`].
-    Unchecked,
+named_enum! {
+    /// What the files of works say about a reference. A work that they do not hold may well exist.
+    pub enum WorkState {
+        /// A record agrees in title, authors and year, as far as the reference gives them.
+        Exists = "exists",
+        /// A record was found, and some fields differ.
+        Differs = "differs",
+        /// The sources contradict each other about the same work.
+        SourcesDisagree = "sources_disagree",
+        /// A short title that several records have.
+        Ambiguous = "ambiguous",
+        /// Nothing was found in a source that covers works of this kind.
+        NotInIndex = "not_in_index",
+        /// It could not be looked up: see [`UncheckedReason`].
+        Unchecked = "unchecked",
+    }
 }
 
 impl WorkState {
-    /// Every state, in the order in which reports show them.
-    pub const ALL: [Self; 6] = [
-        Self::Exists,
-        Self::Differs,
-        Self::SourcesDisagree,
-        Self::Ambiguous,
-        Self::NotInIndex,
-        Self::Unchecked,
-    ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exists => "exists",
-            Self::Differs => "differs",
-            Self::SourcesDisagree => "sources_disagree",
-            Self::Ambiguous => "ambiguous",
-            Self::NotInIndex => "not_in_index",
-            Self::Unchecked => "unchecked",
-        }
-    }
-
     /// Whether the state leaves open if the work was found: it counts in the bounds only.
     pub fn is_open(self) -> bool {
         matches!(
@@ -72,32 +51,19 @@ pub enum UncheckedReason {
     NotCovered,
 }
 
-/// A field in which a reference and a record may differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkField {
-    /// The title.
-    Title,
-    /// The authors: those that are cited are not those of the record.
-    Authors,
-    /// The year.
-    Year,
-    /// The identifier leads to another work, or to none.
-    Identifier,
-    /// The venue, which is shown and never decides.
-    Venue,
-}
-
-impl WorkField {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Title => "title",
-            Self::Authors => "authors",
-            Self::Year => "year",
-            Self::Identifier => "identifier",
-            Self::Venue => "venue",
-        }
+named_enum! {
+    /// A field in which a reference and a record may differ.
+    pub enum WorkField {
+        /// The title.
+        Title = "title",
+        /// The authors: those that are cited are not those of the record.
+        Authors = "authors",
+        /// The year.
+        Year = "year",
+        /// The identifier leads to another work, or to none.
+        Identifier = "identifier",
+        /// The venue, which is shown and never decides.
+        Venue = "venue",
     }
 }
 

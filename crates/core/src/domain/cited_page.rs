@@ -8,91 +8,44 @@ use serde_json::Value;
 
 use super::Fingerprint;
 use crate::error::Result;
+use crate::named_enum;
 
-/// Whether a judge can read a saved page, decided by rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PageState {
-    /// The page.
-    Ok,
-    /// Only the beginning of the page, whose rest is for subscribers or was cut by a tool; a judge may read it.
-    Teaser,
-    /// A page that did not come to its end: what it says behind that nobody knows.
-    Cut,
-    /// Nothing to read: scripts only, a PDF without text, no words.
-    Empty,
-    /// A wall in place of the page: a login, a CAPTCHA, a refusal.
-    Blocked,
-    /// No such page, or no reply.
-    Unreachable,
-    /// More than a judge could read.
-    TooLong,
+named_enum! {
+    /// Whether a judge can read a saved page, decided by rules.
+    pub enum PageState {
+        /// The page.
+        Ok = "ok",
+        /// Only the beginning of the page, whose rest is for subscribers or was cut by a tool; a judge may read it.
+        Teaser = "teaser",
+        /// A page that did not come to its end: what it says behind that nobody knows.
+        Cut = "cut",
+        /// Nothing to read: scripts only, a PDF without text, no words.
+        Empty = "empty",
+        /// A wall in place of the page: a login, a CAPTCHA, a refusal.
+        Blocked = "blocked",
+        /// No such page, or no reply.
+        Unreachable = "unreachable",
+        /// More than a judge could read.
+        TooLong = "too_long",
+    }
 }
 
 impl PageState {
-    /// Every state, the best one first.
-    pub const ALL: [Self; 7] = [
-        Self::Ok,
-        Self::Teaser,
-        Self::Cut,
-        Self::Empty,
-        Self::Blocked,
-        Self::Unreachable,
-        Self::TooLong,
-    ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Teaser => "teaser",
-            Self::Cut => "cut",
-            Self::Empty => "empty",
-            Self::Blocked => "blocked",
-            Self::Unreachable => "unreachable",
-            Self::TooLong => "too_long",
-        }
-    }
-
-    /// The state of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-
     /// Whether there is a text that a judge may read.
     pub fn is_readable(self) -> bool {
         matches!(self, Self::Ok | Self::Teaser)
     }
 }
 
-/// How much of a work a page holds, by its address and type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PageKind {
-    /// The abstract of a paper.
-    Abstract,
-    /// A paper.
-    FullText,
-    /// Everything else.
-    Other,
-}
-
-impl PageKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Abstract, Self::FullText, Self::Other];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Abstract => "abstract",
-            Self::FullText => "full_text",
-            Self::Other => "other",
-        }
-    }
-
-    /// The kind of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+named_enum! {
+    /// How much of a work a page holds, by its address and type.
+    pub enum PageKind {
+        /// The abstract of a paper.
+        Abstract = "abstract",
+        /// A paper.
+        FullText = "full_text",
+        /// Everything else.
+        Other = "other",
     }
 }
 
@@ -162,43 +115,29 @@ pub enum SupportState {
     Open,
 }
 
-/// Why nobody can say whether a page supports a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpenReason {
-    /// The store does not have the page.
-    PageMissing,
-    /// There was no such page, or no reply.
-    PageUnreachable,
-    /// A wall was saved in place of the page.
-    PageBlocked,
-    /// The page has nothing to read.
-    PageEmpty,
-    /// The page did not come to its end.
-    PageCut,
-    /// The page is longer than a judge reads.
-    PageTooLong,
-    /// The citation has no address.
-    NoUrl,
-    /// The judge gave no single verdict, asked alone as well.
-    Unreadable,
+named_enum! {
+    /// Why nobody can say whether a page supports a statement.
+    pub enum OpenReason {
+        /// The store does not have the page.
+        PageMissing = "page_missing",
+        /// There was no such page, or no reply.
+        PageUnreachable = "page_unreachable",
+        /// A wall was saved in place of the page.
+        PageBlocked = "page_blocked",
+        /// The page has nothing to read.
+        PageEmpty = "page_empty",
+        /// The page did not come to its end.
+        PageCut = "page_cut",
+        /// The page is longer than a judge reads.
+        PageTooLong = "page_too_long",
+        /// The citation has no address.
+        NoUrl = "no_url",
+        /// The judge gave no single verdict, asked alone as well.
+        Unreadable = "unreadable",
+    }
 }
 
 impl OpenReason {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PageMissing => "page_missing",
-            Self::PageUnreachable => "page_unreachable",
-            Self::PageBlocked => "page_blocked",
-            Self::PageEmpty => "page_empty",
-            Self::PageCut => "page_cut",
-            Self::PageTooLong => "page_too_long",
-            Self::NoUrl => "no_url",
-            Self::Unreadable => "unreadable",
-        }
-    }
-
     /// Why the statements of a page in this state are open; `None` for a readable one.
     pub fn of_state(state: PageState) -> Option<Self> {
         match state {

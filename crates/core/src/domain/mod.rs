@@ -101,4 +101,4 @@ pub use verdict::{
     UnscoredReason, Verdict,
 };
 pub use work::{Retraction, RetractionKind, WorkRecord, WorkSource};
-pub use work_counts::{BoundedShare, WorkCounts, grouped};
+pub use work_counts::{BoundedShare, WorkCounts};

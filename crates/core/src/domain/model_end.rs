@@ -9,6 +9,8 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::text::names::counted;
+
 /// Characters of a day: `2027-01-14`.
 const DAY_LENGTH: usize = 10;
 
@@ -65,13 +67,14 @@ impl ModelEnd {
             };
         };
         let days = (date - today).num_days();
+        let span = counted(days.unsigned_abs() as usize, "day");
         if days < 0 {
             let verb = if self.is_retired() {
                 "was retired"
             } else {
                 "ended"
             };
-            return format!("{model} {verb} on {date}, {} ago", counted_days(-days));
+            return format!("{model} {verb} on {date}, {span} ago");
         }
         if self.is_retired() {
             return format!("{model} is retired");
@@ -79,7 +82,7 @@ impl ModelEnd {
         if days == 0 {
             return format!("{model} ends today, on {date}");
         }
-        format!("{model} ends on {date}, in {}", counted_days(days))
+        format!("{model} ends on {date}, in {span}")
     }
 }
 
@@ -103,14 +106,6 @@ impl EndingModel {
 /// The day in UTC.
 pub fn today() -> NaiveDate {
     DateTime::<Utc>::from(SystemTime::now()).date_naive()
-}
-
-fn counted_days(days: i64) -> String {
-    if days == 1 {
-        "1 day".to_owned()
-    } else {
-        format!("{days} days")
-    }
 }
 
 /// The day of `2027-01-14` and of `2027-01-14T00:00:00Z`; a time with another offset may be on another day in UTC. `None`

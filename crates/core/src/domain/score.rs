@@ -17,6 +17,7 @@ use super::{
     Belief, CaseGroup, CitedAddress, CitedPage, ClaimSupport, MAX_GRADE, MIN_GRADE, ScorerId,
     UnscoredKind, UnscoredReason,
 };
+use crate::named_enum;
 
 /// Weights sum to 1 within this.
 // The reference's tolerance of a weight sum.
@@ -87,32 +88,32 @@ pub fn parse_inner_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "not between 0 and 1; write 0.05 or 5%".to_owned())
 }
 
-/// What a component measures; the tidy `items.csv` carries it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ComponentKind {
-    /// Counted from the text, no judge.
-    Length,
-    /// The fixed criterion on expertise.
-    Expertise,
-    /// Share of claims with a citation.
-    Citations,
-    /// Share of citations with an excerpt.
-    Excerpts,
-    /// One judged criterion of the test case.
-    Property,
-    /// Share of a criterion's snippets that are present.
-    Evidence,
-    /// The credit for one criterion of a list.
-    Criterion,
-    /// A grade 1..=5 in one aspect.
-    Aspect,
-    /// Any other share, 0..=1, without a weight.
-    Share,
-    /// A share without a weight that may lie below 0 or above 1.
-    Net,
-    /// A count, without a weight.
-    Count,
+named_enum! {
+    /// What a component measures; the tidy `items.csv` carries it.
+    pub enum ComponentKind {
+        /// Counted from the text, no judge.
+        Length = "length",
+        /// The fixed criterion on expertise.
+        Expertise = "expertise",
+        /// Share of claims with a citation.
+        Citations = "citations",
+        /// Share of citations with an excerpt.
+        Excerpts = "excerpts",
+        /// One judged criterion of the test case.
+        Property = "property",
+        /// Share of a criterion's snippets that are present.
+        Evidence = "evidence",
+        /// The credit for one criterion of a list.
+        Criterion = "criterion",
+        /// A grade 1..=5 in one aspect.
+        Aspect = "aspect",
+        /// Any other share, 0..=1, without a weight.
+        Share = "share",
+        /// A share without a weight that may lie below 0 or above 1.
+        Net = "net",
+        /// A count, without a weight.
+        Count = "count",
+    }
 }
 
 impl ComponentKind {
@@ -123,23 +124,6 @@ impl ComponentKind {
         Self::Citations,
         Self::Excerpts,
     ];
-
-    /// The kind's name in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Expertise => "expertise",
-            Self::Citations => "citations",
-            Self::Excerpts => "excerpts",
-            Self::Property => "property",
-            Self::Evidence => "evidence",
-            Self::Criterion => "criterion",
-            Self::Aspect => "aspect",
-            Self::Share => "share",
-            Self::Net => "net",
-            Self::Count => "count",
-        }
-    }
 
     /// The unit of its values.
     pub fn unit(self) -> Unit {
@@ -789,7 +773,7 @@ mod tests {
     fn component(kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
         Component {
             value,
-            ..Component::new(kind.as_str(), kind).with_weight(weight)
+            ..Component::new(kind.name(), kind).with_weight(weight)
         }
     }
 

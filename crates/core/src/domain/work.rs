@@ -3,53 +3,29 @@
 use serde::{Deserialize, Serialize};
 
 use super::reference::{PersonName, Reference, ReferenceKind, fields_as_identifiers};
+use crate::named_enum;
 use crate::text::identifiers::{IdentifierScheme, WorkIdentifier, identifiers_in};
 
 /// The longest title that is kept, in bytes.
 const TITLE_BYTES: usize = 2000;
 
-/// Who made a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkSource {
-    /// Crossref, the registry of the DOIs of most publishers.
-    Crossref,
-    /// OpenAlex.
-    Openalex,
-    /// Semantic Scholar.
-    SemanticScholar,
-    /// The metadata of arXiv.
-    Arxiv,
-    /// A library of the user's, in BibTeX, CSL-JSON or RIS.
-    Library,
+named_enum! {
+    /// Who made a record.
+    pub enum WorkSource {
+        /// Crossref, the registry of the DOIs of most publishers.
+        Crossref = "crossref",
+        /// OpenAlex.
+        Openalex = "openalex",
+        /// Semantic Scholar.
+        SemanticScholar = "semantic_scholar",
+        /// The metadata of arXiv.
+        Arxiv = "arxiv",
+        /// A library of the user's, in BibTeX, CSL-JSON or RIS.
+        Library = "library",
+    }
 }
 
 impl WorkSource {
-    /// Every source.
-    pub const ALL: [Self; 5] = [
-        Self::Crossref,
-        Self::Openalex,
-        Self::SemanticScholar,
-        Self::Arxiv,
-        Self::Library,
-    ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Crossref => "crossref",
-            Self::Openalex => "openalex",
-            Self::SemanticScholar => "semantic_scholar",
-            Self::Arxiv => "arxiv",
-            Self::Library => "library",
-        }
-    }
-
-    /// The source of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.name() == name)
-    }
-
     /// Whether the source records retractions, so that a record without one says that it knows of none. arXiv has
     /// withdrawals in comments only, Semantic Scholar and libraries have nothing.
     pub fn records_retractions(self) -> bool {
@@ -196,29 +172,17 @@ impl WorkRecord {
     }
 }
 
-/// What a notice says about a work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RetractionKind {
-    /// Retracted or withdrawn.
-    Retracted,
-    /// An expression of concern.
-    Concern,
-    /// Corrected.
-    Corrected,
-    /// Retracted once, and reinstated.
-    Reinstated,
-}
-
-impl RetractionKind {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Retracted => "retracted",
-            Self::Concern => "concern",
-            Self::Corrected => "corrected",
-            Self::Reinstated => "reinstated",
-        }
+named_enum! {
+    /// What a notice says about a work.
+    pub enum RetractionKind {
+        /// Retracted or withdrawn.
+        Retracted = "retracted",
+        /// An expression of concern.
+        Concern = "concern",
+        /// Corrected.
+        Corrected = "corrected",
+        /// Retracted once, and reinstated.
+        Reinstated = "reinstated",
     }
 }
 

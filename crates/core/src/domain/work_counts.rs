@@ -7,6 +7,7 @@ use super::reference::{Reference, ReferenceKind};
 use super::work::RetractionKind;
 use crate::text::addresses::addresses_in;
 use crate::text::identifiers::IdentifierScheme;
+use crate::text::names::grouped;
 
 /// The references of an answer, a system or a library by their states.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -198,20 +199,18 @@ impl WorkCounts {
 
     /// `7 references: 3 DOI, 1 web page, 3 without identifier; 4 cannot be looked up in these files; none in 2 of 5 answers`
     pub fn inventory(&self) -> String {
+        let web_pages = if self.web_pages == 1 {
+            "web page"
+        } else {
+            "web pages"
+        };
         let mut kinds = Vec::new();
         for (count, name) in [
             (self.with_doi, "DOI"),
             (self.with_arxiv, "arXiv"),
             (self.with_pubmed, "PubMed"),
             (self.with_other_id, "other identifier"),
-            (
-                self.web_pages,
-                if self.web_pages == 1 {
-                    "web page"
-                } else {
-                    "web pages"
-                },
-            ),
+            (self.web_pages, web_pages),
             (self.without_identifier, "without identifier"),
         ] {
             if count > 0 {
@@ -263,19 +262,6 @@ fn agreeing(count: u64, singular: &str, plural: &str) -> String {
         grouped(count),
         if count == 1 { singular } else { plural }
     )
-}
-
-/// `12,345`
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -370,10 +356,6 @@ mod tests {
         assert_eq!(
             none.retractions_sentence(),
             "whether any is retracted is unknown"
-        );
-        assert_eq!(
-            [7, 999, 1_000, 1_234_567].map(grouped),
-            ["7", "999", "1,000", "1,234,567"]
         );
     }
 }

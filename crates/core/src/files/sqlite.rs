@@ -149,7 +149,7 @@ impl SqliteForm {
                 "make the file and its directory writable, keep {} next to it, and run this again",
                 journal_of(path).display()
             );
-            InputFault::new(path, what).hint(hint).into()
+            InputFault::new(path, what).refuse(hint)
         })
     }
 
@@ -252,9 +252,7 @@ impl SqliteForm {
     /// The error about a file that cannot be opened, read or written.
     pub fn unusable(&self, path: &Path, action: &str, error: &rusqlite::Error) -> Error {
         let what = format!("cannot {action} the {}: {error}", self.name);
-        InputFault::new(path, what)
-            .hint("check that the file is whole and the disk has room")
-            .into()
+        InputFault::new(path, what).refuse("check that the file is whole and the disk has room")
     }
 
     /// Refuses a file of another form, or of a version below the oldest one that will do.
@@ -270,7 +268,7 @@ impl SqliteForm {
                     self.article, self.name
                 );
                 let fault = InputFault::new(path, what);
-                Err(fault.hint("index its sources into it again").into())
+                Err(fault.refuse("index its sources into it again"))
             }
             FileHeader::Other => self.check_header(path, 0, 0, oldest),
         }
@@ -298,7 +296,7 @@ impl SqliteForm {
                 None => "the file is not".to_owned(),
             };
             let what = format!("{what} {article} {name}; it was not changed");
-            return Err(InputFault::new(path, what).hint("name another file").into());
+            return Err(InputFault::new(path, what).refuse("name another file"));
         }
         if (oldest..=self.version).contains(&version) {
             return Ok(());
@@ -311,9 +309,7 @@ impl SqliteForm {
                 self.version
             )
         };
-        Err(InputFault::new(path, what)
-            .hint("index the sources again, into a new file")
-            .into())
+        Err(InputFault::new(path, what).refuse("index the sources again, into a new file"))
     }
 }
 

@@ -28,26 +28,26 @@ pub(super) fn value<'a>(
     }
 }
 
-/// The methods of [`Question`](super::Question) by which an answer is the judged text, and is replaced by another one.
-macro_rules! judged_answer {
-    () => {
+/// The methods of [`Question`](super::Question) by which this field is the judged text, and is replaced by another one.
+macro_rules! judged_text {
+    ($field:ident) => {
         fn judged(&self) -> &Arc<str> {
-            &self.answer
+            &self.$field
         }
 
-        fn with_judged(&self, answer: Arc<str>) -> Arc<dyn Question> {
+        fn with_judged(&self, $field: Arc<str>) -> Arc<dyn Question> {
             Arc::new(Self {
-                answer,
+                $field,
                 ..self.clone()
             })
         }
     };
 }
 
-/// [`judged_answer`], for a kind whose shared texts are the question and the answer.
+/// [`judged_text`], for a kind whose shared texts are the question and the answer.
 macro_rules! about_answer {
     () => {
-        $crate::question::answered::judged_answer!();
+        $crate::question::answered::judged_text!(answer);
 
         fn shared_texts(&self) -> Vec<&str> {
             vec![&*self.question, &*self.answer]
@@ -55,4 +55,4 @@ macro_rules! about_answer {
     };
 }
 
-pub(super) use {about_answer, judged_answer};
+pub(super) use {about_answer, judged_text};

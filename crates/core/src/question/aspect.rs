@@ -7,9 +7,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::answered::judged_answer;
+use super::answered::judged_text;
 use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
@@ -88,7 +86,7 @@ pub struct AspectGrade {
 }
 
 impl Question for AspectGrade {
-    judged_answer!();
+    judged_text!(answer);
 
     fn info(&self) -> &'static KindInfo {
         &ASPECT
@@ -117,10 +115,6 @@ impl Question for AspectGrade {
         let mut texts: Vec<&str> = vec![&self.instruction, &self.question, &self.answer];
         texts.extend(self.reference.as_deref());
         texts
-    }
-
-    fn schema(&self) -> Option<Value> {
-        None
     }
 
     /// Reads a grade, 1..=5.

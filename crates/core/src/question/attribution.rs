@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use super::answered::judged_text;
 use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::{KindInfo, ReplyKind};
@@ -62,24 +61,11 @@ impl Question for SourceSupport {
         vec![&self.document]
     }
 
-    /// The document: the claim stays whole.
-    fn judged(&self) -> &Arc<str> {
-        &self.document
-    }
-
-    fn with_judged(&self, document: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            document,
-            ..self.clone()
-        })
-    }
+    // The claim stays whole.
+    judged_text!(document);
 
     fn judged_name(&self) -> &'static str {
         "document"
-    }
-
-    fn schema(&self) -> Option<Value> {
-        None
     }
 
     /// Reads a label.

@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::judged_text;
 use super::astabench::{self, whole_number};
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::{Sample, merge_lists};
 use super::reading::{
     Unreadable, list_of, list_schema, object_schema, quoted, single, text_schema,
 };
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::python_json::kind;
-use crate::domain::{
-    CitedClaim, GradeMerge, JudgeReply, Judgment, Mode, Reading, ShownCitation, Verdict, text_of,
-};
+use crate::domain::{CitedClaim, JudgeReply, Mode, Reading, ShownCitation, Verdict, text_of};
 use crate::text::sentences::simple_sentences;
 
 /// Claims of a section with their citations.
@@ -65,16 +63,7 @@ impl Question for SectionCitations {
         vec![&self.text, &self.text]
     }
 
-    fn judged(&self) -> &Arc<str> {
-        &self.text
-    }
-
-    fn with_judged(&self, text: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            text,
-            ..self.clone()
-        })
-    }
+    judged_text!(text);
 
     fn schema(&self) -> Option<Value> {
         let ids = list_schema(&text_schema());
@@ -93,10 +82,6 @@ impl Question for SectionCitations {
             list.iter().map(|entry| claim(entry, mode)).collect();
         let claims = claims.map_err(Unreadable::new)?;
         Ok(Reading::new(Verdict::CitedClaims(claims)))
-    }
-
-    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
-        merge_lists(samples)
     }
 
     /// Nothing is behind it.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::answered::{self, ANSWER, QUESTION, judged_answer};
+use super::answered::{self, ANSWER, QUESTION, judged_text};
 use super::decision::{DecisionQuestion, DecisionWording};
 use super::interface::Question;
 use super::kind::KindInfo;
@@ -73,7 +73,7 @@ pub struct CriteriaLevels {
 }
 
 impl Question for CriteriaLevels {
-    judged_answer!();
+    judged_text!(answer);
 
     fn info(&self) -> &'static KindInfo {
         &CRITERIA

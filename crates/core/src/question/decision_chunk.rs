@@ -138,10 +138,6 @@ impl Question for DecisionChunk {
         names.collect()
     }
 
-    fn schema(&self) -> Option<Value> {
-        None
-    }
-
     fn replies_in_json(&self) -> bool {
         false
     }

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use super::fact::{self, FactListFault};
 use super::interface::Question;
 use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
-use super::merging::{Sample, merge_lists};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
-use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, ReportLanguage, Verdict};
+use crate::domain::{JudgeReply, Mode, Reading, ReportLanguage, Verdict};
 
 /// Statements that stay when those that say the same are left out.
 pub static DEDUPLICATE: KindInfo = KindInfo {
@@ -101,10 +100,6 @@ impl Question for DistinctStatements {
             kept(&object, count).map_err(Unreadable::new)?
         };
         Ok(Reading::new(Verdict::Kept(places.into())))
-    }
-
-    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
-        merge_lists(samples)
     }
 
     /// All of them: planning counts every statement.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::decision::{DecisionQuestion, DecisionWording};
 use super::kind::{KindInfo, ReplyKind};
-use super::merging::Sample;
+use super::merging::{Sample, merge_lists};
 use super::reading::{Unreadable, unusable};
 use super::variable::Insert;
 use super::words::Words;
@@ -69,7 +69,9 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
     ///
     /// It has what OpenAI's strict mode demands: every property is required, and there are no others
     /// (see [`reading::object_schema`](super::reading::object_schema)).
-    fn schema(&self) -> Option<Value>;
+    fn schema(&self) -> Option<Value> {
+        None
+    }
 
     /// Whether a reply is JSON; cheaper than [`Question::schema`].
     fn replies_in_json(&self) -> bool {
@@ -140,8 +142,11 @@ pub trait Question: Any + fmt::Debug + Send + Sync + EqualQuestion {
         false
     }
 
-    /// Merges samples: of a batch, those of one item.
-    fn merge(&self, samples: &[Sample], rule: GradeMerge, mode: Mode) -> Judgment;
+    /// Merges samples: of a batch, those of one item. By default as lists, which cannot be averaged: the sample with the median
+    /// number counts as a whole.
+    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
+        merge_lists(samples)
+    }
 
     /// The fewest further samples, of the `left` ones that may follow these, after which the rest cannot change what
     /// [`Question::merge`] gives; 0 if none can. `left` for kinds that are not merged by a vote: each of their samples

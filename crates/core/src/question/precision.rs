@@ -9,12 +9,11 @@ use super::answered::{self, ANSWER, QUESTION, about_answer};
 use super::astabench;
 use super::interface::Question;
 use super::kind::KindInfo;
-use super::merging::{Sample, merge_lists};
 use super::reading::{Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::Insert;
 use super::words::Words;
 use crate::domain::python_json::kind;
-use crate::domain::{GradeMerge, JudgeReply, Judgment, Mode, Reading, Verdict};
+use crate::domain::{JudgeReply, Mode, Reading, Verdict};
 
 /// The key of the list.
 const PARAGRAPHS: &str = "irrelevant_paragraphs";
@@ -69,10 +68,6 @@ impl Question for IrrelevantParagraphs {
             texts.push(text.to_owned());
         }
         Ok(Reading::new(Verdict::Irrelevant(texts.into())))
-    }
-
-    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
-        merge_lists(samples)
     }
 
     /// Nothing is behind it.

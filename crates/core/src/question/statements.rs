@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::judged_text;
 use super::fact::{self, FactExtraction, PythonException};
 use super::interface::Question;
 use super::kind::{CHINESE, KindInfo, PAGES_PARTS, part_in};
-use super::merging::{Sample, merge_lists};
 use super::reading::{self, Unreadable, list_of, list_schema, object_schema, single, text_schema};
 use super::variable::{Insert, Variable};
 use super::words::Words;
 use crate::domain::{
-    CitedStatement, GradeMerge, JudgeReply, Judgment, Mode, Reading, ReportLanguage, Verdict,
-    cited_claims, text_of,
+    CitedStatement, JudgeReply, Mode, Reading, ReportLanguage, Verdict, cited_claims, text_of,
 };
 
 /// Statements with the pages that they cite.
@@ -58,16 +57,7 @@ impl Question for CitedStatements {
         vec![&self.report]
     }
 
-    fn judged(&self) -> &Arc<str> {
-        &self.report
-    }
-
-    fn with_judged(&self, report: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            report,
-            language: self.language,
-        })
-    }
+    judged_text!(report);
 
     fn schema(&self) -> Option<Value> {
         let urls = list_schema(&text_schema());
@@ -97,10 +87,6 @@ impl Question for CitedStatements {
         };
         let statements = statements.map_err(Unreadable::new)?;
         Ok(Reading::new(Verdict::Statements(statements.into())))
-    }
-
-    fn merge(&self, samples: &[Sample], _rule: GradeMerge, _mode: Mode) -> Judgment {
-        merge_lists(samples)
     }
 
     /// The sentences with an address or a number of the list of references: so a plan counts about as many pages as there are.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::answered::judged_text;
 use super::decision::{DecisionForm, DecisionOption, DecisionQuestion, DecisionWording};
 use super::deduplicate::numbered;
 use super::fact;
@@ -76,17 +77,8 @@ impl Question for PageSupport {
         vec![&self.page]
     }
 
-    /// The page: statements stay whole.
-    fn judged(&self) -> &Arc<str> {
-        &self.page
-    }
-
-    fn with_judged(&self, page: Arc<str>) -> Arc<dyn Question> {
-        Arc::new(Self {
-            page,
-            ..self.clone()
-        })
-    }
+    // Statements stay whole.
+    judged_text!(page);
 
     fn judged_name(&self) -> &'static str {
         "page"

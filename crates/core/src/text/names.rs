@@ -41,9 +41,14 @@ pub fn without_directories(name: &str) -> &str {
     last.filter(|last| !last.is_empty()).unwrap_or(name)
 }
 
+/// `12,345`
+pub fn grouped(count: u64) -> String {
+    indicatif::HumanCount(count).to_string()
+}
+
 /// `1 system`, `1,200 systems`, `2 replies`.
 pub fn counted(count: usize, noun: &str) -> String {
-    let number = indicatif::HumanCount(count as u64);
+    let number = grouped(count as u64);
     match noun.strip_suffix("ly") {
         _ if count == 1 => format!("{number} {noun}"),
         Some(stem) => format!("{number} {stem}lies"),

@@ -1,5 +1,33 @@
 //! Tables that are written as text: lists of words, pairs of words, and files of sections.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+/// Words that are looked up, written as one text with white space between them.
+#[derive(Debug)]
+pub struct WordList {
+    text: &'static str,
+    words: OnceLock<HashSet<&'static str>>,
+}
+
+impl WordList {
+    /// The words of this text.
+    pub const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            words: OnceLock::new(),
+        }
+    }
+
+    /// Whether the list has this word.
+    pub fn contains(&self, word: &str) -> bool {
+        let words = self
+            .words
+            .get_or_init(|| self.text.split_whitespace().collect());
+        words.contains(word)
+    }
+}
+
 /// The lines of a section of a file: it begins with its name and ends at an empty line. Blanks belong to the lines.
 pub fn section(file: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
     let lines = file
@@ -44,6 +72,8 @@ mod tests {
         assert_eq!(section(file, "three").count(), 0);
         assert_eq!(second_of("a b c d", "c"), Some("d"));
         assert_eq!(second_of("a b c d", "b"), None);
+        let list = WordList::new("a b\n    c");
+        assert!(list.contains("b") && list.contains("c") && !list.contains("a b"));
         assert_eq!(numbered_character("#x2013"), Some('–'));
         assert_eq!(numbered_character("#8211"), Some('–'));
         assert_eq!(numbered_character("#x110000"), None);

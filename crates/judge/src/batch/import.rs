@@ -190,7 +190,7 @@ fn for_each_line(path: &Path, mut visit: impl FnMut(usize, &[u8]) -> Result<()>)
         if line.len() as u64 > LONGEST_LINE {
             let what = format!("a line of more than {} MB", LONGEST_LINE >> 20);
             let fault = InputFault::new(path, what).at_line(number);
-            return Err(fault.hint("name a file with one result per line").into());
+            return Err(fault.refuse("name a file with one result per line"));
         }
         if !line.trim_ascii().is_empty() {
             visit(number, &line)?;

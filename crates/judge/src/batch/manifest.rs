@@ -207,7 +207,7 @@ impl BatchManifest {
         if !path.is_file() {
             let what = format!("is not a batch: it has no {MANIFEST_FILE}");
             let hint = "name the directory that scholareval batch export --out DIR wrote";
-            return Err(InputFault::new(dir, what).hint(hint).into());
+            return Err(InputFault::new(dir, what).refuse(hint));
         }
         refuse_link(&path)?;
         let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
@@ -257,8 +257,7 @@ pub fn refuse_link(path: &Path) -> Result<()> {
             let hint = "put the file itself there, or export the batch again";
             Err(
                 InputFault::new(path, "is a symbolic link, which a batch must not contain")
-                    .hint(hint)
-                    .into(),
+                    .refuse(hint),
             )
         }
         _ => Ok(()),
@@ -278,9 +277,7 @@ pub(super) fn read_request_file(dir: &Path, part: &BatchPart) -> Result<Vec<u8>>
     if blake3::hash(&bytes).to_string() != part.hash {
         let what =
             format!("is not the file that batch export wrote: its hash in {MANIFEST_FILE} differs");
-        return Err(InputFault::new(&path, what)
-            .hint("export the batch again")
-            .into());
+        return Err(InputFault::new(&path, what).refuse("export the batch again"));
     }
     Ok(bytes)
 }

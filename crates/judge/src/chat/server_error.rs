@@ -15,152 +15,52 @@ use crate::protocol::{ListedModel, ParameterForm, Protocol};
 use crate::{AFTER_THE_END, AskError, fatal};
 use scholareval_core::domain::UnscoredKind;
 use scholareval_core::text::names::nearest;
+use scholareval_core::text::tables::section;
 
 /// Longest quotation of a server in a message, in characters.
 const LONGEST_QUOTE: usize = 300;
 
-/// What an error is recognized by: its `code` or `type`, or a lower-case phrase of its message.
-type Sign = (&'static [&'static str], &'static [&'static str]);
+/// The sections of signs, a code or a phrase a line, and the options that help.
+const SIGNS: &str = include_str!("server_errors.txt");
 
-const QUOTA: Sign = (
-    &[
-        "insufficient_quota",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-        "billing_error",
-    ],
-    &["credit balance is too low"],
-);
+/// What an error is recognized by: the name of a section of lower-case phrases of its message, and of one of `code`s or `type`s
+/// (`NAME: codes`).
+type Sign = &'static str;
+
+const QUOTA: Sign = "quota";
 /// A quota that is renewed once a day (Google).
-const QUOTA_PER_DAY: Sign = (&["quota_per_day"], &[]);
+const QUOTA_PER_DAY: Sign = "quota per day";
 /// A wrong key under a status with many other meanings (Google).
-const BAD_KEY: Sign = (&["API_KEY_INVALID"], &["api key not valid"]);
+const BAD_KEY: Sign = "wrong key";
 /// The account, or the country it is used from, is not served (Google).
-const NOT_SERVED: Sign = (&["FAILED_PRECONDITION"], &[]);
+const NOT_SERVED: Sign = "not served";
 /// A refusal of the text itself. OpenAI names it `invalid_prompt`; Azure says what it is in `innererror`.
-const MODERATION: Sign = (
-    &[
-        "content_filter",
-        "content_policy_violation",
-        "invalid_prompt",
-        "ResponsibleAIPolicyViolation",
-    ],
-    &[
-        "moderation",
-        "flagged",
-        "content filter",
-        "content policy",
-        "content management policy",
-        "limited access to this content",
-        "usage policy",
-    ],
-);
-const CONTEXT_OVERFLOW: Sign = (
-    &["context_length_exceeded", "exceed_context_size_error"],
-    &[
-        "maximum context length",
-        "exceeds the available context size",
-        "longer than the maximum model length",
-        "context window",
-        "prompt is too long",
-        "exceeds the maximum number of tokens allowed",
-        "max_tokens_exceeded",
-        "does not fit the context",
-        "exceeds the context length",
-    ],
-);
-const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
+const MODERATION: Sign = "moderation";
+const CONTEXT_OVERFLOW: Sign = "context overflow";
+const UNKNOWN_MODEL: Sign = "unknown model";
 /// The same under statuses with many other meanings.
-const INVALID_MODEL: Sign = (
-    &["model_not_found", "invalid_model"],
-    &[
-        "invalid model",
-        "not a valid model",
-        "unknown model",
-        "model not found",
-        "no such model",
-    ],
-);
+const INVALID_MODEL: Sign = "invalid model";
 /// The model has ended, by the name of the error (Groq), which no text of an answer can bring about.
-const NAMED_RETIRED: Sign = (&["model_decommissioned", "model_retired"], &[]);
+const NAMED_RETIRED: Sign = "model ended, by name";
 /// The model has ended, by statuses of errors that do not quote the request.
-const RETIRED: Sign = (
-    &[],
-    &[
-        "been retired",
-        "is retired",
-        "was retired",
-        "been decommissioned",
-        "been discontinued",
-        "been sunset",
-        "model is no longer available",
-    ],
-);
+const RETIRED: Sign = "model ended";
 /// The same where the status says that something is missing; elsewhere the words may be about a parameter.
-const MISSING_AND_RETIRED: Sign = (
-    &[],
-    &[
-        "deprecated",
-        "discontinued",
-        "no longer available",
-        "no longer supported",
-        "been shut down",
-        "end of life",
-        "end-of-life",
-    ],
-);
-/// A parameter that is refused whatever its value, or but for one value; not a value out of range.
-const UNSUPPORTED: Sign = (
-    &[
-        "unsupported_parameter",
-        "unsupported_value",
-        "unknown_parameter",
-        "extra_forbidden",
-    ],
-    &[
-        "not supported",
-        "not support ",
-        "unsupported parameter",
-        "unsupported value",
-        "unrecognized request argument",
-        "unknown parameter",
-        "unknown field",
-        "unknown name",
-        "is not enabled for",
-        "not permitted",
-        "not allowed to request",
-        "unexpected keyword argument",
-        "is deprecated for this model",
-        "may only be set to 1",
-        "must be strictly positive",
-        // Of a schema. A smaller one would ask for another reply.
-        "grammar is too large",
-    ],
-);
+const MISSING_AND_RETIRED: Sign = "missing and ended";
+/// A parameter that is refused whatever its value, or but for one value; not a value out of range. Of a schema also that it is too
+/// large: a smaller one would ask for another reply.
+const UNSUPPORTED: Sign = "unsupported parameter";
 /// A value that a parameter does not take. Of other parameters than the effort another value may work.
-const WRONG_VALUE: Sign = (
-    &["invalid_value"],
-    &[
-        "invalid value",
-        "is invalid",
-        "input should be",
-        "must be one of",
-        "cannot be disabled",
-    ],
-);
+const WRONG_VALUE: Sign = "wrong value";
 /// A refusal that does not say what it is about (Google).
-const UNNAMED_ARGUMENT: Sign = (&[], &["contains an invalid argument"]);
+const UNNAMED_ARGUMENT: Sign = "unnamed argument";
 /// A server that speaks HTTPS got plain HTTP.
-const WANTS_HTTPS: Sign = (
-    &[],
-    &["sent to https port", "http request to an https server"],
-);
+const WANTS_HTTPS: Sign = "wants https";
+/// The reply limit went to the reasoning: an error in place of a cut reply (GPT-5).
+const USED_UP_LIMIT: Sign = "used up limit";
+/// A single request above the limit per minute, which is answered with 429 for ever.
+const TOO_LARGE: Sign = "request too large";
 /// Names of models in a message.
 const MODELS_SHOWN: usize = 5;
-/// The reply limit went to the reasoning: an error in place of a cut reply (GPT-5).
-const USED_UP_LIMIT: Sign = (&[], &["could not finish the message because max_tokens"]);
-/// A single request above the limit per minute, which is answered with 429 for ever.
-const TOO_LARGE: Sign = (&[], &["request too large"]);
 
 /// Whom an error concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,47 +166,14 @@ const RULES: [ErrorRule; 22] = [
 ];
 
 /// The status that an error under status 200 stands for, by its `code` or `type`.
-const STATUS_OF_NAME: [(&[&str], u16); 7] = [
-    (QUOTA.0, 429),
-    (MODERATION.0, 400),
-    (&["rate_limit_exceeded", "rate_limit_error"], 429),
-    (&["invalid_api_key", "authentication_error"], 401),
-    (UNKNOWN_MODEL.0, 404),
-    (&["overloaded_error", "overloaded"], 529),
-    (&["invalid_request_error", "BadRequestError"], 400),
-];
-
-/// The option that changes what the server complains about, by phrases of the complaint.
-const HELPING_OPTIONS: [(&[&str], &str); 6] = [
-    (
-        &[
-            "max_tokens",
-            "max_completion_tokens",
-            "max_output_tokens",
-            "maxoutputtokens",
-        ],
-        "--max-tokens with other limits, or KIND=none",
-    ),
-    (
-        &["logprobs"],
-        "--logprobs with fewer alternatives, or without it",
-    ),
-    (&["temperature"], "--no-temperature"),
-    (
-        &[
-            "response_format",
-            "json_object",
-            "json_schema",
-            "response_schema",
-            "responsejsonschema",
-        ],
-        "--structured off",
-    ),
-    (
-        &["reasoning", "thinking"],
-        "--reasoning-effort with another level, or without it",
-    ),
-    (&["service_tier", "flex"], "the same without --service-tier"),
+const STATUS_OF_NAME: [(Sign, u16); 7] = [
+    (QUOTA, 429),
+    (MODERATION, 400),
+    ("rate limit", 429),
+    ("key", 401),
+    (UNKNOWN_MODEL, 404),
+    ("overloaded", 529),
+    ("invalid request", 400),
 ];
 
 /// An error response, or an error in place of a reply under status 200.
@@ -379,7 +246,7 @@ impl ServerError {
             .filter(|code| (400..=599).contains(code));
         let named = STATUS_OF_NAME
             .iter()
-            .find(|(names, _)| error.is_named(names))
+            .find(|(sign, _)| error.is_named(sign))
             .map(|(_, status)| *status);
         let overflow = error.is(CONTEXT_OVERFLOW).then_some(400);
         Self {
@@ -409,16 +276,18 @@ impl ServerError {
         }
     }
 
-    fn is_named(&self, names: &[&str]) -> bool {
+    /// Whether it has one of the codes of a sign.
+    fn is_named(&self, sign: Sign) -> bool {
         let names_given = [&self.code, &self.kind].into_iter().chain(&self.reasons);
-        names_given
-            .into_iter()
-            .any(|name| names.contains(&name.as_str()))
+        let names_given: Vec<&String> = names_given.collect();
+        let name_of_section = format!("{sign}: codes");
+        let mut codes = section(SIGNS, &name_of_section);
+        codes.any(|code| names_given.iter().any(|name| *name == code))
     }
 
-    fn is(&self, (names, phrases): Sign) -> bool {
+    fn is(&self, sign: Sign) -> bool {
         let message = self.message.to_lowercase();
-        self.is_named(names) || phrases.iter().any(|phrase| message.contains(phrase))
+        self.is_named(sign) || section(SIGNS, sign).any(|phrase| message.contains(phrase))
     }
 
     /// The parameter that the server refuses, one of those `sent`: the field that the error is about, else the first that
@@ -669,12 +538,13 @@ pub(crate) fn no_server(url: &str, words: &str) -> String {
 /// The option that changes what the server complains about.
 pub fn helping_option(complaint: &str) -> &'static str {
     let complaint = complaint.to_lowercase();
-    let helps =
-        |(phrases, _): &&(&[&str], &str)| phrases.iter().any(|phrase| complaint.contains(phrase));
-    HELPING_OPTIONS.iter().find(helps).map_or(
-        "--extra-body JSON to send what the server wants",
-        |(_, option)| option,
-    )
+    for line in section(SIGNS, "helping options") {
+        let (phrases, option) = line.split_once(": ").unwrap_or_default();
+        if phrases.split(", ").any(|phrase| complaint.contains(phrase)) {
+            return option;
+        }
+    }
+    "--extra-body JSON to send what the server wants"
 }
 
 /// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
@@ -766,6 +636,18 @@ mod tests {
             Some(*kind)
         } else {
             None
+        }
+    }
+
+    #[test]
+    fn every_sign_has_a_section() {
+        let of_rules = RULES.iter().filter_map(|(_, sign, _)| *sign);
+        let of_statuses = STATUS_OF_NAME.iter().map(|(sign, _)| *sign);
+        let others = [UNSUPPORTED, WRONG_VALUE, UNNAMED_ARGUMENT, USED_UP_LIMIT];
+        for sign in of_rules.chain(of_statuses).chain(others) {
+            let codes = format!("{sign}: codes");
+            let lines = section(SIGNS, sign).count() + section(SIGNS, &codes).count();
+            assert!(lines > 0, "{sign}");
         }
     }
 

@@ -83,8 +83,7 @@ impl PromptSet {
         if !manifest_path.is_file() {
             return Err(
                 InputFault::new(dir, format!("is not a prompt set: it has no {MANIFEST}"))
-                    .hint("`scholareval prompts export DIR` writes one to start from")
-                    .into(),
+                    .refuse("`scholareval prompts export DIR` writes one to start from"),
             );
         }
         let (manifest_source, _) = read_small_text(&manifest_path)?;
@@ -97,8 +96,7 @@ impl PromptSet {
                     &manifest_path,
                     format!("names the file {name}, which does not exist"),
                 )
-                .hint(format!("write {} or change the manifest", path.display()))
-                .into());
+                .refuse(format!("write {} or change the manifest", path.display())));
             }
             files.insert(name, read_small_text(&path)?.0);
         }
@@ -140,7 +138,7 @@ impl PromptSet {
                     dir,
                     format!("is not empty, and its {name} differs from this set's"),
                 );
-                return Err(fault.hint("name a new or an empty directory").into());
+                return Err(fault.refuse("name a new or an empty directory"));
             }
         }
         for (name, text) in files() {

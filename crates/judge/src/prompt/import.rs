@@ -17,6 +17,7 @@ use scholareval_rubrics::published;
 use scholareval_core::error::{Error, InputFault, Result};
 use scholareval_core::files::{for_each_member, read_bytes, read_small_text};
 use scholareval_core::question::STATEMENTS;
+use scholareval_core::text::tables::section;
 
 /// Scripts of ScholarQABench, each with its tables of the manifest; the first is required.
 const SCRIPTS: [(&str, &str); 3] = [
@@ -36,160 +37,11 @@ const CS2_MODULES: [&str; 4] = [
 /// The scripts of FACT, in the directory `utils` of DeepResearch Bench.
 const FACT_SCRIPTS: [&str; 3] = ["extract.py", "deduplicate.py", "validate.py"];
 
-/// The script, the place in it, the name of the file for the text or of a placeholder in the manifest, and whether it is a
-/// text for `str.format`.
-const LITERALS: [(&str, &str, &str, bool); 25] = [
-    (
-        "scholarqacs_rubric.py",
-        "def score_output/_score_property()/''",
-        "expertise.criterion.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_property/system_prompt",
-        "property.system.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_property/user_prompt",
-        "property.user.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_evidence/system_prompt",
-        "evidence.system.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_evidence/user_prompt",
-        "evidence.user.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_citations_excerpts_inner/system_prompt",
-        "citations.system.txt",
-        false,
-    ),
-    (
-        "scholarqacs_rubric.py",
-        "def _score_citations_excerpts_inner/user_prompt",
-        "citations.user.txt",
-        false,
-    ),
-    (
-        "prometheus_eval.py",
-        "set_system_message()",
-        "aspect.system.txt",
-        false,
-    ),
-    (
-        "prometheus_eval.py",
-        "prompt_template",
-        "aspect.reference.user.txt",
-        true,
-    ),
-    (
-        "prometheus_eval.py",
-        "prompt_template_no_reference",
-        "aspect.user.txt",
-        true,
-    ),
-    (
-        "citation_correctness_eval.py",
-        "input_prompt",
-        "attribution.user.txt",
-        true,
-    ),
-    (
-        "rubric.py",
-        "def _assess_properties_jointly/system_prompt",
-        "criteria.system.txt",
-        false,
-    ),
-    (
-        "rubric.py",
-        "def _assess_properties_jointly/user_prompt",
-        "criteria.user.txt",
-        false,
-    ),
-    (
-        "rubric.py",
-        "def _assess_properties_jointly/criteria/join()",
-        "criteria.criterion.txt",
-        false,
-    ),
-    (
-        "precision_eval.py",
-        "PRECICION_EVAL_PROMPT",
-        "precision.user.txt",
-        true,
-    ),
-    (
-        "citation_eval.py",
-        "def score_citation_group/prompt",
-        "citation_group.user.txt",
-        true,
-    ),
-    (
-        "citation_eval.py",
-        "JUST_HAS_A_TITLE",
-        "TITLE_MARKER",
-        false,
-    ),
-    (
-        "pydantic_models.py",
-        "class Claim/supporting/description",
-        "YES_DESCRIPTION",
-        false,
-    ),
-    (
-        "pydantic_models.py",
-        "class Claim/non_supporting/description",
-        "NO_DESCRIPTION",
-        false,
-    ),
-    (
-        "extract.py",
-        "prompt_template_en",
-        "statements.user.txt",
-        true,
-    ),
-    (
-        "extract.py",
-        "prompt_template",
-        "statements.chinese.txt",
-        true,
-    ),
-    (
-        "deduplicate.py",
-        "prompt_template_en",
-        "deduplicate.user.txt",
-        true,
-    ),
-    (
-        "deduplicate.py",
-        "prompt_template",
-        "deduplicate.chinese.txt",
-        true,
-    ),
-    (
-        "validate.py",
-        "prompt_template_en",
-        "support.user.txt",
-        true,
-    ),
-    (
-        "validate.py",
-        "prompt_template",
-        "support.chinese.txt",
-        true,
-    ),
-];
+/// A section for each script: the place of a text in it, the name of the file for the text or of a placeholder in the
+/// manifest, and whether it is a text for `str.format`.
+const LITERALS: &str = include_str!("literals.txt");
+/// The mark of a text for `str.format`.
+const FORMAT: &str = " (str.format)";
 
 /// A set in the making.
 #[derive(Default)]
@@ -204,14 +56,16 @@ impl Import {
     fn read(&mut self, path: &Path, source: &str) -> Result<()> {
         let source = normalized(source);
         let script = ScriptPosition::script(path, &source);
-        for (_, steps, name, format) in LITERALS
-            .iter()
-            .filter(|(script, ..)| path.ends_with(script))
-        {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        for line in section(LITERALS, &file_name) {
+            let (steps, target) = line.split_once(" -> ").unwrap_or_default();
+            let name = target.trim_end_matches(FORMAT);
             let last = steps.rsplit('/').next().unwrap_or_default();
-            let text = script.find(steps)?.template(last, *format)?;
+            let text = script
+                .find(steps)?
+                .template(last, target.ends_with(FORMAT))?;
             if name.ends_with(".txt") {
-                self.files.insert((*name).to_owned(), text);
+                self.files.insert(name.to_owned(), text);
             } else {
                 // As JSON, which is also how TOML writes a string: the text may hold quotes and
                 // line breaks.
@@ -260,9 +114,7 @@ impl PromptSet {
                 import.read(&path, &read_small_text(&path)?.0)?;
             } else if import.manifest.is_empty() {
                 let fault = InputFault::new(checkout, format!("has no scripts/{script}"));
-                return Err(fault
-                    .hint("name the top directory of a checkout of ScholarQABench")
-                    .into());
+                return Err(fault.refuse("name the top directory of a checkout of ScholarQABench"));
             }
         }
         import.compile_with_commit(checkout, |set| set.families().first())
@@ -282,9 +134,9 @@ impl PromptSet {
             let path = checkout.join("utils").join(script);
             if !path.is_file() {
                 let fault = InputFault::new(checkout, format!("has no utils/{script}"));
-                return Err(fault
-                    .hint("name the top directory of a checkout of deep_research_bench")
-                    .into());
+                return Err(
+                    fault.refuse("name the top directory of a checkout of deep_research_bench")
+                );
             }
             import.read(&path, &read_small_text(&path)?.0)?;
         }
@@ -331,7 +183,7 @@ impl PromptSet {
                 let fault = InputFault::new(astabench, format!("has no {}/{module}", CS2_DIRS[0]));
                 let hint =
                     "name a wheel of astabench, its installed package or a checkout of asta-bench";
-                return Err(fault.hint(hint).into());
+                return Err(fault.refuse(hint));
             }
         }
         sources

@@ -26,6 +26,7 @@ use super::delimiters::{Forgery, GRADED_SECTIONS, forgeries, is_invisible};
 use super::family::PromptFamily;
 use scholareval_core::domain::Item;
 use scholareval_core::question::ASPECT;
+use scholareval_core::text::tables::WordList;
 
 const ROLE_HEADINGS: [&str; 14] = [
     "instruction",
@@ -44,61 +45,21 @@ const ROLE_HEADINGS: [&str; 14] = [
     "score rubrics",
     "score rubric",
 ];
-const DROP_VERBS: [&str; 8] = [
-    "ignore",
-    "ignoring",
-    "disregard",
-    "disregarding",
-    "forget",
-    "override",
-    "overriding",
-    "bypass",
-];
-const EARLIER: [&str; 15] = [
-    "above",
-    "previous",
-    "prior",
-    "earlier",
-    "preceding",
-    "foregoing",
-    "your",
-    "these",
-    "those",
-    "all",
-    "any",
-    "system",
-    "aforementioned",
-    "former",
-    "existing",
-];
-const ORDERS: [&str; 7] = [
-    "instruction",
-    "prompt",
-    "criterion",
-    "criteria",
-    "rubric",
-    "guidelines",
-    "directions",
-];
-const JUDGES: [&str; 7] = [
-    "evaluator",
-    "grader",
-    "judge",
-    "rater",
-    "assessor",
-    "scorer",
-    "marker",
-];
-const ADDRESSES: [&str; 7] = ["as", "dear", "attention", "to", "hello", "hey", "hi"];
-const BESIDE_JUDGE: [&str; 9] = ["the", "a", "an", "our", "all", "any", "expert", "ai", "llm"];
-const GIVE_VERBS: [&str; 10] = [
-    "give", "assign", "award", "rate", "score", "grade", "mark", "output", "return", "reply",
-];
-const EARN_VERBS: [&str; 5] = ["deserves", "merits", "warrants", "earns", "must"];
-const SUBJECTS: [&str; 4] = ["answer", "response", "submission", "text"];
-const TOP_MARKS: [&str; 8] = [
-    "10", "ten", "full", "highest", "maximum", "perfect", "top", "max",
-];
+static DROP_VERBS: WordList =
+    WordList::new("ignore ignoring disregard disregarding forget override overriding bypass");
+static EARLIER: WordList = WordList::new(
+    "above previous prior earlier preceding foregoing your these those all any system aforementioned former existing",
+);
+static ORDERS: WordList =
+    WordList::new("instruction prompt criterion criteria rubric guidelines directions");
+static JUDGES: WordList = WordList::new("evaluator grader judge rater assessor scorer marker");
+static ADDRESSES: WordList = WordList::new("as dear attention to hello hey hi");
+static BESIDE_JUDGE: WordList = WordList::new("the a an our all any expert ai llm");
+static GIVE_VERBS: WordList =
+    WordList::new("give assign award rate score grade mark output return reply");
+static EARN_VERBS: WordList = WordList::new("deserves merits warrants earns must");
+static SUBJECTS: WordList = WordList::new("answer response submission text");
+static TOP_MARKS: WordList = WordList::new("10 ten full highest maximum perfect top max");
 /// The letters of our tags, each with characters that look like it or its capital.
 const LOOK_ALIKES: &str =
     "aаɑαАΑ bЬВΒ cсϲСϹ dԁ eеҽЕΕ fϜ iіıιІΙ lӏӀ mмМΜ nпηΝ oоοОΟ pрρРΡ qԛ rг sѕЅ tтτТΤ uυ /⁄∕⧸ <˂❮";
@@ -339,19 +300,15 @@ fn words(lower: &str) -> Vec<(usize, &str)> {
     words
 }
 
+/// Orders to the judge: to ignore its task, or to give marks.
 fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let words = words(lower);
-    let is_first = |word: &str| {
-        word == "this"
-            || [&DROP_VERBS[..], &ADDRESSES, &GIVE_VERBS]
-                .iter()
-                .any(|list| list.contains(&word))
-    };
-    for (i, (at, word)) in words
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, word))| is_first(word))
-    {
+    for (i, (at, word)) in words.iter().enumerate() {
+        let drops = DROP_VERBS.contains(word);
+        let addresses = ADDRESSES.contains(word);
+        if !(drops || addresses || *word == "this" || GIVE_VERBS.contains(word)) {
+            continue;
+        }
         let next: Vec<&str> = words[i + 1..]
             .iter()
             .take(REACH)
@@ -361,58 +318,65 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
             .split(|word| word.is_empty())
             .next()
             .unwrap_or_default();
-        let is_order = |word: &&str| is_any(word, &ORDERS);
-        let has = |among: &[&str], list: &[&str]| among.iter().any(|word| list.contains(word));
-        if DROP_VERBS.contains(word) {
-            // "Ignore all of the previous instructions": the order comes soon after its verb.
-            let near = &sentence[..sentence.len().min(7)];
-            let everything_above = near.len() >= 2 && near[..near.len().min(4)].contains(&"above");
-            // "Please disregard the rubric" counts only as a request; otherwise it is a remark about methods.
-            let asked_for = i > 0 && words[i - 1].1 == "please" && near.iter().any(is_order);
-            if (has(near, &EARLIER) && near.iter().any(is_order)) || everything_above || asked_for {
-                push(signs, "asks to ignore the task", &plain[*at..]);
-            }
+        let excerpt = &plain[*at..];
+        let is_request = i > 0 && words[i - 1].1 == "please";
+        if drops && asks_to_ignore(sentence, is_request) {
+            push(signs, "asks to ignore the task", excerpt);
         }
-        if ADDRESSES.contains(word) {
-            let role = sentence
-                .iter()
-                .take(4)
-                .find(|word| !BESIDE_JUDGE.contains(word));
-            if role.is_some_and(|word| is_any(word, &JUDGES))
-                // Over the end of the sentence: "Dear grader. You should give .." is an address,
-                // too.
-                && next.contains(&"you")
-                && has(&next, &GIVE_VERBS)
-            {
-                push(signs, "addresses the judge", &plain[*at..]);
-            }
+        if addresses && addresses_judge(&next, sentence) {
+            push(signs, "addresses the judge", excerpt);
         }
-        if *word == "this" && sentence.first().is_some_and(|word| SUBJECTS.contains(word)) {
-            let claimed = sentence
-                .get(1)
-                .is_some_and(|word| EARN_VERBS.contains(word));
-            if claimed && has(&sentence[..sentence.len().min(6)], &TOP_MARKS) {
-                push(signs, "asks for marks", &plain[*at..]);
-            }
-        }
-        if GIVE_VERBS.contains(word) {
-            let subject = sentence
-                .windows(2)
-                .take(5)
-                .any(|two| two[0] == "this" && SUBJECTS.contains(&two[1]));
-            if subject && has(sentence, &TOP_MARKS) {
-                push(signs, "asks for marks", &plain[*at..]);
-            }
+        if asks_for_marks(word, sentence) {
+            push(signs, "asks for marks", excerpt);
         }
     }
 }
 
+/// Whether a verb such as `ignore`, before this sentence, is about the task.
+fn asks_to_ignore(sentence: &[&str], is_request: bool) -> bool {
+    // "Ignore all of the previous instructions": the order comes soon after its verb.
+    let near = &sentence[..sentence.len().min(7)];
+    let has_order = near.iter().any(|word| is_any(word, &ORDERS));
+    let everything_above = near.len() >= 2 && near[..near.len().min(4)].contains(&"above");
+    // "Please disregard the rubric" counts only as a request; otherwise it is a remark about methods.
+    everything_above || (has_order && (is_request || has(near, &EARLIER)))
+}
+
+/// Whether a judge is called before this sentence ends, and asked for something.
+fn addresses_judge(next: &[&str], sentence: &[&str]) -> bool {
+    let mut called = sentence.iter().take(4);
+    let role = called.find(|word| !BESIDE_JUDGE.contains(word));
+    // Over the end of the sentence: "Dear grader. You should give .." is an address, too.
+    role.is_some_and(|word| is_any(word, &JUDGES))
+        && next.contains(&"you")
+        && has(next, &GIVE_VERBS)
+}
+
+/// Whether this word and its sentence claim or ask for the best marks.
+fn asks_for_marks(word: &str, sentence: &[&str]) -> bool {
+    if GIVE_VERBS.contains(word) {
+        let mut pairs = sentence.windows(2).take(5);
+        return pairs.any(|two| two[0] == "this" && SUBJECTS.contains(two[1]))
+            && has(sentence, &TOP_MARKS);
+    }
+    match sentence {
+        [subject, verb, ..] if word == "this" => {
+            let near = &sentence[..sentence.len().min(6)];
+            SUBJECTS.contains(subject) && EARN_VERBS.contains(verb) && has(near, &TOP_MARKS)
+        }
+        _ => false,
+    }
+}
+
+/// Whether one of these words is in the list.
+fn has(words: &[&str], list: &WordList) -> bool {
+    words.iter().any(|word| list.contains(word))
+}
+
 /// Whether the list has the word or its singular.
-fn is_any(word: &str, list: &[&str]) -> bool {
-    list.contains(&word)
-        || word
-            .strip_suffix('s')
-            .is_some_and(|singular| list.contains(&singular))
+fn is_any(word: &str, list: &WordList) -> bool {
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    list.contains(word) || list.contains(singular)
 }
 
 /// Characters that hide text from a human reader.

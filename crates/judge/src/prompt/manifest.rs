@@ -116,14 +116,14 @@ impl PromptManifest {
                     family.as_str()
                 );
                 let hint = format!("give all of {}, or none of them", tables_of(family));
-                return Err(InputFault::new(path, what).hint(hint).into());
+                return Err(InputFault::new(path, what).refuse(hint));
             }
         }
         if self.tables.is_empty() {
             let families = PromptFamily::all().into_iter().map(tables_of);
             let families: Vec<String> = families.collect();
             let hint = format!("give all tables of a family: {}", families.join("; or "));
-            return Err(InputFault::new(path, "names no prompts").hint(hint).into());
+            return Err(InputFault::new(path, "names no prompts").refuse(hint));
         }
         Ok(())
     }
@@ -296,9 +296,7 @@ impl NamedTask {
         let info = self.info;
         let part = self.part;
         let fault = |what: &str, hint: &str| {
-            Err(InputFault::new(path, format!("[{info}] {what}"))
-                .hint(hint)
-                .into())
+            Err(InputFault::new(path, format!("[{info}] {what}")).refuse(hint))
         };
         if self.user.is_empty() {
             let hint = format!("name at least one file, as in {part} = [\"answer.txt\"]");

@@ -66,8 +66,7 @@ impl<'a> ScriptPosition<'a> {
         let line = 1 + self.source[..self.start].matches('\n').count();
         InputFault::new(self.path, what)
             .at_line(line)
-            .hint("use the published files unchanged")
-            .into()
+            .refuse("use the published files unchanged")
     }
 
     fn text(&self) -> &'a str {

@@ -240,7 +240,7 @@ impl TaskTemplates {
             }
             if decided.is_required && !is_named {
                 let what = format!("{} is missing", list_of(&[decided.name]));
-                return Err(InputFault::new(file, what).hint(hint).into());
+                return Err(InputFault::new(file, what).refuse(hint));
             }
         }
         Ok(())
@@ -313,8 +313,7 @@ impl TaskTemplates {
         let what = format!("{missing} is missing in the {} task", self.name());
         let files = self.named.user.join(", ");
         Err(InputFault::new(file, what)
-            .hint(format!("put it into one of its user files ({files})"))
-            .into())
+            .refuse(format!("put it into one of its user files ({files})")))
     }
 
     /// Whether a prompt with these variables needs this one, too. A text that is written in pieces needs all of them, and
@@ -378,8 +377,7 @@ pub(super) const DECISION_OF_FAULT: &str = "decision_of_fault";
 fn fault(name: &str, what: &str, file: &Path, line: usize, hint: &str) -> Error {
     InputFault::new(file, format!("{} {what}", list_of(&[name])))
         .at_line(line)
-        .hint(hint)
-        .into()
+        .refuse(hint)
 }
 
 /// Appends the values of a question's variables.

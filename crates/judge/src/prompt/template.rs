@@ -63,7 +63,7 @@ impl Template {
             if variable.is_none() {
                 let hint = format!("the variables are {}", list_of(&known));
                 let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
-                return Err(fault.at_line(line).hint(hint).into());
+                return Err(fault.at_line(line).refuse(hint));
             }
             Ok(variable)
         })

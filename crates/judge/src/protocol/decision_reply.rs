@@ -9,12 +9,32 @@ use super::BodyFault;
 use super::completion::{MENDED, MOST_TOKENS};
 use scholareval_core::domain::{JudgeReply, Usage};
 
-/// The member, in quotes, that every whole reply has.
-pub(super) const REPLY_MEMBER: &str = "\"answers\"";
+/// The methods of [`Protocol`](super::Protocol) that both protocols of decision models have.
+macro_rules! decision_replies {
+    () => {
+        fn parameters(&self) -> &'static [$crate::protocol::ParameterForm] {
+            &[]
+        }
 
-/// What helps against replies that cannot be read.
-pub(super) const FORM_ADVICE: &str = "try the other kind of --judge (systemone, decisions), another model, or fewer questions a \
-                                      request (--criteria-per-call N)";
+        fn missing_options(&self) -> &'static [&'static str] {
+            $crate::decision_bounds::NO_SAMPLING
+        }
+
+        fn form_advice(&self) -> &'static str {
+            "try the other kind of --judge (systemone, decisions), another model, or fewer questions a request \
+             (--criteria-per-call N)"
+        }
+
+        fn reply_member(&self) -> &'static str {
+            "\"answers\""
+        }
+
+        fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
+            $crate::protocol::decision_reply::read(body, latency_ms)
+        }
+    };
+}
+pub(super) use decision_replies;
 
 /// The reply in a body.
 ///

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    BodyFault, Members, OPENAI, ParameterForm, Protocol, ServiceAddress, WireRequest,
-    decision_reply,
+    BodyFault, Members, OPENAI, Protocol, ServiceAddress, WireRequest,
+    decision_reply::decision_replies,
 };
-use crate::decision_bounds::NO_SAMPLING;
 use crate::prompt::Messages;
 use scholareval_core::domain::JudgeReply;
 use scholareval_core::question::DecisionShape;
@@ -19,6 +18,8 @@ pub(crate) static DECISIONS: DecisionsProtocol = DecisionsProtocol;
 pub(crate) struct DecisionsProtocol;
 
 impl Protocol for DecisionsProtocol {
+    decision_replies!();
+
     fn address(&self) -> &'static ServiceAddress {
         &OPENAI
     }
@@ -56,25 +57,5 @@ impl Protocol for DecisionsProtocol {
 
     fn texts_of(&self, body: &Value) -> String {
         body["input"].as_str().unwrap_or_default().to_owned()
-    }
-
-    fn parameters(&self) -> &'static [ParameterForm] {
-        &[]
-    }
-
-    fn missing_options(&self) -> &'static [&'static str] {
-        NO_SAMPLING
-    }
-
-    fn form_advice(&self) -> &'static str {
-        decision_reply::FORM_ADVICE
-    }
-
-    fn reply_member(&self) -> &'static str {
-        decision_reply::REPLY_MEMBER
-    }
-
-    fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
-        decision_reply::read(body, latency_ms)
     }
 }

@@ -6,10 +6,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    BodyFault, GEMINI, ListedModel, Members, ParameterForm, Protocol, ServiceAddress, WireRequest,
-    decision_reply, listed_by_openai,
+    BodyFault, GEMINI, ListedModel, Members, Protocol, ServiceAddress, WireRequest,
+    decision_reply::decision_replies, listed_by_openai,
 };
-use crate::decision_bounds::NO_SAMPLING;
 use crate::prompt::Messages;
 use scholareval_core::domain::JudgeReply;
 use scholareval_core::question::DecisionShape;
@@ -44,6 +43,8 @@ impl SystemOneProtocol {
 }
 
 impl Protocol for SystemOneProtocol {
+    decision_replies!();
+
     fn address(&self) -> &'static ServiceAddress {
         if self.is_google {
             GEMINI.address()
@@ -104,26 +105,6 @@ impl Protocol for SystemOneProtocol {
 
     fn texts_of(&self, body: &Value) -> String {
         body[self.state()].as_str().unwrap_or_default().to_owned()
-    }
-
-    fn parameters(&self) -> &'static [ParameterForm] {
-        &[]
-    }
-
-    fn missing_options(&self) -> &'static [&'static str] {
-        NO_SAMPLING
-    }
-
-    fn form_advice(&self) -> &'static str {
-        decision_reply::FORM_ADVICE
-    }
-
-    fn reply_member(&self) -> &'static str {
-        decision_reply::REPLY_MEMBER
-    }
-
-    fn read(&self, body: Value, latency_ms: u64) -> Result<JudgeReply, BodyFault> {
-        decision_reply::read(body, latency_ms)
     }
 
     /// The list of OpenAI, or `{"models": [{"name"}]}` (TypeSafe). llama.cpp has both, and says more in the first.

@@ -192,7 +192,7 @@ impl RubricPlan {
         // The reference recognizes static components by name, so a property called `length` counts as one.
         let kind = ComponentKind::ALL_STATIC
             .into_iter()
-            .find(|kind| kind.as_str() == name)
+            .find(|kind| kind.name() == name)
             .unwrap_or(source.kind());
         let component = Component::new(name, kind)
             .with_text(text)

@@ -97,7 +97,7 @@ fn read_document(path: &Path, sink: &mut Sink<'_>) -> Result<()> {
     if bytes.len() as u64 > DOCUMENT_BYTES {
         let what = format!("one JSON value of more than {} MiB", DOCUMENT_BYTES >> 20);
         let fault = InputFault::new(path, what);
-        return Err(fault.hint("write its elements one per line (JSONL)").into());
+        return Err(fault.refuse("write its elements one per line (JSONL)"));
     }
     let text = String::from_utf8_lossy(without_mark(&bytes));
     if !text.trim_start().starts_with('[') {

@@ -62,16 +62,13 @@ pub(super) fn form_of(path: &Path) -> Result<&'static SourceForm> {
     if !is_dir && is_arc(path, &candidate.head) {
         let what = "an ARC file, the form of archives before WARC, which is not read";
         let fault = InputFault::new(path, what);
-        return Err(fault
-            .hint("convert it first: warcio recompress IN.arc.gz OUT.warc.gz")
-            .into());
+        return Err(fault.refuse("convert it first: warcio recompress IN.arc.gz OUT.warc.gz"));
     }
     let form = FORMS.into_iter().find(|form| (form.fits)(&candidate));
     form.ok_or_else(|| {
         let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
         InputFault::new(path, "not a source of pages that can be read")
-            .hint(format!("the forms are: {}", names.join("; ")))
-            .into()
+            .refuse(format!("the forms are: {}", names.join("; ")))
     })
 }
 

@@ -256,7 +256,7 @@ impl IndexWriter {
         let total = self.number("SELECT ifnull(sum(works), 0) FROM sources")?;
         if total == 0 {
             let fault = InputFault::new(&self.path, "the sources hold no work");
-            return Err(fault.hint("check that they are dumps of works").into());
+            return Err(fault.refuse("check that they are dumps of works"));
         }
         WORKS_INDEX.commit(&self.path, &self.connection)?;
         Ok(total.unsigned_abs())

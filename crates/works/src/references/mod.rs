@@ -56,8 +56,7 @@ pub fn load_library(path: &Path) -> Result<ReferenceList> {
     let Some(form) = LibraryForm::of(&text) else {
         let fault = InputFault::new(path, "not a library");
         return Err(fault
-            .hint("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]), RIS (TY  - JOUR) or PubMed (PMID- 1)")
-            .into());
+            .refuse("expected BibTeX (@article{..), CSL-JSON ([{\"type\": .., \"title\": ..}]), RIS (TY  - JOUR) or PubMed (PMID- 1)"));
     };
     let mut list = ReferenceList {
         references: Vec::new(),

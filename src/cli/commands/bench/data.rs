@@ -20,9 +20,7 @@ pub(super) fn find(row: &BenchRow, data: &Path) -> Result<PathBuf> {
     }
     if !data.is_dir() {
         let fault = InputFault::new(data, "no such directory or file");
-        return Err(fault
-            .hint("name ScholarQABench's data directory with --data DIR")
-            .into());
+        return Err(fault.refuse("name ScholarQABench's data directory with --data DIR"));
     }
     for folder in STARTS.iter().flat_map(|start| {
         row.folders
@@ -43,9 +41,7 @@ pub(super) fn find(row: &BenchRow, data: &Path) -> Result<PathBuf> {
         row.id,
         row.places().join(", ")
     );
-    Err(InputFault::new(data, what)
-        .hint("or name the file itself: --data FILE")
-        .into())
+    Err(InputFault::new(data, what).refuse("or name the file itself: --data FILE"))
 }
 
 /// The only JSONL file of a directory, else its only JSON file; `None` if there is none.
@@ -69,7 +65,7 @@ fn only_file(row: &BenchRow, folder: &Path) -> Result<Option<PathBuf>> {
                     row.id
                 );
                 let hint = format!("name it: --data {}", first.display());
-                return Err(InputFault::new(folder, what).hint(hint).into());
+                return Err(InputFault::new(folder, what).refuse(hint));
             }
         }
     }

@@ -21,61 +21,33 @@ mod word;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+
 pub use arxiv::is_arxiv_id;
 pub(super) use clean::CleanText;
 pub(super) use word::word_end;
 
-/// A system of identifiers, in the order in which they are preferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IdentifierScheme {
-    /// A DOI, in lower case and without an address before it.
-    Doi,
-    /// The number of a paper of arXiv, without version and subject class.
-    Arxiv,
-    /// A number of PubMed.
-    Pmid,
-    /// A number of PubMed Central, with its `PMC`.
-    Pmcid,
-    /// The hash by which Semantic Scholar addresses a paper.
-    S2,
-    /// The number of a paper in the corpus of Semantic Scholar.
-    Corpusid,
-    /// An id of the ACL Anthology.
-    Acl,
-    /// The id of a forum of OpenReview.
-    Openreview,
-    /// An id of HAL, without version.
-    Hal,
-}
-
-impl IdentifierScheme {
-    /// Every system.
-    pub const ALL: [Self; 9] = [
-        Self::Doi,
-        Self::Arxiv,
-        Self::Pmid,
-        Self::Pmcid,
-        Self::S2,
-        Self::Corpusid,
-        Self::Acl,
-        Self::Openreview,
-        Self::Hal,
-    ];
-
-    /// Its name in files and in [`WorkIdentifier::key`].
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Doi => "doi",
-            Self::Arxiv => "arxiv",
-            Self::Pmid => "pmid",
-            Self::Pmcid => "pmcid",
-            Self::S2 => "s2",
-            Self::Corpusid => "corpusid",
-            Self::Acl => "acl",
-            Self::Openreview => "openreview",
-            Self::Hal => "hal",
-        }
+named_enum! {
+    /// A system of identifiers, in the order in which they are preferred.
+    pub enum IdentifierScheme {
+        /// A DOI, in lower case and without an address before it.
+        Doi = "doi",
+        /// The number of a paper of arXiv, without version and subject class.
+        Arxiv = "arxiv",
+        /// A number of PubMed.
+        Pmid = "pmid",
+        /// A number of PubMed Central, with its `PMC`.
+        Pmcid = "pmcid",
+        /// The hash by which Semantic Scholar addresses a paper.
+        S2 = "s2",
+        /// The number of a paper in the corpus of Semantic Scholar.
+        Corpusid = "corpusid",
+        /// An id of the ACL Anthology.
+        Acl = "acl",
+        /// The id of a forum of OpenReview.
+        Openreview = "openreview",
+        /// An id of HAL, without version.
+        Hal = "hal",
     }
 }
 
@@ -104,9 +76,7 @@ impl WorkIdentifier {
     /// The identifier of a [`key`](Self::key).
     pub fn from_key(key: &str) -> Option<Self> {
         let (name, id) = key.split_once(':')?;
-        let mut schemes = IdentifierScheme::ALL.into_iter();
-        let scheme = schemes.find(|scheme| scheme.name() == name)?;
-        Some(Self::new(scheme, id))
+        Some(Self::new(IdentifierScheme::from_name(name)?, id))
     }
 
     /// As one text: `doi:10.1000/x`.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// Parameters that hold the address of the page to which a link leads.
 const ADDRESS_PARAMETERS: [&str; 5] = ["url", "qurl", "q", "u", "uri"];
 
@@ -119,28 +121,14 @@ fn without_proxy(host: &str) -> Cow<'_, str> {
 
 /// A text with the characters that `%2F` and its like stand for. What is encoded twice is decoded twice.
 pub(super) fn percent_decoded(text: &str) -> Cow<'_, str> {
-    let Some(once) = decoded(text) else {
-        return Cow::Borrowed(text);
-    };
-    Cow::Owned(decoded(&once).unwrap_or(once))
+    match decoded(text) {
+        Cow::Borrowed(plain) => Cow::Borrowed(plain),
+        Cow::Owned(once) => Cow::Owned(decoded(&once).into_owned()),
+    }
 }
 
-/// `None` if nothing is encoded, or not as UTF-8.
-fn decoded(text: &str) -> Option<String> {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let code = match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        };
-        out.push(code.unwrap_or(*byte));
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    if out.len() == bytes.len() {
-        return None;
-    }
-    String::from_utf8(out).ok()
+/// The text itself if nothing is encoded, or not as UTF-8.
+fn decoded(text: &str) -> Cow<'_, str> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.unwrap_or(Cow::Borrowed(text))
 }
