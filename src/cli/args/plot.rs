@@ -15,7 +15,7 @@ pub struct PlotArgs {
     pub runs: Vec<PathBuf>,
     /// The figure
     #[arg(long, value_name = "WHAT", value_parser = figures())]
-    pub what: &'static dyn RunFigure,
+    pub what: &'static RunFigure,
     /// The file to write, .svg or .tex
     #[arg(long, short, value_name = "FILE")]
     pub out: PathBuf,
@@ -28,12 +28,11 @@ pub struct PlotArgs {
 }
 
 /// The figures by their names.
-fn figures() -> impl TypedValueParser<Value = &'static dyn RunFigure> {
+fn figures() -> impl TypedValueParser<Value = &'static RunFigure> {
     let figures = FIGURES.iter();
-    let names = figures.map(|figure| PossibleValue::new(figure.name()).help(figure.help()));
+    let names = figures.map(|figure| PossibleValue::new(figure.name).help(figure.help));
     PossibleValuesParser::new(names).try_map(|name| {
-        let mut figures = FIGURES.iter().copied();
-        let named = figures.find(|figure| figure.name() == name);
+        let named = FIGURES.iter().find(|figure| figure.name == name);
         named.ok_or("a figure has another name")
     })
 }
