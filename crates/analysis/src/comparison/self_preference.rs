@@ -98,15 +98,11 @@ pub fn self_preferences(
     families: &HashMap<SystemName, String>,
     options: &ComparisonOptions,
 ) -> Vec<SelfPreference> {
-    let mut preferences = Vec::new();
     if judges.len() < 2 {
-        return preferences;
+        return Vec::new();
     }
-    for table in &all.metrics {
-        let shared = SharedCases::of(all, table, options);
-        preferences.extend(by_metric(&shared, judges, families));
-    }
-    preferences
+    let preferences = all.by_metric(options, |shared| Some(by_metric(shared, judges, families)));
+    preferences.concat()
 }
 
 fn by_metric(
