@@ -462,11 +462,8 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
 
 /// Sorted names without `.jsonl`, each once, so that order, repeats and suffix do not matter.
 fn sorted_names(names: &Value) -> Value {
-    let names = names
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
+    let as_array = names.as_array().into_iter();
+    let names = as_array.flatten().filter_map(Value::as_str);
     let names: std::collections::BTreeSet<&str> = names
         .map(|name| name.strip_suffix(".jsonl").unwrap_or(name))
         .collect();

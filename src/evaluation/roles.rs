@@ -156,10 +156,8 @@ impl EvaluationOptions {
 
     /// The entries of `[roles]`, each with its key and the names of its judges.
     fn named_roles(&self) -> impl Iterator<Item = (&String, Role, &Vec<String>)> {
-        self.roles
-            .judges
-            .iter()
-            .filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
+        let judges = self.roles.judges.iter();
+        judges.filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
     }
 
     /// Names of the judges whose scorers may run.

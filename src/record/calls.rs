@@ -244,10 +244,8 @@ impl CallIndex {
                 *end = (ending, position);
             }
         }
-        let positions = ends
-            .into_iter()
-            .map(|(call, (_, position))| (call, position))
-            .collect();
+        let ends = ends.into_iter();
+        let positions = ends.map(|(call, (_, position))| (call, position)).collect();
         let path = dir.join(NAME);
         let file = File::open(&path).map_err(Error::io(&path, "read"))?;
         Ok(Self {

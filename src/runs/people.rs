@@ -182,11 +182,8 @@ fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
             continue;
         };
         let mut items = BTreeSet::new();
-        for answer in run
-            .scored
-            .iter()
-            .filter(|answer| answer.score.scorer == CRITERIA.name)
-        {
+        let scored = run.scored.iter();
+        for answer in scored.filter(|answer| answer.score.scorer == CRITERIA.name) {
             for component in &answer.score.components {
                 let item = LabeledItem {
                     system: answer.system.clone(),

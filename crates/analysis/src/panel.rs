@@ -260,9 +260,8 @@ pub fn sample_noise<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<SampleNoise> {
 
 /// The judges of the panels that gave these scores, each once.
 pub fn member_judges<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Arc<str>> {
-    let members = scored
-        .iter()
-        .flat_map(|answer| answer.borrow().members.values());
+    let scored = scored.iter();
+    let members = scored.flat_map(|answer| answer.borrow().members.values());
     distinct(members.flatten().map(|member| Arc::clone(&member.judge)))
 }
 

@@ -238,10 +238,8 @@ async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
     let dir = path_text(&args.dir);
-    let hours = manifest
-        .parts
-        .iter()
-        .map(|part| batches_of(part.kind).hours());
+    let parts = manifest.parts.iter();
+    let hours = parts.map(|part| batches_of(part.kind).hours());
     let hours = hours.max().unwrap_or_default();
     terminal::note(&format!(
         "next: scholareval batch fetch {dir}; repeat it until all results are there (at most {hours} hours)"

@@ -273,9 +273,8 @@ fn push_costs(table: &mut Table, key: &str, heading: &str, costs: &[Cost]) {
         .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low)));
     let column = Column::headed("usd_low", "USD from", Format::Number(2));
     table.push(column, low);
-    let high = costs
-        .iter()
-        .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high)));
+    let costs = costs.iter();
+    let high = costs.map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high)));
     let column = Column::headed("usd_high", "USD to", Format::Number(2));
     table.push(column, high);
 }

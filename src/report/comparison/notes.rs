@@ -173,9 +173,8 @@ fn judge_with_runs(judged: &JudgedRole) -> String {
 
 /// Whether judges were checked against people: one sentence for all of them, or one for each result of the check.
 pub(in crate::report) fn check_lines(judged: &[&JudgedRole]) -> Vec<String> {
-    let checks = judged
-        .iter()
-        .filter_map(|role| Some((checked_judge(role)?, role.role.as_str())));
+    let judged = judged.iter();
+    let checks = judged.filter_map(|role| Some((checked_judge(role)?, role.role.as_str())));
     let by_check = by_text(checks);
     let is_only = by_check.len() == 1;
     let mut lines = Vec::new();

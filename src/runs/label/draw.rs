@@ -113,11 +113,8 @@ impl LabelCandidates {
     }
 
     fn spreads(&self) -> Vec<f64> {
-        let known: Vec<f64> = self
-            .answers
-            .iter()
-            .filter_map(|answer| answer.spread)
-            .collect();
+        let answers = self.answers.iter();
+        let known: Vec<f64> = answers.filter_map(|answer| answer.spread).collect();
         // Neither favored nor neglected: nothing is known of how sure the judge is about it.
         let typical = mean(&known).unwrap_or(0.0);
         let spreads = self.answers.iter().map(|answer| answer.spread);

@@ -78,10 +78,8 @@ fn listed_levels(shape: &ReplyShape) -> Vec<LabelLevel> {
             label: GivenLabel::Value(level.credit),
         });
     }
-    if listed
-        .iter()
-        .all(|level| matches!(level.level.as_u64(), Some(0..=10)))
-    {
+    let mut listed = listed.iter();
+    if listed.all(|level| matches!(level.level.as_u64(), Some(0..=10))) {
         for level in &mut levels {
             let number: Option<usize> = level.name.parse().ok();
             level.key = number.map_or(level.key, |number| KEYS[number]);

@@ -283,9 +283,8 @@ impl SharedCases<'_> {
             // A circle: strengths, which need enough questions for their errors.
             let strengths = strengths_by_rank(self, &verdicts, Ties::Half).ok();
             let strengths = strengths.filter(|_| is_enough)?;
-            let differences = ranks
-                .iter()
-                .map(|(first, second)| strengths.pseudo_values(*first, *second));
+            let ranks = ranks.iter();
+            let differences = ranks.map(|(first, second)| strengths.pseudo_values(*first, *second));
             return Some(PairSample {
                 differences: differences.collect(),
                 questions,

@@ -236,10 +236,8 @@ impl AnchorSystems {
         });
         let mut cases = Vec::new();
         for (at, case) in shared.cases.iter().enumerate() {
-            if ranks
-                .iter()
-                .all(|rank| values.get(shared, *rank, *case).is_some())
-            {
+            let mut ranks = ranks.iter();
+            if ranks.all(|rank| values.get(shared, *rank, *case).is_some()) {
                 cases.push(at);
             }
         }

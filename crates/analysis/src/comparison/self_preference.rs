@@ -180,9 +180,8 @@ fn residuals(
     let mut by_case = Vec::new();
     for case in 0..shared.cases.len() {
         let [of_family, of_others] = sides.each_ref().map(|side| {
-            let above = side
-                .iter()
-                .map(|system| system.above_mean(shared, judge, case));
+            let side = side.iter();
+            let above = side.map(|system| system.above_mean(shared, judge, case));
             mean(&above.collect::<Vec<_>>()).unwrap_or_default()
         });
         by_case.push(of_family - of_others);

@@ -272,9 +272,8 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
             .filter(|estimate| estimate.estimate.is_some())
     };
     let values: Vec<f64> = defined().filter_map(|estimate| estimate.estimate).collect();
-    let mut reasons = estimates
-        .iter()
-        .filter_map(|estimate| estimate.undefined.as_deref());
+    let estimates = estimates.iter();
+    let mut reasons = estimates.filter_map(|estimate| estimate.undefined.as_deref());
     Estimate {
         n: defined().filter_map(|estimate| estimate.n).min(),
         ..Estimate::new(mean(&values), || None, reasons.next().unwrap_or(reason))

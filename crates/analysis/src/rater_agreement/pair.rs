@@ -156,9 +156,8 @@ impl<'a> RatedByBoth<'a> {
         }
         for system in names {
             let rated = self.only(|unit| unit.system == *system);
-            let of_system = compared
-                .iter()
-                .filter(|pair| pair.systems.contains(&system));
+            let compared = compared.iter();
+            let of_system = compared.filter(|pair| pair.systems.contains(&system));
             parts.push(rated.part(system.to_string(), of_system, thresholds));
         }
         parts

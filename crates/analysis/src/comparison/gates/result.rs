@@ -180,9 +180,8 @@ impl GateCheck<'_> {
             return None;
         }
         let systems = &self.comparison.systems;
-        let mut named = systems
-            .iter()
-            .filter(|system| self.gate.systems().contains(&system.label));
+        let systems = systems.iter();
+        let mut named = systems.filter(|system| self.gate.systems().contains(&system.label));
         named.find_map(|system| self.comparison.runs.get(system.run)?.unfinished.as_deref())
     }
 
