@@ -464,9 +464,8 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
 fn sorted_names(names: &Value) -> Value {
     let as_array = names.as_array().into_iter();
     let names = as_array.flatten().filter_map(Value::as_str);
-    let names: std::collections::BTreeSet<&str> = names
-        .map(|name| name.strip_suffix(".jsonl").unwrap_or(name))
-        .collect();
+    let names = names.map(|name| name.strip_suffix(".jsonl").unwrap_or(name));
+    let names: std::collections::BTreeSet<&str> = names.collect();
     json!(names)
 }
 

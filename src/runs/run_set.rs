@@ -146,10 +146,8 @@ impl RunSet {
 
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
         let (directories, _) = run_directories(paths)?;
-        let mut runs = directories
-            .iter()
-            .map(|directory| load_run(directory))
-            .collect::<Result<Vec<_>>>()?;
+        let runs = directories.iter().map(|directory| load_run(directory));
+        let mut runs = runs.collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         for run in &mut runs {
             // Two runs of one name could not be distinguished in any table.
@@ -520,10 +518,8 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             });
         }
     }
-    let roles: Vec<String> = all
-        .iter()
-        .map(|judged_role| judged_role.role.clone())
-        .collect();
+    let roles = all.iter().map(|judged_role| judged_role.role.clone());
+    let roles: Vec<String> = roles.collect();
     for judged_role in &mut all {
         if roles
             .iter()

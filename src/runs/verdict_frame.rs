@@ -142,9 +142,8 @@ impl VerdictFrame {
         let verdicts = self.verdicts.iter();
         let weights: Vec<f64> = verdicts.map(|verdict| verdict.weight.abs()).collect();
         let sizes = self.verdicts.iter();
-        let sizes: Vec<f64> = sizes
-            .map(|verdict| verdict.weight.abs() * verdict.doubt.max(0.0).sqrt())
-            .collect();
+        let sizes = sizes.map(|verdict| verdict.weight.abs() * verdict.doubt.max(0.0).sqrt());
+        let sizes: Vec<f64> = sizes.collect();
         weighted_inclusion_probabilities(&weights, &sizes, n)
     }
 

@@ -33,9 +33,8 @@ pub(in crate::cli) fn laid_out(program: Command) -> Command {
     let ids = evaluation
         .get_arguments()
         .map(|arg| arg.get_id().as_str().to_owned());
-    let rare: Vec<String> = ids
-        .filter(|id| COMMON.split(' ').all(|common| common != id))
-        .collect();
+    let rare = ids.filter(|id| COMMON.split(' ').all(|common| common != id));
+    let rare: Vec<String> = rare.collect();
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
         list_of_commands(&program)
@@ -73,10 +72,8 @@ fn list_of_commands(program: &Command) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{header}{title}:{header:#}");
         for name in names.split(' ') {
-            let about = program
-                .find_subcommand(name)
-                .and_then(Command::get_about)
-                .map(ToString::to_string);
+            let about = program.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string);
             let _ = writeln!(
                 text,
                 "  {literal}{name:<19}{literal:#}{}",

@@ -183,12 +183,8 @@ fn cache_of(args: &BatchImportArgs, manifest: &BatchManifest) -> Result<PathBuf>
 
 /// The results that were fetched into the directory.
 fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
-    let files: Vec<PathBuf> = manifest
-        .parts
-        .iter()
-        .flat_map(|part| &part.results)
-        .map(|name| dir.join(name))
-        .collect();
+    let files = manifest.parts.iter().flat_map(|part| &part.results);
+    let files: Vec<PathBuf> = files.map(|name| dir.join(name)).collect();
     for file in &files {
         refuse_link(file)?;
     }

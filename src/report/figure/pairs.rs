@@ -49,9 +49,8 @@ fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
 /// All pairs; with a baseline each other system less it. The largest difference is first.
 fn plot_of(metric: &MetricComparison, baseline: Option<&str>) -> DotPlot {
     let pairs = metric.pairs.iter();
-    let mut rows: Vec<DotRow> = pairs
-        .map(|pair| row_of_pair(metric, pair, baseline))
-        .collect();
+    let rows = pairs.map(|pair| row_of_pair(metric, pair, baseline));
+    let mut rows: Vec<DotRow> = rows.collect();
     rows.sort_by(|a, b| b.dots[0].value.total_cmp(&a.dots[0].value));
     let axis = match baseline {
         Some(baseline) => format!("{}, difference from {baseline}", axis_name(&metric.metric)),

@@ -79,9 +79,8 @@ fn points_of<'a>(
     studies: impl Iterator<Item = &'a PlannedStudy>,
     questions: impl Fn(&PlannedStudy) -> f64,
 ) -> Vec<[f64; 2]> {
-    let mut points: Vec<[f64; 2]> = studies
-        .map(|study| [questions(study), study.difference])
-        .collect();
+    let points = studies.map(|study| [questions(study), study.difference]);
+    let mut points: Vec<[f64; 2]> = points.collect();
     points.dedup_by_key(|point| point[0]);
     points
 }

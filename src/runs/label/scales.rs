@@ -33,11 +33,8 @@ fn whole_numbers(shape: &ReplyShape) -> Option<Vec<LabelLevel>> {
             numbers.push(number);
         }
     }
-    let ends: Option<Vec<f64>> = shape
-        .levels
-        .iter()
-        .map(|level| level.level.as_f64())
-        .collect();
+    let ends = shape.levels.iter().map(|level| level.level.as_f64());
+    let ends: Option<Vec<f64>> = ends.collect();
     // A scale from 0 to 100 would otherwise lose most of its levels.
     let is_within = ends?.iter().all(|end| (0.0..=10.0).contains(end));
     if numbers.is_empty() || !is_within {

@@ -349,9 +349,8 @@ fn kinds_of(sheet: &LabelSheet) -> BTreeSet<LabelKind> {
 /// `criterion, claim`
 fn kind_names(sheet: &LabelSheet) -> String {
     let kinds = kinds_of(sheet).into_iter();
-    let names: Vec<String> = kinds
-        .map(|kind| format!("{kind:?}").to_lowercase())
-        .collect();
+    let names = kinds.map(|kind| format!("{kind:?}").to_lowercase());
+    let names: Vec<String> = names.collect();
     names.join(", ")
 }
 

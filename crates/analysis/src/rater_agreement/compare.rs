@@ -108,9 +108,8 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
         views.iter().partition(|view| view.is_human());
     let chosen = chosen_pairs(&judges, &people, humans.as_ref()).into_iter();
-    let pairs: Vec<RaterPair> = chosen
-        .map(|(first, second)| rater_pair(first, second, &context))
-        .collect();
+    let pairs = chosen.map(|(first, second)| rater_pair(first, second, &context));
+    let pairs: Vec<RaterPair> = pairs.collect();
     // The mean of several people is the better label; its noise is smaller than that of any of
     // them.
     let labels = humans.as_ref().or(people.first().copied());
