@@ -40,6 +40,12 @@ pub(super) enum Abort {
     Fatal(Error),
 }
 
+impl From<Error> for Abort {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
 /// How the scoring of an answer ended.
 #[derive(Debug)]
 pub(super) enum AnswerEnd {

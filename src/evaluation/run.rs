@@ -360,7 +360,7 @@ async fn score_one(
 ) -> std::result::Result<AnswerEnd, Abort> {
     // Before the text is read: only answers in progress hold theirs in memory.
     let _own = lanes.begin().await;
-    let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
+    let item = &with_text(&job.items[index])?;
     let run = AnswerRun {
         job,
         item,
