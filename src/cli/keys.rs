@@ -45,9 +45,8 @@ impl NamedServers {
             .iter()
             .map(String::as_str)
             .chain(variables.flat_map(|urls| urls.split(',')));
-        let origins = urls
-            .filter_map(|url| Endpoint::new(url).ok()?.origin())
-            .collect();
+        let origins = urls.filter_map(|url| Endpoint::new(url).ok()?.origin());
+        let origins = origins.collect();
         Self {
             origins,
             trusts_all,
@@ -86,10 +85,8 @@ pub(super) fn secret(
     name: &str,
     is_header: bool,
 ) -> Result<Option<SecretString>> {
-    let value = environment
-        .get(name)
-        .filter(|_| is_variable(name))
-        .map(str::trim);
+    let value = environment.get(name);
+    let value = value.filter(|_| is_variable(name)).map(str::trim);
     if value.is_some_and(|value| {
         !value
             .chars()

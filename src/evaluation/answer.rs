@@ -40,6 +40,12 @@ pub(super) enum Abort {
     Fatal(Error),
 }
 
+impl From<Error> for Abort {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
 /// How the scoring of an answer ended.
 #[derive(Debug)]
 pub(super) enum AnswerEnd {
@@ -426,11 +432,8 @@ impl State {
                 judgments.push(judgment);
             }
         }
-        let judges: Vec<&str> = panel
-            .members
-            .iter()
-            .map(|member| &*member.judge_id)
-            .collect();
+        let members = panel.members.iter();
+        let judges: Vec<&str> = members.map(|member| &*member.judge_id).collect();
         for (name, (judgments, values)) in names.into_iter().zip(merged) {
             let judgment = merge_members(&*call.question, judgments, &judges, panel.merge);
             // A call about several criteria without a usable reply leaves each of them open.

@@ -102,7 +102,7 @@ impl AnswerRun<'_> {
         // may still be readable, and the judge is not given up before they have ended.
         let begun = self.legibility.begin(call.question.info());
         let asked = Asked::new(unit);
-        let (beginning, first) = self.beginning(&asked).map_err(Abort::Fatal)?;
+        let (beginning, first) = self.beginning(&asked)?;
         let mut first = Some(first);
         let mut raw: Option<String> = None;
         let mut tries = asked.tries(beginning);
@@ -141,7 +141,7 @@ impl AnswerRun<'_> {
             // A reference that merges texts makes one attempt a sample: our repeats are not among
             // them.
             raw.get_or_insert_with(|| self.text_to_merge(call, member, &reply));
-            note_reading(&request, member, read.is_ok()).map_err(Abort::Fatal)?;
+            note_reading(&request, member, read.is_ok())?;
             let again = self.repeats(&request, &asked, &reply, read.as_ref().err(), tries)?;
             let note = with_further_notes(&request, &shown, options.mode, read.is_ok());
             let (sample, flags) = sample_of(call, member, &shown, read, note.clone());
@@ -150,7 +150,7 @@ impl AnswerRun<'_> {
             // paid for.
             self.record(&request, &asked, Some(reply.clone()), &sample)
                 .await;
-            note_room(&request, member, &reply, tries.is_starved, true).map_err(Abort::Fatal)?;
+            note_room(&request, member, &reply, tries.is_starved, true)?;
             climb = None;
             if again {
                 tries.attempt += 1;
@@ -185,9 +185,10 @@ impl AnswerRun<'_> {
             return Ok(());
         }
         let unreadable = fault.map(|reason| (reason.clone(), reply.content.clone()));
-        self.legibility
-            .note(request, asked.member, unreadable.as_ref(), begun)
-            .map_err(Abort::Fatal)
+        let unreadable = unreadable.as_ref();
+        Ok(self
+            .legibility
+            .note(request, asked.member, unreadable, begun)?)
     }
 
     /// Makes one attempt: with cached replies when planning, else by the judge.
@@ -229,7 +230,7 @@ impl AnswerRun<'_> {
                 parameter: Parameter::Room,
                 message,
             }) => {
-                learn_most(request, member, &message).map_err(Abort::Fatal)?;
+                learn_most(request, member, &message)?;
                 let next = self.request(asked, *tries);
                 // What the refusal states may be less than the reply itself needs, or nothing.
                 if limit_of(&next) >= limit_of(request) {
@@ -243,11 +244,11 @@ impl AnswerRun<'_> {
                 };
                 // Learned for all calls of the run, so that the refusal is paid for once and not
                 // once a call.
-                renderer.leave_out(parameter).map_err(Abort::Fatal)?;
+                renderer.leave_out(parameter)?;
                 return Ok(AttemptEnd::OtherForm);
             }
         };
-        if drops_refused_schema(request, member, &failed).map_err(Abort::Fatal)? {
+        if drops_refused_schema(request, member, &failed)? {
             return Ok(AttemptEnd::OtherForm);
         }
         Ok(AttemptEnd::Failed(failed))
@@ -263,8 +264,7 @@ impl AnswerRun<'_> {
     ) -> Result<bool, Abort> {
         match (&member.renderer, &request.rendered) {
             (Some(renderer), Some(rendered)) if self.job.options.mode == Mode::Default => {
-                let forms = renderer.forms();
-                forms.drops_form(rendered, reply).map_err(Abort::Fatal)
+                Ok(renderer.forms().drops_form(rendered, reply)?)
             }
             _ => Ok(false),
         }
@@ -336,7 +336,7 @@ impl AnswerRun<'_> {
             return Ok(true);
         }
         // A run with a lower limit than an earlier one still finds what the earlier one paid for.
-        is_stored(next, member).map_err(Abort::Fatal)
+        Ok(is_stored(next, member)?)
     }
 
     /// Whether a reply that was cut has, or is worth, a repeat in another form. Only the first one: the next would be cut
@@ -353,7 +353,7 @@ impl AnswerRun<'_> {
         if !is_cut || request.attempt > 0 || self.job.options.mode == Mode::Compat {
             return Ok(false);
         }
-        if is_stored(next, member).map_err(Abort::Fatal)? {
+        if is_stored(next, member)? {
             return Ok(true);
         }
         let (Some(renderer), Some(rendered)) = (&member.renderer, &request.rendered) else {
@@ -395,7 +395,7 @@ impl AnswerRun<'_> {
         };
         let room = request.rendered.as_ref().map_or(0, |call| call.room);
         let needs_no_turn = room <= RUNGS[0] || climb.is_some() || renderer.room().is_proven(room);
-        if needs_no_turn || is_stored(request, member).map_err(Abort::Fatal)? {
+        if needs_no_turn || is_stored(request, member)? {
             return Ok(());
         }
         *climb = renderer.room().climb(room).await;
@@ -423,11 +423,11 @@ impl AnswerRun<'_> {
         let sample = Err(Unreadable::cut(reply).into());
         self.record(request, asked, Some(reply.clone()), &sample)
             .await;
-        note_room(request, member, reply, true, false).map_err(Abort::Fatal)?;
+        note_room(request, member, reply, true, false)?;
         tries.room = Some(room);
         let next = self.request(asked, *tries);
         let is_run = matches!(self.pass, Pass::Run(_));
-        if is_run && climb.is_none() && !is_stored(&next, member).map_err(Abort::Fatal)? {
+        if is_run && climb.is_none() && !is_stored(&next, member)? {
             *climb = renderer.room().climb(room).await;
             if renderer.room().is_given_up() {
                 return Err(Abort::Stopped);

@@ -274,9 +274,8 @@ fn no_verdict(url: String, call: &CallRecord, reason: &UnscoredReason, member: &
         (UnscoredKind::Unreadable, ..) => "start the server with another one".to_owned(),
         (kind, ..) => call.remedy(kind).unwrap_or_default().to_owned(),
     };
-    let text = reply
-        .map(|reply| shortened(&reply.content))
-        .unwrap_or_default();
+    let text = reply.map(|reply| shortened(&reply.content));
+    let text = text.unwrap_or_default();
     Error::JudgeUnavailable(format!(
         "the judge at {url} gives no verdict to a {kind} call: {reason}; its reply is \"{text}\"; {advice}"
     ))

@@ -1,6 +1,6 @@
 //! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
-use crate::domain::{JudgeReply, Judgment, Reading, WhyNot, expected_value};
+use crate::domain::{JudgeReply, Judgment, WhyNot, expected_value};
 use crate::question::Question;
 
 /// Replaces the score of a sample with the expected one. Without probabilities the plain score stays, with a flag that
@@ -11,18 +11,13 @@ pub(super) fn weigh(
     sample: Judgment,
     flags: &mut Vec<String>,
 ) -> Judgment {
-    let reading = sample?;
+    let mut reading = sample?;
     // A mean over claims or labels has no meaning; a question says whether its reply is a number.
     let Some((location, range)) = question.expected() else {
         return Ok(reading);
     };
-    let Reading {
-        verdict,
-        feedback,
-        belief,
-    } = reading;
-    let verdict = match expected_value(reply, range, location) {
-        Ok(expected) => verdict.with_number(expected.value),
+    match expected_value(reply, range, location) {
+        Ok(expected) => reading.verdict = reading.verdict.with_number(expected.value),
         Err(why) => {
             let why = match why {
                 // Without the share: flags become notes, and equal notes of many answers are
@@ -34,20 +29,15 @@ pub(super) fn weigh(
                 "plain scores in place of expected ones ({}): {why}",
                 question.info()
             ));
-            verdict
         }
-    };
-    Ok(Reading {
-        verdict,
-        feedback,
-        belief,
-    })
+    }
+    Ok(reading)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{TokenLogprob, Verdict};
+    use crate::domain::{Reading, TokenLogprob, Verdict};
     use crate::question::Property;
 
     fn question() -> Property {

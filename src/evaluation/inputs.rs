@@ -458,11 +458,8 @@ fn check_given(options: &EvaluationOptions) -> Result<()> {
         let message = "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..";
         return Err(Error::Usage(message.to_owned()));
     }
-    let needs_tests = options
-        .scorers
-        .scorers
-        .iter()
-        .any(|scorer| scorer.scores_test_cases());
+    let mut scorers = options.scorers.scorers.iter();
+    let needs_tests = scorers.any(|scorer| scorer.scores_test_cases());
     if needs_tests && options.cases.tests.is_none() {
         let message = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
         return Err(Error::Usage(message.to_owned()));

@@ -328,9 +328,8 @@ impl Judges {
         &'a self,
         names: &'a [String],
     ) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> + Clone {
-        names
-            .iter()
-            .filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
+        let names = names.iter();
+        names.filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
     }
 
     /// Calls for one question of a role: every sample of every judge.
@@ -363,10 +362,8 @@ impl Judges {
 
     /// The reference script cannot merge several grades by their mean: reject this before any call.
     fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
-        let of_aspects = self
-            .roles
-            .iter()
-            .filter(|(role, _)| matches!(role, Role::Aspect(_)));
+        let roles = self.roles.iter();
+        let of_aspects = roles.filter(|(role, _)| matches!(role, Role::Aspect(_)));
         let mut judges = of_aspects.flat_map(|(_, names)| self.of(names));
         if judges.any(|(_, named)| named.samples > 1 && named.merge != GradeMerge::MostCommon) {
             return Err(Error::Usage(
@@ -421,9 +418,8 @@ impl Judges {
 
     /// Every judge by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &NamedJudge)> {
-        self.by_name
-            .iter()
-            .map(|(name, named)| (name.as_str(), named))
+        let by_name = self.by_name.iter();
+        by_name.map(|(name, named)| (name.as_str(), named))
     }
 
     /// The roles of the judge of that name.

@@ -47,10 +47,8 @@ pub(super) fn member_values(
     samples: &[Sample],
     stops_early: bool,
 ) -> MemberValues {
-    let samples: Vec<Option<f64>> = samples
-        .iter()
-        .map(|sample| number_of(&sample.judgment))
-        .collect();
+    let samples = samples.iter();
+    let samples: Vec<Option<f64>> = samples.map(|sample| number_of(&sample.judgment)).collect();
     let mut values = MemberValues {
         judge: Arc::clone(judge),
         value: number_of(merged),

@@ -228,13 +228,8 @@ pub struct AskingOptions {
     #[arg(long, value_name = "N", default_value_t = 180, hide_short_help = true)]
     pub certificate_days: u32,
     /// Append a list of the cited sources to answers made from predictions; not counted in lengths
-    #[arg(
-        long,
-        value_name = "append|none",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "append|none", value_enum, default_value_t)]
+    #[arg(hide_possible_values = true)]
     pub references_block: ReferencesBlock,
 }
 
@@ -327,47 +322,7 @@ pub struct ResultsOptions {
 /// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
-const NOT_RUN_SETTINGS: &[&str] = &[
-    "score.answers",
-    "score.tests",
-    "score.references",
-    "score.aspect_rubrics",
-    "score.works",
-    "score.retractions",
-    "score.prompts",
-    // The manifest has what these lead to, for the answers that they concern.
-    "score.fields",
-    "score.keep_thinking",
-    "score.keep_errors",
-    "score.partial_logs",
-    "score.selected",
-    // Recorded elsewhere: as `score.rubrics` and `score.snippets`, with the settings of the scorer
-    // of criteria, and as the manifest's policy and seed.
-    "score.only",
-    "score.rubric",
-    "score.criteria_per_call",
-    "score.strict",
-    "score.on_unscored",
-    "score.max_unscored",
-    "score.seed",
-    "score.certificate",
-    "score.certificate_days",
-    "score.at_once",
-    // How many questions are asked, not what comes of them; the manifest has the looks.
-    "score.until",
-    "score.baseline",
-    // The manifest has these, or what they lead to, for each judge.
-    "score.samples",
-    "score.merge",
-    "judge.model",
-    "judge.cache_id",
-    "judge.base_url",
-    "judge.api_key_env",
-    "judge.wait_server",
-    "judge.service_tier",
-    "judge.headers",
-    "judge.header_env",
-];
+const NOT_RUN_SETTINGS: &str = include_str!("not_run_settings.txt");
 
 impl EvaluationOptions {
     /// Checks every value.
@@ -435,7 +390,7 @@ impl EvaluationOptions {
         let mut settings: BTreeMap<String, Value> = BTreeMap::new();
         for (key, value) in groups.into_iter().flatten() {
             let key = format!("score.{key}");
-            if !NOT_RUN_SETTINGS.contains(&key.as_str()) {
+            if is_run_setting(&key) {
                 settings.insert(key, value);
             }
         }
@@ -474,6 +429,11 @@ fn table_key(key: &str, name: &str) -> String {
     format!("judges.{name}.{last}")
 }
 
+/// Whether this option, as `TABLE.KEY`, is part of the run settings.
+fn is_run_setting(key: &str) -> bool {
+    !NOT_RUN_SETTINGS.lines().any(|line| line == key)
+}
+
 /// The settings that affect the replies of a judge, besides its identity. Strings in request fields that look like API
 /// keys are masked: they authenticate and do not affect replies.
 pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
@@ -482,7 +442,7 @@ pub(super) fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     // The baseline ignores every option, so that none of them may separate two of its runs.
     let is_lexical = judge.kind() == JudgeKind::Lexical;
     settings.retain(|key, _| {
-        let affects_replies = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
+        let affects_replies = is_run_setting(&format!("judge.{key}"));
         key == "kind" || !is_lexical && affects_replies
     });
     settings
@@ -502,14 +462,10 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
 
 /// Sorted names without `.jsonl`, each once, so that order, repeats and suffix do not matter.
 fn sorted_names(names: &Value) -> Value {
-    let names = names
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let names: std::collections::BTreeSet<&str> = names
-        .map(|name| name.strip_suffix(".jsonl").unwrap_or(name))
-        .collect();
+    let as_array = names.as_array().into_iter();
+    let names = as_array.flatten().filter_map(Value::as_str);
+    let names = names.map(|name| name.strip_suffix(".jsonl").unwrap_or(name));
+    let names: std::collections::BTreeSet<&str> = names.collect();
     json!(names)
 }
 

@@ -24,25 +24,16 @@ pub struct PairChoice {
     ///
     /// In a circle, drawn for each question, every system meets two others: with ten systems a ninth of the calls. Default: the
     /// baseline's pairs with --baseline, else all for up to 4 systems, and circles for more.
-    #[arg(
-        long,
-        value_name = "all|cycle|baseline",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "all|cycle|baseline", value_enum)]
+    #[arg(hide_possible_values = true)]
     pub design: Option<PairDesign>,
     /// Show each pair in both orders, in one, balanced over the questions, or in the second only where it can matter
     ///
     /// Judges prefer a place: both orders cancel that within each question, one order over all of them, for half of the calls. auto
     /// is for --until: pairs that one order over all questions does not decide are then shown in the other one. Without --until
     /// all are.
-    #[arg(
-        long,
-        value_name = "both|one|auto",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "both|one|auto", value_enum, default_value_t)]
+    #[arg(hide_possible_values = true)]
     pub orders: PairOrders,
     /// Compare by each criterion of the test case, weighted as in its rubric, and not as a whole
     #[arg(long)]

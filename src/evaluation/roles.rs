@@ -156,19 +156,16 @@ impl EvaluationOptions {
 
     /// The entries of `[roles]`, each with its key and the names of its judges.
     fn named_roles(&self) -> impl Iterator<Item = (&String, Role, &Vec<String>)> {
-        self.roles
-            .judges
-            .iter()
-            .filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
+        let judges = self.roles.judges.iter();
+        judges.filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
     }
 
     /// Names of the judges whose scorers may run.
     pub fn used_judges(&self) -> BTreeSet<String> {
         // A judge whose scorer does not run needs neither its key nor a reachable server.
         let named = self.named_roles().filter(|(_, role, _)| self.may_run(role));
-        let mut used: BTreeSet<String> = named
-            .flat_map(|(.., names)| names.iter().cloned())
-            .collect();
+        let used = named.flat_map(|(.., names)| names.iter().cloned());
+        let mut used: BTreeSet<String> = used.collect();
         let of_all = [
             Role::Rubric,
             Role::Criteria,
@@ -210,12 +207,8 @@ impl EvaluationOptions {
             };
             for (at, name) in names.iter().enumerate() {
                 let Some(JudgeRef { judge, .. }) = self.judge_named(name) else {
-                    let known: Vec<&str> = self
-                        .judges
-                        .keys()
-                        .map(String::as_str)
-                        .chain([DEFAULT_JUDGE])
-                        .collect();
+                    let known = self.judges.keys().map(String::as_str);
+                    let known: Vec<&str> = known.chain([DEFAULT_JUDGE]).collect();
                     let hint = nearest(name, known.iter().copied()).map_or_else(
                         || format!("known are {}", known.join(", ")),
                         |near| format!("did you mean {near}?"),

@@ -312,10 +312,8 @@ struct Running<'a> {
 impl<'a> Running<'a> {
     /// The pass, which sends its events there.
     fn new(job: &'a Job, pending: &'a [usize], sender: EventSender, stop: &StopHandle) -> Self {
-        let cases: HashSet<_> = pending
-            .iter()
-            .map(|&index| &job.items[index].case.case_id)
-            .collect();
+        let cases = pending.iter().map(|&index| &job.items[index].case.case_id);
+        let cases: HashSet<_> = cases.collect();
         Self {
             lanes: Arc::new(Lanes::new(job.options.concurrency, pending.len())),
             order: pending.iter(),
@@ -362,7 +360,7 @@ async fn score_one(
 ) -> std::result::Result<AnswerEnd, Abort> {
     // Before the text is read: only answers in progress hold theirs in memory.
     let _own = lanes.begin().await;
-    let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
+    let item = &with_text(&job.items[index])?;
     let run = AnswerRun {
         job,
         item,

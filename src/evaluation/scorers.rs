@@ -60,14 +60,9 @@ fn scorers_help() -> String {
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
     /// The scorers to run; empty for all that the input supports.
-    #[arg(
-        long,
-        help = scorers_help(),
-        value_name = "A,B",
-        value_parser = scorer_parser(),
-        value_delimiter = ',',
-        hide_possible_values = true
-    )]
+    #[arg(long, help = scorers_help(), value_name = "A,B")]
+    #[arg(value_parser = scorer_parser(), value_delimiter = ',')]
+    #[arg(hide_possible_values = true)]
     pub scorers: Vec<&'static ScorerInfo>,
     /// Gold answers.
     #[command(flatten)]

@@ -161,9 +161,8 @@ impl RecordedReplies {
     /// When the file cannot be read.
     pub(crate) fn reload(&self) -> Result<()> {
         let lines = LineReader::to_resume(&self.dir.join(NAME))?;
-        let index = lines
-            .map(|lines| CallIndex::of(&self.dir, lines))
-            .transpose()?;
+        let index = lines.map(|lines| CallIndex::of(&self.dir, lines));
+        let index = index.transpose()?;
         *locked(&self.index) = index.unwrap_or_default();
         Ok(())
     }
@@ -244,10 +243,8 @@ impl CallIndex {
                 *end = (ending, position);
             }
         }
-        let positions = ends
-            .into_iter()
-            .map(|(call, (_, position))| (call, position))
-            .collect();
+        let ends = ends.into_iter();
+        let positions = ends.map(|(call, (_, position))| (call, position)).collect();
         let path = dir.join(NAME);
         let file = File::open(&path).map_err(Error::io(&path, "read"))?;
         Ok(Self {
@@ -302,9 +299,8 @@ impl ReplySource for RecordedReplies {
             return Ok(None);
         }
         let call = self.record(request)?;
-        let reason = call
-            .filter(|call| call.reply.is_none())
-            .and_then(|call| call.verdict.err());
+        let reason = call.filter(|call| call.reply.is_none());
+        let reason = reason.and_then(|call| call.verdict.err());
         Ok(reason.filter(|reason| reason.kind == UnscoredKind::Moderated))
     }
 }

@@ -17,36 +17,26 @@ use crate::text::names::list;
 const MAX_NAMED: usize = 5;
 
 /// The families, each with the words of model names: `command-r` are two words that follow each other.
-const FAMILIES: [(&str, &[&str]); 15] = [
-    ("OpenAI", &["gpt", "chatgpt", "o1", "o3", "o4", "openai"]),
-    ("Anthropic", &["claude", "anthropic"]),
-    ("Google", &["gemini", "gemma", "medgemma", "palm"]),
-    ("Meta", &["llama", "codellama"]),
-    ("Alibaba", &["qwen", "qwq"]),
+const FAMILIES: [(&str, &str); 15] = [
+    ("OpenAI", "gpt chatgpt o1 o3 o4 openai"),
+    ("Anthropic", "claude anthropic"),
+    ("Google", "gemini gemma medgemma palm"),
+    ("Meta", "llama codellama"),
+    ("Alibaba", "qwen qwq"),
     // Prometheus is trained from Mistral and Mixtral.
     (
         "Mistral",
-        &[
-            "mistral",
-            "mixtral",
-            "magistral",
-            "ministral",
-            "codestral",
-            "prometheus",
-        ],
+        "mistral mixtral magistral ministral codestral prometheus",
     ),
-    ("DeepSeek", &["deepseek"]),
-    ("xAI", &["grok"]),
-    ("Cohere", &["command-a", "command-r", "aya", "c4ai"]),
-    ("Microsoft", &["phi"]),
-    ("Ai2", &["olmo", "tulu"]),
-    (
-        "Amazon",
-        &["nova-lite", "nova-micro", "nova-premier", "nova-pro"],
-    ),
-    ("Moonshot", &["kimi"]),
-    ("Zhipu", &["glm", "chatglm"]),
-    ("NVIDIA", &["nemotron"]),
+    ("DeepSeek", "deepseek"),
+    ("xAI", "grok"),
+    ("Cohere", "command-a command-r aya c4ai"),
+    ("Microsoft", "phi"),
+    ("Ai2", "olmo tulu"),
+    ("Amazon", "nova-lite nova-micro nova-premier nova-pro"),
+    ("Moonshot", "kimi"),
+    ("Zhipu", "glm chatglm"),
+    ("NVIDIA", "nemotron"),
 ];
 
 /// The family of a model or of a system that is named after one; `None` for a name without words of a family, or with those of
@@ -63,7 +53,8 @@ pub fn family_of(name: &str) -> Option<&'static str> {
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
     let mut families = Vec::new();
     for (family, models) in FAMILIES {
-        if models.iter().any(|model| names_model(&words, model)) {
+        let mut models = models.split(' ');
+        if models.any(|model| names_model(&words, model)) {
             families.push(family);
         }
     }

@@ -122,9 +122,8 @@ impl Inputs {
 
     /// The answers for the rubric scorer, in the order of the run.
     pub fn rubric(&self) -> impl Iterator<Item = &Item> {
-        self.rubric
-            .iter()
-            .filter_map(|index| self.items.get(*index))
+        let rubric = self.rubric.iter();
+        rubric.filter_map(|index| self.items.get(*index))
     }
 
     /// The answers for the other scorers, in the order of the run.

@@ -543,9 +543,8 @@ impl Manifest {
 
     /// True if the built-in baseline judged rubrics or criteria.
     pub fn is_lexical(&self) -> bool {
-        self.roles
-            .values()
-            .any(|entry| entry.judges.iter().any(|judge| judge.lexical))
+        let mut roles = self.roles.values();
+        roles.any(|entry| entry.judges.iter().any(|judge| judge.lexical))
     }
 
     /// The row of a benchmark that the run is, if it is one.

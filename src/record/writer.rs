@@ -98,10 +98,8 @@ impl RunDir {
             // A run whose replies were cut is continued under higher limits; refusing this would
             // pay for everything again.
             differences.retain(|difference| !difference.is_reply_limit);
-            let mut texts: Vec<String> = differences
-                .into_iter()
-                .map(|difference| difference.text)
-                .collect();
+            let differences = differences.into_iter();
+            let mut texts: Vec<String> = differences.map(|difference| difference.text).collect();
             // After a decision, another seed or condition would be a second try.
             if let (Some(before), Some(until)) = (&there.until, &manifest.until)
                 && before != until

@@ -2,7 +2,7 @@
 
 use super::layout::{counted, wrapped};
 use super::numbers::{percent, points};
-use super::table::{Cell, Column, Format, Table};
+use super::table::{Column, Format, Table};
 use super::{TableStyle, visible};
 use crate::analysis::comparison::AnchorPlan;
 
@@ -41,17 +41,11 @@ pub fn anchor_plan_table(plan: &AnchorPlan) -> Table {
     );
     let mut table = Table::new(title, Vec::new());
     let rows = &plan.rows;
-    table.push(
-        Column::count("anchors"),
-        rows.iter().map(|row| Cell::count(row.anchors)),
-    );
+    table.column(Column::count("anchors"), rows, |row| row.anchors);
     let format = Format::of_mean(plan.metric.unit);
-    let half_widths = rows.iter().map(|row| Cell::number(row.half_width));
-    table.push(
-        Column::headed("half_width", "corrected", format),
-        half_widths,
-    );
-    let alone = rows.iter().map(|row| Cell::number(row.alone));
-    table.push(Column::headed("alone", "anchors alone", format), alone);
+    let corrected = Column::headed("half_width", "corrected", format);
+    table.column(corrected, rows, |row| row.half_width);
+    let alone = Column::headed("alone", "anchors alone", format);
+    table.column(alone, rows, |row| row.alone);
     table
 }

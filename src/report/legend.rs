@@ -40,8 +40,8 @@ impl Legend {
         }
     }
 
-    /// The part of a help text: `Columns:`, then an entry per line, at most 80 characters wide.
-    pub(crate) fn help(self) -> String {
+    /// The end of a help text: `Columns:`, then an entry per line, at most 80 characters wide, then the text `below`.
+    pub(crate) fn help(self, below: &str) -> String {
         let entries = || self.entries().filter(|[.., meaning]| !meaning.is_empty());
         let widths = entries().map(|[_, heading, _]| heading.chars().count());
         let widest = widths.max().unwrap_or(0);
@@ -56,7 +56,7 @@ impl Legend {
             text.push('\n');
             text.push_str(&textwrap::fill(meaning, options));
         }
-        text
+        text + "\n" + below
     }
 }
 

@@ -40,13 +40,8 @@ pub struct MetricsTableOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=6))]
     pub decimals: Option<u8>,
     /// Intervals: brackets, pm (± half the width) or none
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(value_name = "STYLE")]
     pub interval: IntervalStyle,
     /// Letters: in a column, systems that share one do not differ significantly (as in compare)
     #[arg(long)]

@@ -54,7 +54,7 @@ pub use comparison::{comparison_table, comparison_text, run_warnings};
 pub use criteria::{criteria_table, criteria_text};
 pub use every_eval_ever::EvaluationSource;
 pub use export::{RunExport, WrittenExport};
-pub(crate) use figure::JudgesFigure;
+pub(crate) use figure::judges_figure;
 pub use figure::{
     DrawnFigure, FIGURES, Figure, FigureOption, FigureOptions, FigureRequest, FigureStyle, Palette,
     RunFigure,

@@ -61,9 +61,8 @@ fn with_more_samples(studies: &[PlannedStudy]) -> Option<String> {
 
 /// The study with the fewest questions and, of several, that with the fewest samples: more samples would only be paid for.
 fn fewest_questions(studies: &[PlannedStudy]) -> Option<&PlannedStudy> {
-    studies
-        .iter()
-        .min_by_key(|study| (study.questions, study.samples))
+    let studies = studies.iter();
+    studies.min_by_key(|study| (study.questions, study.samples))
 }
 
 /// The planned studies, one per row.

@@ -142,9 +142,8 @@ pub fn write_items_csv<'a>(
     texts: CsvText,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let mut rows = scored
-        .into_iter()
-        .flat_map(|answer| component_rows(run, answer, texts));
+    let scored = scored.into_iter();
+    let mut rows = scored.flat_map(|answer| component_rows(run, answer, texts));
     rows.try_for_each(|row| csv.serialize(row))?;
     csv.flush()
 }

@@ -281,9 +281,8 @@ fn verdict(
     let set = RunSet::single(run, manifest, scored);
     let mut observations = set.observe()?;
     let headline = observations.headline();
-    let metrics = headline
-        .into_iter()
-        .map(|at| observations.metrics[at].clone());
+    let headline = headline.into_iter();
+    let metrics = headline.map(|at| observations.metrics[at].clone());
     observations.metrics = metrics.collect();
     if observations.metrics.is_empty() {
         return Ok(Vec::new());

@@ -227,9 +227,8 @@ fn metrics_table(
     }
     for (name, count) in COUNTS {
         // The most of any scorer: the scorers score the same answers.
-        let counts = systems
-            .iter()
-            .map(|system| most_of(&scorers, system, count));
+        let systems = systems.iter();
+        let counts = systems.map(|system| most_of(&scorers, system, count));
         let counts: Vec<usize> = counts.collect();
         // Only answers are worth a column of zeros.
         if name == "answers" || counts.iter().any(|count| *count > 0) {

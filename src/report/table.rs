@@ -494,9 +494,8 @@ fn value_at(cells: &[Cell], at: usize) -> Option<f64> {
 pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
     let shown = shown_notes(notes, all);
     let mut lines: Vec<String> = shown.iter().map(|note| note.text.clone()).collect();
-    let warnings = notes
-        .iter()
-        .filter(|note| note.severity == Severity::Warning);
+    let notes = notes.iter();
+    let warnings = notes.filter(|note| note.severity == Severity::Warning);
     let more = warnings.count().saturating_sub(lines.len());
     if more > 0 {
         lines.push(format!("{}: --notes", counted(more, "more note")));

@@ -2,7 +2,7 @@
 
 use super::layout::{counted, wrapped};
 use super::numbers::{percent, points};
-use super::table::{Cell, Column, Format, Table};
+use super::table::{Column, Format, Table};
 use super::{TableStyle, visible};
 use crate::domain::Unit;
 use crate::runs::VerdictPlan;
@@ -38,21 +38,10 @@ pub fn verdict_plan_table(plan: &VerdictPlan) -> Table {
     rows.sort_by_key(|row| row.drawn);
     rows.dedup();
     let mut table = Table::new(title, Vec::new());
-    table.push(
-        Column::count("drawn"),
-        rows.iter().map(|row| Cell::count(row.drawn)),
-    );
-    let shares = rows
-        .iter()
-        .map(|row| Cell::number(row.drawn as f64 / plan.verdicts as f64));
-    table.push(
-        Column::headed("share", "drawn (%)", Format::Percent),
-        shares,
-    );
-    let half_widths = rows.iter().map(|row| Cell::number(row.half_width));
-    table.push(
-        Column::headed("half_width", "corrected", Format::of_mean(Unit::Net)),
-        half_widths,
-    );
+    table.column(Column::count("drawn"), &rows, |row| row.drawn);
+    let share = Column::headed("share", "drawn (%)", Format::Percent);
+    table.column(share, &rows, |row| row.drawn as f64 / plan.verdicts as f64);
+    let corrected = Column::headed("half_width", "corrected", Format::of_mean(Unit::Net));
+    table.column(corrected, &rows, |row| row.half_width);
     table
 }

@@ -197,11 +197,8 @@ fn verdicts_of(runs: &[RecordedRun], raters: &[Rater]) -> Vec<RunVerdicts> {
             }
         }
         let mut verdicts: BTreeMap<SystemName, Vec<(CaseId, bool)>> = BTreeMap::new();
-        for answer in run
-            .scored
-            .iter()
-            .filter(|answer| answer.score.scorer == CRITERIA.name)
-        {
+        let scored = run.scored.iter();
+        for answer in scored.filter(|answer| answer.score.scorer == CRITERIA.name) {
             let of_system = verdicts.entry(answer.system.clone()).or_default();
             for component in &answer.score.components {
                 // Samples that are split evenly say neither.

@@ -90,7 +90,8 @@ pub(super) fn first_of_same(runs: &[RecordedRun], factor: RunFactor) -> Vec<usiz
     firsts
 }
 
-fn manifests<'a>(runs: &[&'a RecordedRun]) -> Vec<(&'a str, &'a Manifest)> {
+/// These runs by name and manifest.
+pub(super) fn manifests<'a>(runs: &[&'a RecordedRun]) -> Vec<(&'a str, &'a Manifest)> {
     runs.iter()
         .map(|run| (run.name.as_str(), &run.manifest))
         .collect()

@@ -131,9 +131,8 @@ fn mean_credits(raters: &[Rater]) -> HashMap<VerdictKey, f64> {
             *sum = (sum.0 + rating.value, sum.1 + 1.0);
         }
     }
-    let means = sums
-        .into_iter()
-        .map(|(key, (sum, count))| (key, sum / count));
+    let sums = sums.into_iter();
+    let means = sums.map(|(key, (sum, count))| (key, sum / count));
     means.collect()
 }
 

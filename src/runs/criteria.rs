@@ -49,9 +49,8 @@ fn unperturbed(run: &RecordedRun) -> Vec<Arc<ScoredAnswer>> {
     let perturbations = run.manifest.perturbations();
     let mut perturbed: HashSet<SystemName> = HashSet::new();
     for answer in run.scored.iter().filter(|_| !perturbations.is_empty()) {
-        let systems = perturbations
-            .iter()
-            .map(|perturbation| answer.system.perturbed(*perturbation));
+        let perturbations = perturbations.iter();
+        let systems = perturbations.map(|perturbation| answer.system.perturbed(*perturbation));
         perturbed.extend(systems);
     }
     let mut answers = run.scored.clone();

@@ -78,9 +78,8 @@ pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
     if is_run(directory) {
         return Ok(vec![directory.to_path_buf()]);
     }
-    let entries: Vec<DirEntry> = std::fs::read_dir(directory)
-        .and_then(Iterator::collect)
-        .map_err(Error::io(directory, "read"))?;
+    let entries = std::fs::read_dir(directory).and_then(Iterator::collect);
+    let entries: Vec<DirEntry> = entries.map_err(Error::io(directory, "read"))?;
     let mut runs = Vec::new();
     for entry in entries {
         let path = entry.path();

@@ -168,10 +168,8 @@ fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
     let mut labeled = BTreeSet::new();
     let ratings = || labels.raters.iter().flat_map(|rater| &rater.ratings);
     // Grades of criteria have other levels than the judge's.
-    let beyond: BTreeSet<&Option<Arc<str>>> = ratings()
-        .filter(|rating| !(0.0..=1.0).contains(&rating.value))
-        .map(|rating| &rating.item)
-        .collect();
+    let beyond = ratings().filter(|rating| !(0.0..=1.0).contains(&rating.value));
+    let beyond: BTreeSet<&Option<Arc<str>>> = beyond.map(|rating| &rating.item).collect();
     for rating in ratings() {
         if let Some(item) = &rating.item
             && !beyond.contains(&rating.item)
@@ -189,11 +187,8 @@ fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
             continue;
         };
         let mut items = BTreeSet::new();
-        for answer in run
-            .scored
-            .iter()
-            .filter(|answer| answer.score.scorer == CRITERIA.name)
-        {
+        let scored = run.scored.iter();
+        for answer in scored.filter(|answer| answer.score.scorer == CRITERIA.name) {
             for component in &answer.score.components {
                 let item = LabeledItem {
                     system: answer.system.clone(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::anchors::{BasisOfRuns, old_scale_basis};
 use super::boards::board_of;
 use super::comparable::{
-    differences, first_of_same, has_unscored, keep_common_systems, require_same_answers,
+    differences, first_of_same, has_unscored, keep_common_systems, manifests, require_same_answers,
 };
 use super::completeness::{missing_answers, unfinished};
 use super::directories::run_directories;
@@ -47,7 +47,7 @@ use crate::text::words::word_count;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunSet {
     /// The runs, each with a unique name.
     pub runs: Vec<RecordedRun>,
@@ -146,10 +146,8 @@ impl RunSet {
 
     fn load(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
         let (directories, _) = run_directories(paths)?;
-        let mut runs = directories
-            .iter()
-            .map(|directory| load_run(directory))
-            .collect::<Result<Vec<_>>>()?;
+        let runs = directories.iter().map(|directory| load_run(directory));
+        let mut runs = runs.collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         for run in &mut runs {
             // Two runs of one name could not be distinguished in any table.
@@ -166,8 +164,7 @@ impl RunSet {
         Ok(Self {
             differences,
             runs,
-            left_out: Vec::new(),
-            across: RunFactor::default(),
+            ..Self::default()
         })
     }
 
@@ -200,9 +197,7 @@ impl RunSet {
         };
         Self {
             runs: vec![run],
-            differences: Vec::new(),
-            left_out: Vec::new(),
-            across: RunFactor::default(),
+            ..Self::default()
         }
     }
 
@@ -274,16 +269,12 @@ impl RunSet {
 
     /// The systems of these runs compared by these observations.
     pub fn compare(&self, observations: &Observations, options: &ComparisonOptions) -> Comparison {
-        let manifests: Vec<(&str, &Manifest)> = self
-            .runs
-            .iter()
-            .map(|run| (run.name.as_str(), &run.manifest))
-            .collect();
+        let runs: Vec<&RecordedRun> = self.runs.iter().collect();
         let comparison = Comparison {
             runs: self.runs.iter().map(compared_run).collect(),
             differences: self.differences.clone(),
             left_out: self.left_out.clone(),
-            judged_by: judged_by(&manifests),
+            judged_by: judged_by(&manifests(&runs)),
             ..compare(observations, options)
         };
         self.corrected(comparison)
@@ -520,17 +511,11 @@ pub fn judged_by(runs: &[(&str, &Manifest)]) -> Vec<JudgedRole> {
             });
         }
     }
-    let roles: Vec<String> = all
-        .iter()
-        .map(|judged_role| judged_role.role.clone())
-        .collect();
+    let roles = all.iter().map(|judged_role| judged_role.role.clone());
+    let roles: Vec<String> = roles.collect();
     for judged_role in &mut all {
-        if roles
-            .iter()
-            .filter(|role| **role == judged_role.role)
-            .count()
-            == 1
-        {
+        let same = roles.iter().filter(|role| **role == judged_role.role);
+        if same.count() == 1 {
             judged_role.runs.clear();
         }
     }

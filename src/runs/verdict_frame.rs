@@ -115,10 +115,8 @@ impl VerdictFrame {
     fn add(&mut self, system: SystemName, case: CaseId, components: &[Component]) {
         let answer = self.answers.len();
         let mut rest = 0.0;
-        for component in components
-            .iter()
-            .filter(|component| component.kind.is_weighted())
-        {
+        let components = components.iter();
+        for component in components.filter(|component| component.kind.is_weighted()) {
             let credit = component.value.unwrap_or_default();
             if !is_judged(component) {
                 rest += component.weight * credit;
@@ -141,15 +139,11 @@ impl VerdictFrame {
 
     /// The probability with which each verdict is among `n` drawn ones.
     pub fn probabilities(&self, n: usize) -> Vec<f64> {
-        let weights: Vec<f64> = self
-            .verdicts
-            .iter()
-            .map(|verdict| verdict.weight.abs())
-            .collect();
+        let verdicts = self.verdicts.iter();
+        let weights: Vec<f64> = verdicts.map(|verdict| verdict.weight.abs()).collect();
         let sizes = self.verdicts.iter();
-        let sizes: Vec<f64> = sizes
-            .map(|verdict| verdict.weight.abs() * verdict.doubt.max(0.0).sqrt())
-            .collect();
+        let sizes = sizes.map(|verdict| verdict.weight.abs() * verdict.doubt.max(0.0).sqrt());
+        let sizes: Vec<f64> = sizes.collect();
         weighted_inclusion_probabilities(&weights, &sizes, n)
     }
 

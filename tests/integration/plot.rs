@@ -342,9 +342,9 @@ fn texts_of_extreme_figures_overlap_nowhere_in_a_browser_and_they_compile() {
     ];
     for figure in FIGURES {
         // Those of several judges and prompts need several runs; they have the shape of the means.
-        let is_drawn = plots.iter().any(|(_, options)| options[1] == figure.name());
-        let needs_runs = matches!(figure.name(), "judges" | "prompts");
-        assert!(is_drawn || needs_runs, "{}", figure.name());
+        let is_drawn = plots.iter().any(|(_, options)| options[1] == figure.name);
+        let needs_runs = matches!(figure.name, "judges" | "prompts");
+        assert!(is_drawn || needs_runs, "{}", figure.name);
     }
     let mut drawn = [Vec::new(), Vec::new()];
     for (name, options) in plots {

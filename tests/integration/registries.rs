@@ -84,7 +84,7 @@ fn the_docs_have_every_export_and_every_figure() {
         assert!(formats.contains(&section), "{section}");
     }
     for figure in FIGURES {
-        let option = format!("--what {}", figure.name());
+        let option = format!("--what {}", figure.name);
         assert!(guide.contains(&option), "{option}");
     }
 }

@@ -212,9 +212,8 @@ pub fn criteria(runs: &[&[Arc<ScoredAnswer>]], raters: &[Rater]) -> Criteria {
             }
         }
     }
-    let rows = rows
-        .iter()
-        .map(|(key, component, marks)| statistics(*key, component, marks, &labels));
+    let rows = rows.iter();
+    let rows = rows.map(|(key, component, marks)| statistics(*key, component, marks, &labels));
     let mut criteria: Vec<CriterionStatistics> = rows.filter(|row| row.group_of != 1).collect();
     criteria.sort_by_key(|row| {
         let finding = row.finding.map(|finding| (finding, Reverse(row.answers)));
@@ -375,9 +374,8 @@ fn paired<'a, 'm>(
     marks: &'m [Mark<'a>],
     of: impl Fn(&Mark<'a>) -> Option<f64>,
 ) -> (Vec<&'m Mark<'a>>, Vec<f64>, Vec<f64>) {
-    let pairs = marks
-        .iter()
-        .filter_map(|mark| Some((mark, mark.value, of(mark)?)));
+    let marks = marks.iter();
+    let pairs = marks.filter_map(|mark| Some((mark, mark.value, of(mark)?)));
     pairs.collect()
 }
 

@@ -346,9 +346,8 @@ pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     if !observed.iter().any(|observation| observation.is_unscored()) {
         return None;
     }
-    let ranges = observed
-        .iter()
-        .filter_map(|observation| observation.range());
+    let observed = observed.iter();
+    let ranges = observed.filter_map(|observation| observation.range());
     let (lows, highs): (Vec<f64>, Vec<f64>) = ranges.map(|range| (range.low, range.high)).unzip();
     Some(Interval::new(tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }

@@ -216,10 +216,8 @@ impl Units {
             return None;
         }
         let distances = Distances::new(level, &self.values, &counts);
-        let observed: f64 = kept
-            .iter()
-            .map(|at| distances.within(&self.places(*at)))
-            .sum();
+        let kept = kept.iter();
+        let observed: f64 = kept.map(|at| distances.within(&self.places(*at))).sum();
         let total: f64 = counts.iter().sum();
         let all = distances.over_all(&counts, total);
         Some(1.0 - observed * (total - 1.0) / all)

@@ -139,10 +139,8 @@ impl ResampledT {
         } else {
             (difference / error).abs()
         };
-        let half = self
-            .critical
-            .filter(|_| error > 0.0)
-            .map(|critical| critical * error);
+        let half = self.critical.filter(|_| error > 0.0);
+        let half = half.map(|critical| critical * error);
         let interval = half.map(|half| {
             Interval::new(
                 end_of_interval(difference, half),

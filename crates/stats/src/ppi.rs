@@ -96,10 +96,8 @@ pub fn prediction_powered_mean(
     options: BootstrapOptions,
 ) -> Option<PredictionPoweredMean> {
     let sums = QuestionSums::new(answers)?;
-    let unlabeled = answers
-        .iter()
-        .filter(|answer| answer.human.is_none())
-        .count();
+    let answers = answers.iter();
+    let unlabeled = answers.filter(|answer| answer.human.is_none()).count();
     let is_enough = sums.labeled_questions() >= 2 && (unlabeled >= 2 || lambda == Some(0.0));
     if !(is_enough && options.is_usable() && lambda.is_none_or(f64::is_finite)) {
         return None;
@@ -243,9 +241,8 @@ impl QuestionSums {
         for (answer, question) in answers.iter().zip(clusters.of_unit) {
             rows[question].add(1.0, &Sums::of(answer, human, judge));
         }
-        let largest = answers
-            .iter()
-            .fold(1e-3_f64, |most, answer| most.max(answer.judge.abs()));
+        let answers = answers.iter();
+        let largest = answers.fold(1e-3_f64, |most, answer| most.max(answer.judge.abs()));
         (human.is_finite() && judge.is_finite()).then_some(Self {
             rows,
             human,

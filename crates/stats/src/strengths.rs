@@ -85,10 +85,8 @@ impl Strengths {
             nu = parameters.last().map(|log_nu| log_nu.exp());
         }
         let scores = model.scores_by_question(verdicts, &parameters);
-        let moved: Vec<Vec<f64>> = scores
-            .values()
-            .map(|score| information.solve(score))
-            .collect();
+        let scores = scores.values();
+        let moved: Vec<Vec<f64>> = scores.map(|score| information.solve(score)).collect();
         let influences: Vec<Vec<f64>> = moved.iter().map(|change| model.centered(change)).collect();
         let of_system = |system: usize| influences.iter().map(move |influence| influence[system]);
         let errors = (0..systems).map(|system| clustered_error(of_system(system)));

@@ -244,11 +244,8 @@ fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
             return None;
         }
         let pivot = rows[column].clone();
-        for (_, row) in rows
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| *index != column)
-        {
+        let rows = rows.iter_mut();
+        for (_, row) in rows.enumerate().filter(|(index, _)| *index != column) {
             let factor = row[column] / pivot[column];
             row.iter_mut()
                 .zip(&pivot)

@@ -12,35 +12,19 @@ use crate::judge::options::{header, name_and_text};
 #[derive(Clone, Subcommand)]
 pub enum BatchCommand {
     /// Write the calls that score would make now as request files (takes the same options as score)
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch export answers/ --tests tests.json --model NAME --out batches/one
-  scholareval batch export answers/ --tests tests.json --model my-judge --max-bytes 100000000 --out batches/one
-
-Then submit it, or run the files by hand; import the results; export again: new questions depend on them.")]
+    #[command(after_long_help = include_str!("examples/batch_export.txt"))]
     Export(Box<BatchExportArgs>),
     /// Import results into the cache
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch import batches/one
-  scholareval batch import batches/one results.jsonl")]
+    #[command(after_long_help = include_str!("examples/batch_import.txt"))]
     Import(BatchImportArgs),
     /// Submit the request files to the batch services of OpenAI, Anthropic or Google, at half of the price
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch submit batches/one")]
+    #[command(after_long_help = include_str!("examples/batch_submit.txt"))]
     Submit(BatchServiceArgs),
     /// Show the progress of the service, and download finished results
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch fetch batches/one
-  scholareval batch import batches/one")]
+    #[command(after_long_help = include_str!("examples/batch_fetch.txt"))]
     Fetch(BatchServiceArgs),
     /// Cancel batches that are not over; what is answered already is paid and can be fetched
-    #[command(after_long_help = "\
-Examples:
-  scholareval batch cancel batches/one
-  scholareval batch fetch batches/one")]
+    #[command(after_long_help = include_str!("examples/batch_cancel.txt"))]
     Cancel(BatchServiceArgs),
 }
 

@@ -9,14 +9,6 @@ use super::{AnswerArgs, JudgingArgs};
 use crate::evaluation::options::AspectFileOptions;
 use crate::scorer::citation::MarkerOptions;
 
-/// Examples at the end of the help of `bench`.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  Accuracy on SciFact, without a judge:
-    scholareval bench scifact predictions/ --data ScholarQABench/data
-  Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
-    scholareval bench multi predictions/ --data ScholarQABench/data --config eval.toml";
-
 /// The rows of the benchmark's table.
 const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"];
 

@@ -7,16 +7,6 @@ use clap::Args;
 use super::DisplayOptions;
 use crate::analysis::rater_agreement::AgreementLevel;
 
-/// Examples at the end of its help.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  The judge of a run, by labels from the pages of scholareval label:
-    scholareval certify runs/mine --labels labels/round1 --out gpt.json
-  With what changes of form do to it:
-    scholareval certify runs/mine --labels labels.csv --probe runs/probe --out gpt.json
-  Later runs show it, as long as it is the same judge:
-    scholareval score answers/ --tests tests.json --model NAME --certificate gpt.json";
-
 /// A run, labels, and where the certificate goes.
 #[derive(Debug, Clone, Args)]
 pub struct CertifyArgs {

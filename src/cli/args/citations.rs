@@ -8,19 +8,6 @@ use crate::evaluation::options::{CaseOptions, GoldOptions, WorksOptions};
 use crate::scorer::citation::MarkerOptions;
 use crate::stats::FoundReferences;
 
-/// How `citations` is used, at the end of its help.
-pub(super) const CITATIONS_EXAMPLES: &str = "\
-Examples:
-  Counts, coverage and dangling markers of answers:
-    scholareval citations answers/
-  Do the works that answers cite exist, and are they retracted?
-    scholareval citations answers/ --works crossref/ arxiv.jsonl --retractions retraction_watch.csv --out runs/works
-  The entries of a library:
-    scholareval citations refs.bib --works sources.sqlite --retractions retraction_watch.csv
-
-Nothing is sent anywhere: references are looked up in files that you have. ANSWERS may be libraries in
-BibTeX (.bib), CSL-JSON (.json), RIS (.ris) or the format of PubMed (.nbib).";
-
 /// Answers or libraries, and what their citations are checked by.
 #[derive(Clone, Args, Serialize)]
 pub struct CitationsArgs {

@@ -22,37 +22,16 @@ pub struct ImportArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub enum ExportCommand {
     /// Write scores.parquet and calls.parquet, for data frames and DuckDB
-    #[command(after_long_help = "\
-Examples:
-  scholareval export parquet runs/mine --out tables
-  duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
-
-The columns are in docs/formats.md. It needs a program built with `--features parquet`.")]
+    #[command(after_long_help = include_str!("examples/export_parquet.txt"))]
     Parquet(ExportArgs),
     /// Write a log for each system that the viewer of inspect-ai opens
-    #[command(after_long_help = "\
-Examples:
-  scholareval export inspect runs/mine --out logs
-  inspect view --log-dir logs")]
+    #[command(after_long_help = include_str!("examples/export_inspect.txt"))]
     Inspect(ExportArgs),
     /// Write the scores for a log of Inspect with the same samples (precomputed_scores)
-    #[command(after_long_help = "\
-Examples:
-  Answers that come from a log go back into it as scores:
-    scholareval score logs/eval.json --tests tests.json --model NAME --out runs/mine
-    scholareval export inspect-scores runs/mine --out scores
-    inspect score logs/eval.json --action append --scorer inspect_ai/precomputed_scores -S scores=scores/FILE.jsonl
-
-It needs inspect-ai 0.3.259 or later. A file is of one system and one scorer; unscored answers count as unscored there.")]
+    #[command(after_long_help = include_str!("examples/export_inspect_scores.txt"))]
     InspectScores(ExportArgs),
     /// Write evaluations and records in the schema of Every Eval Ever
-    #[command(after_long_help = "\
-Examples:
-  scholareval export eee runs/mine --organization \"My Lab\" --id mine=my-lab/my-model-2 --out datastore
-  every_eval_ever validate 'datastore/data/*/*/*/*.json*'
-
-Each system is an evaluation with its metrics, intervals and judges; a record has a score, so that unscored answers have none and
-are counted in the result. The datastore wants the developer of each model.")]
+    #[command(after_long_help = include_str!("examples/export_eee.txt"))]
     Eee(EeeArgs),
 }
 

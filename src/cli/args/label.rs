@@ -7,21 +7,6 @@ use clap::{Args, ValueEnum};
 use super::CsvArgs;
 use crate::runs::LabelOptions;
 
-/// Examples below the long help.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  Two people label the criteria of 40 answers, 10 of these both of them:
-    scholareval label runs/mine --answers 40 --raters ann,ben --overlap 10 --out labels/round1
-  A dear judge gives 200 verdicts that correct those of a cheap judge:
-    scholareval label runs/cheap --verdicts 200 --format csv > drawn.csv
-  Which of two answers is better, 100 pairs by one person:
-    scholareval label runs/mine --pairs --answers 100 --raters ann --out labels/pairs
-  A page to settle the items on which they differ:
-    scholareval label --adjudicate labels/round1 downloads/*.json
-
-Send each rater their page, never sheet.json or texts.json: these say what is what. A page is one
-file, loads nothing, and keeps the labels in the browser until they are downloaded.";
-
 /// The form of what is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum LabelForm {

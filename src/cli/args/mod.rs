@@ -52,51 +52,13 @@ pub use sources::{SourcesCommand, StoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::report::{CRITERIA_LEGEND, SCORECARD_LEGEND};
+use crate::report::{COMPARISON_LEGEND, CRITERIA_LEGEND, SCORECARD_LEGEND};
 use crate::runs::RescoreOptions;
-
-const SCORE_EXAMPLES: &str = "\
-Examples:
-  Offline, with the built-in lexical baseline:
-    scholareval score answers/ --tests test_cases.json
-  By an OpenAI model, at most 500 requests a minute (key in OPENAI_API_KEY):
-    scholareval score answers/ --tests test_cases.json --model NAME --rpm 500
-  By a local server (vLLM, llama.cpp) that is still loading, two systems only:
-    scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b
-
-Options of the reference script work as well: --qa-dir, --test-config, --src-names, --output.";
-
-/// What the table shows, and how the command is used.
-fn score_help() -> String {
-    format!("{}\n\n{SCORE_EXAMPLES}", SCORECARD_LEGEND.help())
-}
-
-fn criteria_help() -> String {
-    format!("{}\n\n{CRITERIA_NOTES}", CRITERIA_LEGEND.help())
-}
-
-const CRITERIA_NOTES: &str = "\
-Variance and r are those of the answers to the same question. r and people need
-at least 10 answers, their intervals 10 questions. All criteria: --notes.";
-
-const IMPORT_EXAMPLES: &str = "\
-Examples:
-  What rubric_eval.py wrote becomes a run:
-    scholareval import results.json --tests test_configs_snippets.json --out runs/published
-  With the answers' texts, and the judge of the published numbers:
-    scholareval import results.json --tests tests.json --answers answers/ --judge gpt-4o --out runs/published
-
-Scores are kept as they are and checked against the weighted sums of their components; differences are reported.";
 
 /// Scores long-form answers to scientific questions.
 #[derive(Parser)]
-#[command(
-    name = "scholareval",
-    version,
-    propagate_version = true,
-    subcommand_required = true
-)]
-#[command(disable_help_flag = true, disable_version_flag = true, arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
+#[command(name = "scholareval", version, propagate_version = true)]
+#[command(subcommand_required = true, disable_help_flag = true, disable_version_flag = true, arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -117,14 +79,8 @@ pub struct GlobalArgs {
     #[arg(long, short, global = true, action = ArgAction::Help)]
     help: Option<bool>,
     /// Colors: auto, always or never (auto respects NO_COLOR)
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        value_name = "WHEN"
-    )]
+    #[arg(long, global = true, value_enum, default_value_t)]
+    #[arg(hide_possible_values = true, value_name = "WHEN")]
     #[arg(hide_short_help = true)]
     pub color: ColorChoice,
     /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
@@ -164,7 +120,7 @@ pub enum OutputFormat {
 #[derive(Subcommand)]
 pub enum Command {
     /// Score answers and compare the systems
-    #[command(after_long_help = score_help(), long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, overlap with gold answers, and with --sources whether cited pages support the answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    #[command(after_long_help = SCORECARD_LEGEND.help(include_str!("examples/score.txt")), long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, overlap with gold answers, and with --sources whether cited pages support the answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score sample data by the built-in baseline, as a first try
     #[command(
@@ -176,13 +132,13 @@ pub enum Command {
         dir: PathBuf,
     },
     /// Score one row of ScholarQABench's own table
-    #[command(after_long_help = bench::EXAMPLES)]
+    #[command(after_long_help = include_str!("examples/bench.txt"))]
     Bench(Box<BenchArgs>),
     /// Test whether a judge moves when only form changes
-    #[command(after_long_help = probe::EXAMPLES, long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer; so it is with the levels of its criteria reversed, with the criteria in another order and with each asked alone, where that changes what the judge is asked. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score, or ten times where criteria are asked together.")]
+    #[command(after_long_help = include_str!("examples/probe.txt"), long_about = "Test whether a judge moves when nothing of substance changes.\n\nEvery answer is also scored with filler, another layout, bullet points, without its citations, with a planted verdict and with shuffled sentences, and each is compared with the unchanged answer; so it is with the levels of its criteria reversed, with the criteria in another order and with each asked alone, where that changes what the judge is asked. The changes need no model and are the same every time. A run with all of them makes about seven times the calls of score, or ten times where criteria are asked together.")]
     Probe(Box<ProbeArgs>),
     /// Compare answers in pairs: win rates and strengths
-    #[command(after_long_help = pairs::EXAMPLES, long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
+    #[command(after_long_help = include_str!("examples/pairs.txt"), long_about = "Compare the answers of systems in pairs: which of two answers to a question is better?\n\nA judge sees both answers, in both orders unless --orders one is given, and names the better one or a tie. The table has each system's win rate and strength, the letters of those that do not differ significantly, and what the place and the length of an answer do to the verdicts. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Pairs(Box<PairsArgs>),
     /// Check input, settings and judge with a question per role
     #[command(
@@ -190,7 +146,7 @@ pub enum Command {
     )]
     Check(Box<ScoreArgs>),
     /// Estimate cost of score, or size a study (--power)
-    #[command(after_long_help = plan::EXAMPLES)]
+    #[command(after_long_help = include_str!("examples/plan.txt"))]
     Plan(Box<PlanArgs>),
     /// Make the calls of score through a batch service
     #[command(subcommand)]
@@ -200,16 +156,16 @@ pub enum Command {
     /// List runs: when, judge, systems, scores
     Runs(RunsArgs),
     /// Write an HTML page of runs, down to each reply
-    #[command(after_long_help = reading::REPORT_EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
+    #[command(after_long_help = include_str!("examples/report.txt"), long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
     /// Make the table of a paper: systems by metrics
-    #[command(after_long_help = reading::TABLE_EXAMPLES, long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
+    #[command(after_long_help = include_str!("examples/table.txt"), long_about = "Make the table of a paper from recorded runs: systems by metrics, as LaTeX, Markdown, CSV or for a terminal. Runs of the same systems by different scorers become one table, and runs of other systems add rows. The numbers are those of compare.")]
     Table(Box<TableArgs>),
     /// Draw a figure of a paper: means, differences, judges
-    #[command(after_long_help = plot::EXAMPLES, long_about = "Draw a figure of a paper from recorded runs, as SVG or as TikZ for LaTeX. The numbers are those of compare.")]
+    #[command(after_long_help = include_str!("examples/plot.txt"), long_about = "Draw a figure of a paper from recorded runs, as SVG or as TikZ for LaTeX. The numbers are those of compare.")]
     Plot(Box<PlotArgs>),
     /// Compare systems: means, paired tests, intervals
-    #[command(after_long_help = reading::compare_help())]
+    #[command(after_long_help = COMPARISON_LEGEND.help(include_str!("examples/compare.txt")))]
     Compare(Box<CompareArgs>),
     /// Show the settings of score and where each comes from
     Config(Box<ScoreArgs>),
@@ -229,19 +185,19 @@ pub enum Command {
     #[command(subcommand)]
     Fever(FeverCommand),
     /// Measure how judges and people agree
-    #[command(after_long_help = agree::EXAMPLES)]
+    #[command(after_long_help = include_str!("examples/agree.txt"))]
     Agree(AgreeArgs),
     /// Certify a judge: agreement with people, for later runs
-    #[command(after_long_help = certify::EXAMPLES, long_about = "Certify a judge: may its verdicts be trusted?\n\nMakes one file and one page from a run and people's labels of its answers: agreement with people by system and group, how the judge repeats itself, what changes of form do to it (--probe), of a panel the number of independent judges that it is worth, and what it cost. The file names the judge, its prompts and its rubric by hashes and holds no text. score --certificate shows it in every table and page, and says so if another judge answers or if it is too old.")]
+    #[command(after_long_help = include_str!("examples/certify.txt"), long_about = "Certify a judge: may its verdicts be trusted?\n\nMakes one file and one page from a run and people's labels of its answers: agreement with people by system and group, how the judge repeats itself, what changes of form do to it (--probe), of a panel the number of independent judges that it is worth, and what it cost. The file names the judge, its prompts and its rubric by hashes and holds no text. score --certificate shows it in every table and page, and says so if another judge answers or if it is too old.")]
     Certify(CertifyArgs),
     /// Make pages on which people label answers, blind
-    #[command(after_long_help = label::EXAMPLES, long_about = "Make pages on which people label answers, without seeing whose they are.\n\nAnswers are drawn with known probabilities, more often where the run's judges and samples differ, and dealt to the raters. A rater labels what the run judged: criteria by the levels of the rubric, aspects, claims with their sources, or whole answers; with --pairs which of two answers is better. Each page is one HTML file that works offline and by keyboard.")]
+    #[command(after_long_help = include_str!("examples/label.txt"), long_about = "Make pages on which people label answers, without seeing whose they are.\n\nAnswers are drawn with known probabilities, more often where the run's judges and samples differ, and dealt to the raters. A rater labels what the run judged: criteria by the levels of the rubric, aspects, claims with their sources, or whole answers; with --pairs which of two answers is better. Each page is one HTML file that works offline and by keyboard.")]
     Label(Box<LabelArgs>),
     /// Show which criteria discriminate, suspicious ones first
-    #[command(after_long_help = criteria_help())]
+    #[command(after_long_help = CRITERIA_LEGEND.help(include_str!("examples/criteria.txt")))]
     Criteria(CriteriaArgs),
     /// Check citations: markers, whether works exist, retractions
-    #[command(after_long_help = citations::CITATIONS_EXAMPLES, long_about = "Check the citations of answers or of libraries.\n\nWithout further options: counts, coverage and dangling markers. With --works: whether the cited works are found in files of works, and which fields differ; a work that these files do not hold may exist all the same. With --retractions: which works are retracted. Whether sources support the sentences that cite them is a question for a judge: score --scorers entailment.")]
+    #[command(after_long_help = include_str!("examples/citations.txt"), long_about = "Check the citations of answers or of libraries.\n\nWithout further options: counts, coverage and dangling markers. With --works: whether the cited works are found in files of works, and which fields differ; a work that these files do not hold may exist all the same. With --retractions: which works are retracted. Whether sources support the sentences that cite them is a question for a judge: score --scorers entailment.")]
     Citations(Box<CitationsArgs>),
     /// Compare with gold answers: exact match, F1, ROUGE
     Overlap(Box<OverlapArgs>),
@@ -253,7 +209,7 @@ pub enum Command {
     #[command(subcommand)]
     Sources(SourcesCommand),
     /// Make a run from the reference script's results file
-    #[command(after_long_help = IMPORT_EXAMPLES)]
+    #[command(after_long_help = include_str!("examples/import.txt"))]
     Import(Box<ImportArgs>),
     /// Write a run for others: Parquet, Inspect, Every Eval Ever
     #[command(subcommand)]
@@ -390,12 +346,8 @@ pub enum RubricsCommand {
 #[derive(Debug, Clone, Args)]
 pub struct CacheFileArgs {
     /// The reply cache
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "SCHOLAREVAL_CACHE",
-        default_value = ".scholareval/cache.sqlite"
-    )]
+    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CACHE")]
+    #[arg(default_value = ".scholareval/cache.sqlite")]
     pub cache: PathBuf,
 }
 

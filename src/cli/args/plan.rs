@@ -7,22 +7,6 @@ use clap::Args;
 use super::ScoreArgs;
 use crate::domain::parse_inner_share;
 
-/// Examples at the end of its help.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  What score would ask and cost (all its options):
-    scholareval plan answers/ --tests test_cases.json --model NAME
-  How many questions find a difference, from a run over a few of them:
-    scholareval plan --power runs/pilot
-  The same as a figure (.svg or .tex):
-    scholareval plot runs/pilot --what power --out power.svg
-  How many answers an old judge must score, from some that both judges scored:
-    scholareval plan --anchors runs/new runs/old-10
-  How many verdicts of a run by a cheap judge a dear judge must give, for means to two points:
-    scholareval plan --verdicts runs/cheap --half-width 0.02
-  A difference of three points by another metric:
-    scholareval plan --power runs/pilot --difference 0.03 --metric ann_score";
-
 /// What is planned: a run, or with a pilot run the size of a study. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Args)]
 pub struct PlanArgs {

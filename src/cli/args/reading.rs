@@ -6,38 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{DisplayOptions, ShownArgs};
 use crate::analysis::comparison::{ComparisonOptions, GateOptions};
-use crate::report::{COMPARISON_LEGEND, MetricsTableOptions};
-
-/// How the command is used, at the end of its help.
-pub(super) fn compare_help() -> String {
-    let columns = COMPARISON_LEGEND.help();
-    format!("{columns}\n{COMPARE_SIGNS}\n\n{COMPARE_EXAMPLES}")
-}
-
-const COMPARE_SIGNS: &str = "\
-* after a difference: significant, p below 1 - level
-! after a difference: with missing data the verdict could change";
-
-const COMPARE_EXAMPLES: &str = "\
-A gate is met or missed by its interval, not by the estimate; if the interval holds the
-threshold, it is undecided (exit 8). A gate that holds only if missing data are ignored is not met (exit 6),
-unless --tolerate-missing.
-
-Examples:
-  The systems of a run, by its headline metrics:
-    scholareval compare runs/1
-  Two runs of one judge on other systems, every metric, against one of them:
-    scholareval compare runs/1 runs/2 --metric all --baseline gpt
-  Before a judge is replaced: the same answers by both, the old one first:
-    scholareval compare runs/old runs/new --across judges
-  Whether the judge is still the same: answers that it scored before, scored anew:
-    scholareval compare runs/october runs/november --across judges --margin 0.03
-  What changed since October: the same systems in two runs, the earlier one first:
-    scholareval compare runs/october runs/november --across runs
-  On the scale of an old judge, which scored 30 of the answers (label --random --format csv):
-    scholareval compare runs/new --corrected-by runs/old-30
-  A gate for CI:
-    scholareval compare runs/1 --require \"new>=old-0.02\" --require \"new:score>=0.5\"";
+use crate::report::MetricsTableOptions;
 
 /// What differs between compared runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -66,23 +35,13 @@ pub enum OnUndecided {
 #[derive(Debug, Clone, Default, Args)]
 pub struct GateOutput {
     /// What an undecided gate means: report, exit 8; pass or fail, as if it were met or missed
-    #[arg(
-        long,
-        value_name = "WHAT",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        requires = "require",
-        help_heading = "Gates"
-    )]
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
+    #[arg(hide_possible_values = true, requires = "require")]
+    #[arg(help_heading = "Gates")]
     pub on_undecided: OnUndecided,
     /// Write the gates as a JUnit file, a test case for each condition
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "require",
-        help_heading = "Gates"
-    )]
+    #[arg(long, value_name = "FILE", requires = "require")]
+    #[arg(help_heading = "Gates")]
     pub junit: Option<PathBuf>,
 }
 
@@ -113,13 +72,8 @@ pub struct CompareArgs {
     #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "on_undecided", "junit", "length_adjusted"])]
     pub corrected_by: Option<PathBuf>,
     /// Systems that do not count as those that both judges scored, such as those of a judge's own family
-    #[arg(
-        long,
-        value_name = "SYSTEMS",
-        value_delimiter = ',',
-        requires = "corrected_by",
-        help_heading = "Scale of an old judge"
-    )]
+    #[arg(long, value_name = "SYSTEMS", value_delimiter = ',')]
+    #[arg(requires = "corrected_by", help_heading = "Scale of an old judge")]
     pub without: Vec<String>,
     /// Show the pairs with their length-adjusted differences
     #[arg(long, conflicts_with = "across")]
@@ -146,21 +100,6 @@ fn name_and_family(text: &str) -> Result<(String, String), String> {
         _ => Err("write NAME=FAMILY, such as mine=OpenAI".to_owned()),
     }
 }
-
-/// Examples at the end of the help text.
-pub(super) const TABLE_EXAMPLES: &str = "\
-Examples:
-  A table for a paper, of a run by an LLM and one of the overlap with gold answers:
-    scholareval table runs/1 runs/overlap --metrics score,rouge_l \\
-      --names gpt=\"GPT-4o\" --names rouge_l=\"ROUGE-L\" --format latex \\
-      --caption \"Scores of both systems\" --label tab:scores
-  With groups of columns and significance letters, as Markdown:
-    scholareval table runs/1 --group \"Rubric=score,ann_score\" \\
-      --group \"Parts=expertise,excerpts\" --letters --format markdown
-
-LaTeX needs \\usepackage{booktabs,graphicx}. Means are over the cases with a value of
-every system, as in compare. Systems of one name in several runs share a row, unless
-both have a value of a metric: then their rows are RUN/SYSTEM.";
 
 /// Format of the table on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -196,13 +135,8 @@ pub struct TableArgs {
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// terminal, latex, markdown or csv
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        value_name = "FORM"
-    )]
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(value_name = "FORM")]
     pub format: TableFormat,
     /// Caption in place of the built one; the notes follow it, unless --no-notes is given. Plain text: LaTeX commands are escaped
     #[arg(long, value_name = "TEXT")]
@@ -220,17 +154,6 @@ pub struct TableArgs {
     #[command(flatten)]
     pub options: MetricsTableOptions,
 }
-
-/// Examples at the end of the help text.
-pub(super) const REPORT_EXAMPLES: &str = "\
-Examples:
-  One page with everything, to open in a browser:
-    scholareval report runs/2026-11-20 --out report.html
-  Two runs side by side, scores only (small enough for a mail):
-    scholareval report run1 run2 --out report.html --no-answers
-  What people said with the judge, and where the two differ:
-    scholareval report runs/2026-11-20 --labels labels.csv
-  Links lead to a case: report.html#case=ID&systems=a,b";
 
 /// The runs and the page.
 #[derive(Debug, Clone, Args)]

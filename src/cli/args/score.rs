@@ -97,13 +97,8 @@ pub struct JudgingArgs {
 #[command(next_help_heading = "Output")]
 pub struct DisplayOptions {
     /// Format of standard output: table, json or csv
-    #[arg(
-        long,
-        value_name = "FORM",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    #[arg(hide_possible_values = true)]
     #[arg(env = "SCHOLAREVAL_FORMAT", hide_env = true)]
     pub format: OutputFormat,
     /// How much is shown.

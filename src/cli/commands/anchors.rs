@@ -17,7 +17,7 @@ use crate::runs::RunSet;
 /// When an option of `score` is given, a run cannot be read, the runs hold other answers, or no system has two answers that both
 /// judges scored.
 pub(super) fn run(runs: &[PathBuf], args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    refuse_options_of_score("--anchors", &["format"], context)?;
+    refuse_options_of_score("--anchors", context)?;
     let [new, old] = runs else {
         let message = "--anchors takes two runs: one by the new judge, and one by the old judge";
         return Err(Error::Usage(message.to_owned()));

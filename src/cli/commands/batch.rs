@@ -183,12 +183,8 @@ fn cache_of(args: &BatchImportArgs, manifest: &BatchManifest) -> Result<PathBuf>
 
 /// The results that were fetched into the directory.
 fn fetched(dir: &Path, manifest: &BatchManifest) -> Result<Vec<PathBuf>> {
-    let files: Vec<PathBuf> = manifest
-        .parts
-        .iter()
-        .flat_map(|part| &part.results)
-        .map(|name| dir.join(name))
-        .collect();
+    let files = manifest.parts.iter().flat_map(|part| &part.results);
+    let files: Vec<PathBuf> = files.map(|name| dir.join(name)).collect();
     for file in &files {
         refuse_link(file)?;
     }
@@ -238,10 +234,8 @@ async fn submit(args: &BatchServiceArgs, context: &CommandContext<'_>) -> Result
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
     let dir = path_text(&args.dir);
-    let hours = manifest
-        .parts
-        .iter()
-        .map(|part| batches_of(part.kind).hours());
+    let parts = manifest.parts.iter();
+    let hours = parts.map(|part| batches_of(part.kind).hours());
     let hours = hours.max().unwrap_or_default();
     terminal::note(&format!(
         "next: scholareval batch fetch {dir}; repeat it until all results are there (at most {hours} hours)"

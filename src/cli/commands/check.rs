@@ -167,9 +167,8 @@ fn decision_lines(checked: &CheckedServer) -> String {
         ];
         // The options of a scale have one order.
         let tried = tried.iter().filter(|(changed, _)| changed.of > 0);
-        let parts: Vec<String> = tried
-            .map(|(Changed { changed, of }, how)| format!("{changed} of {of} {how}"))
-            .collect();
+        let parts = tried.map(|(Changed { changed, of }, how)| format!("{changed} of {of} {how}"));
+        let parts: Vec<String> = parts.collect();
         lines.push_str(&format!("verdicts that change: {}\n", parts.join(", ")));
     }
     for (kind, route) in &checked.spoken {

@@ -138,10 +138,8 @@ fn library_report(
         ..
     } = lookup?;
     context.warn(&warnings);
-    let mut works = references
-        .into_iter()
-        .zip(checked)
-        .map(|(reference, checked)| CitedWork { reference, checked });
+    let works = references.into_iter().zip(checked);
+    let mut works = works.map(|(reference, checked)| CitedWork { reference, checked });
     let mut answers = Vec::new();
     for (system, count) in libraries {
         answers.push(AnswerWorks {

@@ -240,13 +240,13 @@ fn table(estimate: &PlanEstimate, judge_name: fn(&str) -> String) -> Table {
     lines.push(&estimate.total);
     let mut table = Table::new("", Vec::new());
     let question = Column::headed("question", "Question", Format::Text);
-    table.push(question, lines.iter().map(|line| question_cell(line)));
-    let now = lines.iter().map(|line| Cell::number(line.now.calls as f64));
-    table.push(Column::headed("calls_now", "Now", Format::Count), now);
+    table.column(question, &lines, |line| question_cell(line));
+    let now = Column::headed("calls_now", "Now", Format::Count);
+    table.column(now, &lines, |line| line.now.calls as f64);
     let costs: Vec<Cost> = lines.iter().map(|line| whole_cost(line)).collect();
     push_costs(&mut table, "calls_at_most", "At most", &costs);
-    let judges = lines.iter().map(|line| Cell::text(judge_name(&line.judge)));
-    table.push(Column::headed("judge", "Judge", Format::Text), judges);
+    let judge = Column::headed("judge", "Judge", Format::Text);
+    table.column(judge, &lines, |line| judge_name(&line.judge));
     table
 }
 
@@ -261,23 +261,14 @@ fn question_cell(line: &PlanLine) -> Cell {
 
 /// Calls, prompt tokens and the range of their cost.
 fn push_costs(table: &mut Table, key: &str, heading: &str, costs: &[Cost]) {
-    let calls = costs.iter().map(|cost| Cell::number(cost.calls as f64));
-    table.push(Column::headed(key, heading, Format::Count), calls);
-    let tokens = costs
-        .iter()
-        .map(|cost| Cell::number(cost.prompt_tokens as f64));
-    let column = Column::headed("prompt_tokens", "Prompt tokens", Format::Count);
-    table.push(column, tokens);
-    let low = costs
-        .iter()
-        .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.low)));
-    let column = Column::headed("usd_low", "USD from", Format::Number(2));
-    table.push(column, low);
-    let high = costs
-        .iter()
-        .map(|cost| Cell::maybe(cost.usd.map(|usd| usd.high)));
-    let column = Column::headed("usd_high", "USD to", Format::Number(2));
-    table.push(column, high);
+    let calls = Column::headed(key, heading, Format::Count);
+    table.column(calls, costs, |cost| cost.calls as f64);
+    let tokens = Column::headed("prompt_tokens", "Prompt tokens", Format::Count);
+    table.column(tokens, costs, |cost| cost.prompt_tokens as f64);
+    let low = Column::headed("usd_low", "USD from", Format::Number(2));
+    table.column(low, costs, |cost| Some(cost.usd?.low));
+    let high = Column::headed("usd_high", "USD to", Format::Number(2));
+    table.column(high, costs, |cost| Some(cost.usd?.high));
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::runs::RunSet;
 /// # Errors
 /// When an option of `score` is given, the run cannot be read or has too few systems or questions, or has no such metric.
 pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    refuse_options_of_score("--power", &["format"], context)?;
+    refuse_options_of_score("--power", context)?;
     let runs = RunSet::open(&context.runs(&[pilot.to_path_buf()])?.0, false)?;
     let observations = runs.observe()?;
     let metrics = match &args.metric {
@@ -40,13 +40,9 @@ pub(super) fn run(pilot: &Path, args: &PlanArgs, context: &CommandContext<'_>) -
 
 /// # Errors
 /// [`Error::Usage`] for an option of a run: one command has all plans, so that its help has these, too, and with `plan`, an
-/// option such as `--power`, they would be ignored. Those in `allowed` have a meaning there, too.
-pub(super) fn refuse_options_of_score(
-    plan: &str,
-    allowed: &[&str],
-    context: &CommandContext<'_>,
-) -> Result<()> {
-    let Some(option) = option_of_score(allowed, context) else {
+/// option such as `--power`, they would be ignored. `--format` has a meaning there, too.
+pub(super) fn refuse_options_of_score(plan: &str, context: &CommandContext<'_>) -> Result<()> {
+    let Some(option) = option_of_score(context) else {
         return Ok(());
     };
     Err(Error::Usage(format!(
@@ -55,11 +51,11 @@ pub(super) fn refuse_options_of_score(
 }
 
 /// An option that only scoring has, if one is given.
-fn option_of_score(allowed: &[&str], context: &CommandContext<'_>) -> Option<String> {
+fn option_of_score(context: &CommandContext<'_>) -> Option<String> {
     let of_score = ScoreArgs::augment_args(clap::Command::new("plan"));
     for arg in of_score.get_arguments() {
         let id = arg.get_id().as_str();
-        if !allowed.contains(&id) && context.is_flag(id) {
+        if id != "format" && context.is_flag(id) {
             return Some(match arg.get_long() {
                 Some(long) => format!("--{long}"),
                 None => "ANSWERS".to_owned(),

@@ -88,9 +88,8 @@ fn push_call(text: &mut String, call: &CallRecord, prompts: &RunPrompts) {
                 } else {
                     "system"
                 };
-                let parts = ranges
-                    .iter()
-                    .flat_map(|(first, count)| &lines[*first..first + count]);
+                let ranges = ranges.iter();
+                let parts = ranges.flat_map(|(first, count)| &lines[*first..first + count]);
                 let parts: Vec<&str> = parts.map(String::as_str).collect();
                 text.push_str(&format!("--- {name}\n{}\n", parts.join("\n")));
             }

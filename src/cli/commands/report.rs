@@ -20,7 +20,7 @@ use crate::judge::options::defaults;
 use crate::record::CallRecord;
 use crate::record::{FILES, RecordedRun, for_each_call};
 use crate::report::html::{self, HtmlReport};
-use crate::report::{FigureOptions, FigureRequest, FigureStyle, JudgesFigure};
+use crate::report::{FigureOptions, FigureRequest, FigureStyle, judges_figure};
 use crate::runs::{RunLabels, RunPrompts, RunSet, criteria_and_people};
 use crate::text::names::counted;
 
@@ -120,7 +120,7 @@ fn judges(args: &ReportArgs, factor: RunFactor, context: &CommandContext<'_>) ->
             ..defaults()
         },
     };
-    let drawn = request.draw(&JudgesFigure(factor))?;
+    let drawn = request.draw(&judges_figure(factor))?;
     let page = html::judges_page(&comparison, &drawn.figure);
     write_bytes(&args.out, &page)?;
     let line = format!(

@@ -77,11 +77,8 @@ pub(super) fn run(args: &TableArgs, context: &CommandContext<'_>) -> Result<()> 
 
 /// The error for a table of which every cell is missing: nobody should publish it.
 fn no_values(args: &TableArgs, comparison: &Comparison) -> InputFault {
-    let metrics: Vec<&str> = comparison
-        .metrics
-        .iter()
-        .map(|metric| metric.metric.name.as_str())
-        .collect();
+    let metrics = comparison.metrics.iter();
+    let metrics: Vec<&str> = metrics.map(|metric| metric.metric.name.as_str()).collect();
     let what = format!(
         "the table is empty: no system has a mean of {} over cases that all systems have a value for",
         list(metrics, 5)

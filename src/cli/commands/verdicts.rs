@@ -14,7 +14,7 @@ use crate::runs::{RunSet, VerdictFrame};
 /// # Errors
 /// When an option of `score` is given, the run cannot be read, its scores cannot be corrected, or no system has two answers.
 pub(super) fn run(run: &Path, args: &PlanArgs, context: &CommandContext<'_>) -> Result<()> {
-    refuse_options_of_score("--verdicts", &["format"], context)?;
+    refuse_options_of_score("--verdicts", context)?;
     let runs = RunSet::open(&context.runs(&[run.to_path_buf()])?.0, false)?;
     let frame = VerdictFrame::of_one(&runs)?;
     let Some(plan) = frame.plan(args.half_width) else {

@@ -177,9 +177,8 @@ impl SettingSources<'_> {
             return value.clone();
         }
         let file = self.file.as_ref();
-        let parent = file
-            .and_then(|file| file.path.parent())
-            .unwrap_or(Path::new(""));
+        let parent = file.and_then(|file| file.path.parent());
+        let parent = parent.unwrap_or(Path::new(""));
         match value {
             Value::String(path) => json!(parent.join(path)),
             Value::Array(paths) => paths

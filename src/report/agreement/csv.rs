@@ -40,12 +40,7 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
         push_mean(&mut table, mean);
     }
     for share in &agreement.rogan_gladen {
-        let topic = Topic {
-            first: &share.judge,
-            second: "people",
-            part: "met",
-            name: share.system.as_str(),
-        };
+        let topic = [&*share.judge, "people", "met", share.system.as_str()];
         let counts = [share.verdicts, share.questions];
         let judged = number(share.judged_met);
         push(&mut table, topic, "judged_met", counts, &judged);
@@ -54,14 +49,8 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
     table.csv(texts)
 }
 
-/// What the numbers of some rows are about.
-#[derive(Clone, Copy)]
-struct Topic<'a> {
-    first: &'a str,
-    second: &'a str,
-    part: &'a str,
-    name: &'a str,
-}
+/// What the numbers of some rows are about: the first and the second rater, a part of the table and a name in it.
+type Topic<'a> = [&'a str; 4];
 
 /// Adds a number with the units and questions that it is over.
 fn push(
@@ -71,8 +60,8 @@ fn push(
     counts: [usize; 2],
     estimate: &Estimate,
 ) {
-    let texts = [topic.first, topic.second, topic.part, topic.name, measure];
-    let mut cells = texts.map(Cell::text).to_vec();
+    let mut cells = topic.map(Cell::text).to_vec();
+    cells.push(Cell::text(measure));
     cells.extend(counts.map(Cell::count));
     cells.extend([estimate.estimate, estimate.low, estimate.high].map(Cell::maybe));
     let reason = estimate.undefined.as_deref().unwrap_or_default();
@@ -82,12 +71,7 @@ fn push(
 
 /// Two raters: over everything, by item, system and group, then the orders of systems.
 fn push_pair(table: &mut Table, pair: &RaterPair) {
-    let of_pair = Topic {
-        first: &pair.first,
-        second: &pair.second,
-        part: "",
-        name: "",
-    };
+    let [first, second] = [&*pair.first, &*pair.second];
     let mut parts = vec![("overall", "", &pair.overall)];
     for (part, all) in [
         ("item", &pair.items),
@@ -97,11 +81,7 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
         parts.extend(all.iter().map(|one| (part, &*one.name, &one.measures)));
     }
     for (part, name, measures) in parts {
-        let topic = Topic {
-            part,
-            name,
-            ..of_pair
-        };
+        let topic = [first, second, part, name];
         for (measure, counts, estimate) in measures.estimates() {
             push(table, topic, measure, counts, estimate);
         }
@@ -115,7 +95,7 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
     ] {
         if let Some(order) = order {
             let counts = [order.systems.len(), questions];
-            let topic = Topic { part, ..of_pair };
+            let topic = [first, second, part, ""];
             push(table, topic, "kendall_tau_b", counts, &order.kendall_tau_b);
         }
     }
@@ -123,12 +103,7 @@ fn push_pair(table: &mut Table, pair: &RaterPair) {
 
 /// Several raters together.
 fn push_group(table: &mut Table, group: &RaterGroup) {
-    let topic = Topic {
-        first: &group.name,
-        second: "",
-        part: group.of,
-        name: "",
-    };
+    let topic = [&*group.name, "", group.of, ""];
     for (measure, units, estimate) in [
         ("alpha_nominal", group.n, &group.alpha_nominal),
         ("alpha_ordinal", group.n, &group.alpha_ordinal),
@@ -142,21 +117,17 @@ fn push_group(table: &mut Table, group: &RaterGroup) {
 /// The levels of a judge against those of people: each share of the table by its two levels, then how well levels are recognized.
 fn push_confusion(table: &mut Table, confusion: &Confusion) {
     let counts = [confusion.items, confusion.questions];
-    let topic = |name| Topic {
-        first: &confusion.judge,
-        second: "people",
-        part: "level",
-        name,
-    };
+    let judge = &*confusion.judge;
     for (row, human) in confusion.levels.iter().enumerate() {
-        for (column, judge) in confusion.levels.iter().enumerate() {
+        for (column, level) in confusion.levels.iter().enumerate() {
             let share = number(confusion.shares[row][column]);
-            let measure = format!("share judged {judge}");
-            push(table, topic(human), &measure, counts, &share);
+            let measure = format!("share judged {level}");
+            let topic = [judge, "people", "level", human];
+            push(table, topic, &measure, counts, &share);
         }
     }
     for accuracy in &confusion.accuracy {
-        let topic = topic(&accuracy.level);
+        let topic = [judge, "people", "level", &accuracy.level];
         push(table, topic, "sensitivity", counts, &accuracy.sensitivity);
         push(table, topic, "specificity", counts, &accuracy.specificity);
     }
@@ -165,20 +136,12 @@ fn push_confusion(table: &mut Table, confusion: &Confusion) {
 /// The Brier score, and what people say of the criteria of each bin.
 fn push_reliability(table: &mut Table, reliability: &Reliability) {
     let judge = &*reliability.judge;
-    let topic = Topic {
-        first: judge,
-        second: "people",
-        part: "probability",
-        name: "",
-    };
+    let topic = [judge, "people", "probability", ""];
     let brier = number(reliability.brier);
     push(table, topic, "brier", [reliability.items; 2], &brier);
     for bin in &reliability.bins {
         let name = format!("{}-{}", bin.range[0], bin.range[1]);
-        let topic = Topic {
-            name: &name,
-            ..topic
-        };
+        let topic = [judge, "people", "probability", &name];
         let counts = [bin.items; 2];
         let probability = number(bin.mean_probability);
         push(table, topic, "mean_probability", counts, &probability);
@@ -197,12 +160,9 @@ fn number(value: f64) -> Estimate {
 /// A system's mean on the human scale, or the difference of two with its p.
 fn push_mean(table: &mut Table, mean: &PoweredMean) {
     let is_difference = mean.minus.is_some();
-    let topic = Topic {
-        first: &mean.judge,
-        second: &mean.human,
-        part: if is_difference { "difference" } else { "mean" },
-        name: &powered_name(mean),
-    };
+    let part = if is_difference { "difference" } else { "mean" };
+    let name = powered_name(mean);
+    let topic = [&*mean.judge, &*mean.human, part, &name];
     // The second count is that of the labels, on which the interval rests: unlabeled answers are not
     // evidence of people's judgment.
     let counts = [mean.labeled + mean.unlabeled, mean.labeled];

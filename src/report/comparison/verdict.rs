@@ -208,9 +208,8 @@ fn closest_to_best<'a>(
     significant: &[&'a PairComparison],
 ) -> Option<&'a PairComparison> {
     let closest = *significant.first()?;
-    let of_best = significant
-        .iter()
-        .filter(|pair| pair.first == closest.first);
+    let significant = significant.iter();
+    let of_best = significant.filter(|pair| pair.first == closest.first);
     let systems = metric.systems.iter().filter(|system| system.mean.is_some());
     let others = systems.count() - 1;
     (others > 1 && of_best.count() == others).then_some(closest)

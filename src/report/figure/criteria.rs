@@ -16,42 +16,32 @@ const MOST_CRITERIA: usize = 24;
 /// The size of a group that is a row before smaller ones are.
 const MANY_CRITERIA: usize = 6;
 
-#[derive(Debug)]
-pub(super) struct CriteriaFigure;
+pub(super) const FIGURE: RunFigure = RunFigure {
+    name: "criteria",
+    help: "systems by criteria",
+    options: &[FigureOption::Anyway],
+    draw,
+};
 
-impl RunFigure for CriteriaFigure {
-    fn name(&self) -> &'static str {
-        "criteria"
-    }
-
-    fn help(&self) -> &'static str {
-        "systems by criteria"
-    }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[FigureOption::Anyway]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let runs = request.open()?;
-        let observations = request.observe(&runs)?;
-        let scored: Vec<&[Arc<ScoredAnswer>]> =
-            runs.runs.iter().map(|run| run.scored.as_slice()).collect();
-        let grid = criteria_grid(&scored, &observations.systems);
-        let comparison = request.compare_means(&runs, &observations);
-        let plot = plot_of(&grid, &observations.systems, &comparison.metrics[0]);
-        let figure = plot.figure(request.style).ok_or_else(|| {
-            request.nothing(
-                "no criteria: neither a rubric nor aspects were scored",
-                "score with test cases (--tests), or aspects (--scorers prometheus)",
-            )
-        })?;
-        Ok(DrawnFigure {
-            figure,
-            contents: "criteria by system".to_owned(),
-            warnings: run_warnings(&comparison),
-        })
-    }
+fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
+    let runs = request.open()?;
+    let observations = request.observe(&runs)?;
+    let scored: Vec<&[Arc<ScoredAnswer>]> =
+        runs.runs.iter().map(|run| run.scored.as_slice()).collect();
+    let grid = criteria_grid(&scored, &observations.systems);
+    let comparison = request.compare_means(&runs, &observations);
+    let plot = plot_of(&grid, &observations.systems, &comparison.metrics[0]);
+    let figure = plot.figure(request.style).ok_or_else(|| {
+        request.nothing(
+            "no criteria: neither a rubric nor aspects were scored",
+            "score with test cases (--tests), or aspects (--scorers prometheus)",
+        )
+    })?;
+    Ok(DrawnFigure {
+        figure,
+        contents: "criteria by system".to_owned(),
+        warnings: run_warnings(&comparison),
+    })
 }
 
 /// The criteria by system, in the order of this metric. Of more criteria than fit a page, groups are a row each.

@@ -40,9 +40,8 @@ pub(super) struct Curve {
 impl Curve {
     /// Whether a point is on the curve: no study has fewer questions than it begins with, also for a difference that is larger.
     fn reaches(&self, [_, difference]: [f64; 2]) -> bool {
-        self.points
-            .iter()
-            .any(|[_, on_curve]| *on_curve >= difference * 0.999)
+        let mut points = self.points.iter();
+        points.any(|[_, on_curve]| *on_curve >= difference * 0.999)
     }
 }
 

@@ -76,9 +76,8 @@ impl DotPlot {
         }
         let room = WIDEST_LABELS * style.width;
         let rows = self.rows.iter();
-        let labels: Vec<String> = rows
-            .map(|row| row.fitting_label(room, style.font))
-            .collect();
+        let labels = rows.map(|row| row.fitting_label(room, style.font));
+        let labels: Vec<String> = labels.collect();
         let mut figure = Figure::new(style, &self.description());
         let layout = self.layout(&figure, &labels)?;
         let area = [layout.top, layout.bottom];

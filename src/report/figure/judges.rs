@@ -8,44 +8,41 @@ use crate::analysis::comparison::{MetricComparison, Observations, RunFactor};
 use crate::error::{Error, Result};
 use crate::runs::RunSet;
 
-/// The means by several judges, or with several prompt sets.
-#[derive(Debug)]
-pub(crate) struct JudgesFigure(pub(crate) RunFactor);
+pub(super) const JUDGES: RunFigure = RunFigure {
+    name: "judges",
+    help: "means by the judges of two runs or more",
+    options: &[FigureOption::Metric, FigureOption::Anyway],
+    draw: |request| draw(request, RunFactor::Judges),
+};
+pub(super) const PROMPTS: RunFigure = RunFigure {
+    name: "prompts",
+    help: "means by the prompts of two runs or more",
+    draw: |request| draw(request, RunFactor::Prompts),
+    ..JUDGES
+};
 
-impl RunFigure for JudgesFigure {
-    fn name(&self) -> &'static str {
-        match self.0 {
-            RunFactor::Judges => "judges",
-            RunFactor::Prompts => "prompts",
-        }
+/// The figure of several judges, or of several prompt sets.
+pub(crate) fn judges_figure(across: RunFactor) -> RunFigure {
+    match across {
+        RunFactor::Judges => JUDGES,
+        RunFactor::Prompts => PROMPTS,
     }
+}
 
-    fn help(&self) -> &'static str {
-        match self.0 {
-            RunFactor::Judges => "means by the judges of two runs or more",
-            RunFactor::Prompts => "means by the prompts of two runs or more",
-        }
+fn draw(request: &FigureRequest<'_>, across: RunFactor) -> Result<DrawnFigure> {
+    let runs = RunSet::open_across(request.runs, across, request.options.anyway)?;
+    if runs.runs.len() > MOST_SERIES {
+        return Err(Error::Usage(format!(
+            "--what {}s draws at most {MOST_SERIES} runs, but {} are named",
+            across.noun(),
+            runs.runs.len()
+        )));
     }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[FigureOption::Metric, FigureOption::Anyway]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let runs = RunSet::open_across(request.runs, self.0, request.options.anyway)?;
-        if runs.runs.len() > MOST_SERIES {
-            return Err(Error::Usage(format!(
-                "--what {} draws at most {MOST_SERIES} runs, but {} are named",
-                self.name(),
-                runs.runs.len()
-            )));
-        }
-        let observations = request.observe(&runs)?;
-        let comparison = request.compare_means(&runs, &observations);
-        let names = runs.runs.iter().map(|run| run.name.clone());
-        let plot = plot_of(&comparison.metrics[0], &observations, names.collect());
-        request.drawn(plot, &comparison)
-    }
+    let observations = request.observe(&runs)?;
+    let comparison = request.compare_means(&runs, &observations);
+    let names = runs.runs.iter().map(|run| run.name.clone());
+    let plot = plot_of(&comparison.metrics[0], &observations, names.collect());
+    request.drawn(plot, &comparison)
 }
 
 /// The means of the systems with one in every run, a series for each run.

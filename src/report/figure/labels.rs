@@ -11,49 +11,39 @@ use crate::report::numbers::shown_coefficient;
 use crate::report::table::shown_notes;
 use crate::runs::agree;
 
-#[derive(Debug)]
-pub(super) struct LabelsFigure;
+pub(super) const FIGURE: RunFigure = RunFigure {
+    name: "labels",
+    help: "means by people and by the judge",
+    options: &[FigureOption::Metric, FigureOption::Labels],
+    draw,
+};
 
-impl RunFigure for LabelsFigure {
-    fn name(&self) -> &'static str {
-        "labels"
+fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
+    let files = &request.options.labels;
+    if files.is_empty() {
+        let message = "--what labels draws the judge against people: add --labels FILE";
+        return Err(Error::Usage(message.to_owned()));
     }
-
-    fn help(&self) -> &'static str {
-        "means by people and by the judge"
+    if request.runs.len() != 1 {
+        let message = "--what labels draws one run: its judge against people";
+        return Err(Error::Usage(message.to_owned()));
     }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[FigureOption::Metric, FigureOption::Labels]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let files = &request.options.labels;
-        if files.is_empty() {
-            let message = "--what labels draws the judge against people: add --labels FILE";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if request.runs.len() != 1 {
-            let message = "--what labels draws one run: its judge against people";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        let mut options = AgreementOptions::seeded(SEED);
-        options.metric.clone_from(&request.options.metric);
-        let agreement = agree(request.runs, files, &options)?;
-        let figure = plot_of(&agreement).and_then(|plot| plot.figure(request.style));
-        let figure = figure.ok_or_else(|| {
-            request.nothing(
-                "nothing to draw: people and judge rated answers of fewer than two systems",
-                "label answers of more systems; agree --by item compares within one",
-            )
-        })?;
-        let warnings = shown_notes(&agreement.notes, false);
-        Ok(DrawnFigure {
-            figure,
-            contents: "systems by people and by the judge".to_owned(),
-            warnings: warnings.into_iter().cloned().collect(),
-        })
-    }
+    let mut options = AgreementOptions::seeded(SEED);
+    options.metric.clone_from(&request.options.metric);
+    let agreement = agree(request.runs, files, &options)?;
+    let figure = plot_of(&agreement).and_then(|plot| plot.figure(request.style));
+    let figure = figure.ok_or_else(|| {
+        request.nothing(
+            "nothing to draw: people and judge rated answers of fewer than two systems",
+            "label answers of more systems; agree --by item compares within one",
+        )
+    })?;
+    let warnings = shown_notes(&agreement.notes, false);
+    Ok(DrawnFigure {
+        figure,
+        contents: "systems by people and by the judge".to_owned(),
+        warnings: warnings.into_iter().cloned().collect(),
+    })
 }
 
 /// The systems by people's mean labels and by the judge's, over the same answers, best by people first. `None` if no judge and people

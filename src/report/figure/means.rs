@@ -6,27 +6,17 @@ use crate::analysis::comparison::{MetricComparison, MetricId};
 use crate::error::Result;
 use crate::report::numbers::unit_name;
 
-#[derive(Debug)]
-pub(super) struct MeansFigure;
+pub(super) const FIGURE: RunFigure = RunFigure {
+    name: "means",
+    help: "systems with intervals",
+    options: &[FigureOption::Metric, FigureOption::Anyway],
+    draw,
+};
 
-impl RunFigure for MeansFigure {
-    fn name(&self) -> &'static str {
-        "means"
-    }
-
-    fn help(&self) -> &'static str {
-        "systems with intervals"
-    }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[FigureOption::Metric, FigureOption::Anyway]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let runs = request.open()?;
-        let comparison = request.compare_means(&runs, &request.observe(&runs)?);
-        request.drawn(plot_of(&comparison.metrics[0]), &comparison)
-    }
+fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
+    let runs = request.open()?;
+    let comparison = request.compare_means(&runs, &request.observe(&runs)?);
+    request.drawn(plot_of(&comparison.metrics[0]), &comparison)
 }
 
 fn plot_of(metric: &MetricComparison) -> DotPlot {

@@ -23,7 +23,7 @@ mod svg;
 mod tikz;
 mod words;
 
-pub(crate) use judges::JudgesFigure;
+pub(crate) use judges::judges_figure;
 pub use palette::Palette;
 pub use registry::FIGURES;
 pub use run_figure::{DrawnFigure, FigureOption, FigureOptions, FigureRequest, RunFigure};

@@ -12,56 +12,45 @@ use crate::stats::Interval;
 /// Rows at most: more do not fit a page.
 const MOST_ROWS: usize = 60;
 
-#[derive(Debug)]
-pub(super) struct PairsFigure;
+pub(super) const FIGURE: RunFigure = RunFigure {
+    name: "pairs",
+    help: "differences with intervals",
+    options: &[
+        FigureOption::Metric,
+        FigureOption::Baseline,
+        FigureOption::Anyway,
+    ],
+    draw,
+};
 
-impl RunFigure for PairsFigure {
-    fn name(&self) -> &'static str {
-        "pairs"
+fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
+    let runs = request.open()?;
+    let observations = request.observe(&runs)?;
+    let baseline = match &request.options.baseline {
+        Some(name) => Some(observations.system_named(name)?.to_owned()),
+        None => None,
+    };
+    let pairs = pair_count(observations.systems.len(), baseline.is_some());
+    if pairs > MOST_ROWS {
+        return Err(Error::Settings(format!(
+            "{pairs} pairs have no room in a figure; --baseline SYSTEM draws those of one system"
+        )));
     }
-
-    fn help(&self) -> &'static str {
-        "differences with intervals"
-    }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[
-            FigureOption::Metric,
-            FigureOption::Baseline,
-            FigureOption::Anyway,
-        ]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let runs = request.open()?;
-        let observations = request.observe(&runs)?;
-        let baseline = match &request.options.baseline {
-            Some(name) => Some(observations.system_named(name)?.to_owned()),
-            None => None,
-        };
-        let pairs = pair_count(observations.systems.len(), baseline.is_some());
-        if pairs > MOST_ROWS {
-            return Err(Error::Settings(format!(
-                "{pairs} pairs have no room in a figure; --baseline SYSTEM draws those of one system"
-            )));
-        }
-        let mut options = ComparisonOptions::seeded(SEED);
-        options.depth = ComparisonDepth::Verdicts;
-        options.baseline.clone_from(&baseline);
-        let comparison = runs.compare(&observations, &options);
-        request.drawn(
-            plot_of(&comparison.metrics[0], baseline.as_deref()),
-            &comparison,
-        )
-    }
+    let mut options = ComparisonOptions::seeded(SEED);
+    options.depth = ComparisonDepth::Verdicts;
+    options.baseline.clone_from(&baseline);
+    let comparison = runs.compare(&observations, &options);
+    request.drawn(
+        plot_of(&comparison.metrics[0], baseline.as_deref()),
+        &comparison,
+    )
 }
 
 /// All pairs; with a baseline each other system less it. The largest difference is first.
 fn plot_of(metric: &MetricComparison, baseline: Option<&str>) -> DotPlot {
     let pairs = metric.pairs.iter();
-    let mut rows: Vec<DotRow> = pairs
-        .map(|pair| row_of_pair(metric, pair, baseline))
-        .collect();
+    let rows = pairs.map(|pair| row_of_pair(metric, pair, baseline));
+    let mut rows: Vec<DotRow> = rows.collect();
     rows.sort_by(|a, b| b.dots[0].value.total_cmp(&a.dots[0].value));
     let axis = match baseline {
         Some(baseline) => format!("{}, difference from {baseline}", axis_name(&metric.metric)),

@@ -9,33 +9,23 @@ use crate::report::layout::counted;
 use crate::report::numbers::percent;
 use crate::report::power::{no_pilot, power_table};
 
-#[derive(Debug)]
-pub(super) struct PowerFigure;
+pub(super) const FIGURE: RunFigure = RunFigure {
+    name: "power",
+    help: "the difference that a study of so many questions finds, from a pilot run",
+    options: &[FigureOption::Metric, FigureOption::Anyway],
+    draw,
+};
 
-impl RunFigure for PowerFigure {
-    fn name(&self) -> &'static str {
-        "power"
-    }
-
-    fn help(&self) -> &'static str {
-        "the difference that a study of so many questions finds, from a pilot run"
-    }
-
-    fn options(&self) -> &'static [FigureOption] {
-        &[FigureOption::Metric, FigureOption::Anyway]
-    }
-
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure> {
-        let observations = request.observe(&request.open()?)?;
-        let plan = plan_power(&observations, 0, None, &ComparisonOptions::seeded(SEED));
-        let plan = plan.ok_or_else(|| no_pilot(request.first_run()))?;
-        let figure = plot_of(&plan).figure(request.style);
-        Ok(DrawnFigure {
-            figure: figure.ok_or_else(|| no_pilot(request.first_run()))?,
-            contents: "detectable difference by number of questions".to_owned(),
-            warnings: power_table(&plan).warnings().cloned().collect(),
-        })
-    }
+fn draw(request: &FigureRequest<'_>) -> Result<DrawnFigure> {
+    let observations = request.observe(&request.open()?)?;
+    let plan = plan_power(&observations, 0, None, &ComparisonOptions::seeded(SEED));
+    let plan = plan.ok_or_else(|| no_pilot(request.first_run()))?;
+    let figure = plot_of(&plan).figure(request.style);
+    Ok(DrawnFigure {
+        figure: figure.ok_or_else(|| no_pilot(request.first_run()))?,
+        contents: "detectable difference by number of questions".to_owned(),
+        warnings: power_table(&plan).warnings().cloned().collect(),
+    })
 }
 
 /// The differences that planned studies find, with the fewest samples and the most.
@@ -89,9 +79,8 @@ fn points_of<'a>(
     studies: impl Iterator<Item = &'a PlannedStudy>,
     questions: impl Fn(&PlannedStudy) -> f64,
 ) -> Vec<[f64; 2]> {
-    let mut points: Vec<[f64; 2]> = studies
-        .map(|study| [questions(study), study.difference])
-        .collect();
+    let points = studies.map(|study| [questions(study), study.difference]);
+    let mut points: Vec<[f64; 2]> = points.collect();
     points.dedup_by_key(|point| point[0]);
     points
 }

@@ -1,6 +1,5 @@
 //! A figure of recorded runs, and what it is drawn from.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,21 +15,17 @@ use crate::report::run_warnings;
 use crate::runs::RunSet;
 
 /// A figure of recorded runs: it takes numbers from them, and lays them out.
-pub trait RunFigure: fmt::Debug + Send + Sync {
+#[derive(Debug, Clone, Copy)]
+pub struct RunFigure {
     /// Its name after `--what`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What it shows, for help.
-    fn help(&self) -> &'static str;
-
+    pub help: &'static str,
     /// The options that it has.
-    fn options(&self) -> &'static [FigureOption];
-
-    /// Draws it. The options of the request are among those that it has.
-    ///
-    /// # Errors
-    /// When a run cannot be read, runs are not comparable, a name is unknown, or nothing can be drawn.
-    fn draw(&self, request: &FigureRequest<'_>) -> Result<DrawnFigure>;
+    pub options: &'static [FigureOption],
+    /// Draws it. The options of the request are among those that it has. Fails when a run cannot be read, runs are not comparable, a
+    /// name is unknown, or nothing can be drawn.
+    pub(super) draw: fn(&FigureRequest<'_>) -> Result<DrawnFigure>,
 }
 
 /// An option that not every figure has.

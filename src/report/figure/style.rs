@@ -50,9 +50,8 @@ fn parse_length(text: &str) -> Result<f64, String> {
         ("mm", 7.2 / 2.54),
         ("pt", 1.0),
     ];
-    let number_and_unit = units
-        .iter()
-        .find_map(|(unit, points)| Some((text.strip_suffix(unit)?, points)));
+    let mut units = units.iter();
+    let number_and_unit = units.find_map(|(unit, points)| Some((text.strip_suffix(unit)?, points)));
     let (number, points) = number_and_unit.ok_or_else(message)?;
     let number: f64 = number.trim().parse().map_err(|_| message())?;
     let length = number * points;

@@ -1,6 +1,6 @@
 //! The page of a certificate: its sentences and its tables.
 
-use super::frame::{ended, head};
+use super::frame::{ended, head, joined};
 use super::safety::push_html;
 use super::table::{ShortLabels, push_notes, push_table};
 use crate::report::certificate::{certificate_sentences, certificate_tables};
@@ -8,7 +8,7 @@ use crate::report::table::Table;
 use crate::report::visible;
 use crate::runs::Certificate;
 
-const STYLE: &str = concat!(include_str!("theme.css"), "\n", include_str!("page.css"));
+const STYLE: &str = joined!("theme.css", "page.css");
 
 /// The page as UTF-8.
 pub(crate) fn certificate_page(certificate: &Certificate) -> Vec<u8> {

@@ -2,6 +2,22 @@
 
 use super::safety::{content_security_policy, push_html};
 
+/// The texts of these files, one below the other.
+macro_rules! joined {
+    ($first:literal $(, $other:literal)*) => {
+        concat!(include_str!($first) $(, "\n", include_str!($other))*)
+    };
+}
+pub(super) use joined;
+
+/// One function around the texts of these files: they share names, and nothing of them is global.
+macro_rules! script {
+    ($($file:literal),*) => {
+        concat!("\"use strict\";\n(() => {\n", $(include_str!($file), "\n",)* "})();\n")
+    };
+}
+pub(super) use script;
+
 /// The head of a page with this title, script and style sheet, and the start of its body.
 pub(super) fn head(title: &str, script: &str, style: &str) -> String {
     let mut page = String::new();

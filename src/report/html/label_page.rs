@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::data::utf16;
-use super::frame::{ended, head, push_data};
+use super::frame::{ended, head, joined, push_data, script};
 use super::safety::embedded;
 use crate::domain::{
     ADJUDICATOR, BlindAnswer, BlindTask, BlindTexts, LabelSheet, PageItem, RaterPage, SheetItem,
@@ -16,24 +16,8 @@ use crate::runs::{Dispute, DisputedLabel, plain_name};
 
 /// The parts of the page that the script fills.
 const BODY: &str = include_str!("label.html");
-const STYLE: &str = concat!(
-    include_str!("theme.css"),
-    "\n",
-    include_str!("answer.css"),
-    "\n",
-    include_str!("label.css")
-);
-const SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\n",
-    include_str!("elements.js"),
-    "\n",
-    include_str!("markdown.js"),
-    "\n",
-    include_str!("answer.js"),
-    "\n",
-    include_str!("label.js"),
-    "\n})();\n"
-);
+const STYLE: &str = joined!("theme.css", "answer.css", "label.css");
+const SCRIPT: &str = script!("elements.js", "markdown.js", "answer.js", "label.js");
 
 /// The page of a rater as UTF-8.
 ///

@@ -66,9 +66,8 @@ fn push_leaderboard(
     let systems = metric.systems.iter();
     let axis =
         Axis::around_estimates(systems.filter_map(|system| Some((system.mean?, system.interval))));
-    let ticks = axis
-        .map(|axis| axis.ticks(metric.metric.unit))
-        .unwrap_or_default();
+    let ticks = axis.map(|axis| axis.ticks(metric.metric.unit));
+    let ticks = ticks.unwrap_or_default();
     push_html!(
         page,
         r#"  <h2>Leaderboard</h2>

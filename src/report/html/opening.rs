@@ -204,9 +204,8 @@ fn push_people(page: &mut String, report: &HtmlReport<'_>, people: &People<'_>) 
 
 /// The days on which the runs began.
 fn push_dates(page: &mut String, runs: &[RecordedRun]) {
-    let dates = runs
-        .iter()
-        .filter_map(|run| run.manifest.started_at.get(..10));
+    let runs = runs.iter();
+    let dates = runs.filter_map(|run| run.manifest.started_at.get(..10));
     for date in dates.collect::<BTreeSet<_>>() {
         push_html!(page, "<span>{}</span>", date);
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::HtmlReport;
 use super::data::{case_blocks, core};
-use super::frame::{ended, head, push_data};
+use super::frame::{ended, head, joined, push_data, script};
 use super::heatmap::push_heatmap;
 use super::metric::push_metric;
 use super::opening::push_opening;
@@ -30,44 +30,21 @@ const TEXT_WIDTH: usize = 300;
 
 /// The table of cases and its filters, which the script fills.
 const CASES: &str = include_str!("cases.html");
-const STYLE: &str = concat!(
-    include_str!("theme.css"),
-    "\n",
-    include_str!("page.css"),
-    "\n",
-    include_str!("answer.css"),
-    "\n",
-    include_str!("case.css")
-);
-const SCRIPT: &str = concat!(
-    // One function around all files: they share names, and nothing of them is global.
-    "\"use strict\";\n(() => {\n",
-    include_str!("elements.js"),
-    "\n",
-    include_str!("tip.js"),
-    "\n",
-    include_str!("state.js"),
-    "\n",
-    include_str!("cases.js"),
-    "\n",
-    include_str!("criteria.js"),
-    "\n",
-    include_str!("markdown.js"),
-    "\n",
-    include_str!("answer.js"),
-    "\n",
-    include_str!("column.js"),
-    "\n",
-    include_str!("cited_pages.js"),
-    "\n",
-    include_str!("cited_works.js"),
-    "\n",
-    include_str!("groups.js"),
-    "\n",
-    include_str!("case.js"),
-    "\n",
-    include_str!("page.js"),
-    "\n})();\n"
+const STYLE: &str = joined!("theme.css", "page.css", "answer.css", "case.css");
+const SCRIPT: &str = script!(
+    "elements.js",
+    "tip.js",
+    "state.js",
+    "cases.js",
+    "criteria.js",
+    "markdown.js",
+    "answer.js",
+    "column.js",
+    "cited_pages.js",
+    "cited_works.js",
+    "groups.js",
+    "case.js",
+    "page.js"
 );
 
 /// The page as UTF-8.

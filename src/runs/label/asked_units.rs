@@ -269,9 +269,8 @@ fn rating(answer: &AnswerKey, item: Option<String>, value: f64) -> Rating {
 
 /// The judge's value of a unit.
 fn judged_value(unit: &LabelUnit, scores: &[&ScoredAnswer]) -> Option<f64> {
-    let mut of_scorer = scores
-        .iter()
-        .filter(|answer| answer.score.scorer.name() == unit.scorer);
+    let scores = scores.iter();
+    let mut of_scorer = scores.filter(|answer| answer.score.scorer.name() == unit.scorer);
     match unit.kind {
         LabelKind::Criterion | LabelKind::Aspect => {
             of_scorer.find_map(|answer| answer.score.component(&unit.name)?.value)

@@ -113,11 +113,8 @@ impl LabelCandidates {
     }
 
     fn spreads(&self) -> Vec<f64> {
-        let known: Vec<f64> = self
-            .answers
-            .iter()
-            .filter_map(|answer| answer.spread)
-            .collect();
+        let answers = self.answers.iter();
+        let known: Vec<f64> = answers.filter_map(|answer| answer.spread).collect();
         // Neither favored nor neglected: nothing is known of how sure the judge is about it.
         let typical = mean(&known).unwrap_or(0.0);
         let spreads = self.answers.iter().map(|answer| answer.spread);
@@ -281,13 +278,10 @@ pub(super) fn draw_verdicts(set: &RunSet, n: usize, seed: u64) -> Result<Drawn> 
     let (places, draw) = verdicts.draw(n, seed)?;
     let probabilities = verdicts.probabilities(n);
     let places = places.into_iter();
-    let drawn: HashMap<VerdictKey, f64> = places
-        .map(|at| (verdicts.key(at), probabilities[at]))
-        .collect();
-    let answers: HashSet<_> = drawn
-        .keys()
-        .map(|(system, case, _)| (system, case))
-        .collect();
+    let drawn = places.map(|at| (verdicts.key(at), probabilities[at]));
+    let drawn: HashMap<VerdictKey, f64> = drawn.collect();
+    let answers = drawn.keys().map(|(system, case, _)| (system, case));
+    let answers: HashSet<_> = answers.collect();
     let mut frame = frame_of_texts(set)?;
     for answer in &mut frame {
         answer.drawn = answers.contains(&(&answer.system, &answer.case_id));

@@ -42,13 +42,8 @@ pub struct LabelOptions {
     #[arg(long, value_name = "M")]
     pub overlap: Option<usize>,
     /// What is labeled: criterion, aspect, claim, answer (the whole of it) [default: the first of these that the run has]
-    #[arg(
-        long,
-        value_name = "KINDS",
-        value_enum,
-        value_delimiter = ',',
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    #[arg(hide_possible_values = true)]
     pub units: Vec<LabelKind>,
     /// Ask which of two answers to a question is better
     #[arg(long, conflicts_with_all = ["units", "metric", "random"])]
@@ -439,22 +434,14 @@ fn chosen_kinds(
 /// What the maker of the pages should know.
 fn notes(drawn: &Drawn, builder: &RoundBuilder) -> Vec<Note> {
     let mut notes = Vec::new();
-    let systems: BTreeSet<&str> = drawn
-        .frame
-        .iter()
-        .map(|answer| answer.system.as_str())
-        .collect();
-    let texts: Vec<&str> = builder
-        .texts
-        .answers
-        .values()
-        .map(|answer| answer.text.as_str())
-        .collect();
+    let frame = drawn.frame.iter();
+    let systems: BTreeSet<&str> = frame.map(|answer| answer.system.as_str()).collect();
+    let answers = builder.texts.answers.values();
+    let texts: Vec<&str> = answers.map(|answer| answer.text.as_str()).collect();
     let counts = mentions(systems, &texts);
     if !counts.is_empty() {
-        let names = counts
-            .iter()
-            .map(|(name, count)| format!("{name} in {count}"));
+        let counts = counts.iter();
+        let names = counts.map(|(name, count)| format!("{name} in {count}"));
         let names: Vec<String> = names.collect();
         notes.push(Note::warning(format!(
             "Drawn answers contain names of systems, by which a rater could recognize whose they are: {}.",

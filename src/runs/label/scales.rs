@@ -33,11 +33,8 @@ fn whole_numbers(shape: &ReplyShape) -> Option<Vec<LabelLevel>> {
             numbers.push(number);
         }
     }
-    let ends: Option<Vec<f64>> = shape
-        .levels
-        .iter()
-        .map(|level| level.level.as_f64())
-        .collect();
+    let ends = shape.levels.iter().map(|level| level.level.as_f64());
+    let ends: Option<Vec<f64>> = ends.collect();
     // A scale from 0 to 100 would otherwise lose most of its levels.
     let is_within = ends?.iter().all(|end| (0.0..=10.0).contains(end));
     if numbers.is_empty() || !is_within {
@@ -78,10 +75,8 @@ fn listed_levels(shape: &ReplyShape) -> Vec<LabelLevel> {
             label: GivenLabel::Value(level.credit),
         });
     }
-    if listed
-        .iter()
-        .all(|level| matches!(level.level.as_u64(), Some(0..=10)))
-    {
+    let mut listed = listed.iter();
+    if listed.all(|level| matches!(level.level.as_u64(), Some(0..=10))) {
         for level in &mut levels {
             let number: Option<usize> = level.name.parse().ok();
             level.key = number.map_or(level.key, |number| KEYS[number]);

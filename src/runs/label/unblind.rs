@@ -185,11 +185,8 @@ impl LabelCollector {
             return Ok(());
         }
         let is_of_verdicts = sheet.verdicts.is_some();
-        if self
-            .sheets
-            .iter()
-            .any(|first| is_of_verdicts || first.verdicts.is_some())
-        {
+        let mut sheets = self.sheets.iter();
+        if sheets.any(|first| is_of_verdicts || first.verdicts.is_some()) {
             let what = "labels of drawn verdicts have the probabilities of their draw alone and cannot be joined with those of another";
             let hint = "name the files of one draw at a time";
             return Err(InputFault::new(path, what).refuse(hint));
@@ -357,9 +354,8 @@ fn kinds_of(sheet: &LabelSheet) -> BTreeSet<LabelKind> {
 /// `criterion, claim`
 fn kind_names(sheet: &LabelSheet) -> String {
     let kinds = kinds_of(sheet).into_iter();
-    let names: Vec<String> = kinds
-        .map(|kind| format!("{kind:?}").to_lowercase())
-        .collect();
+    let names = kinds.map(|kind| format!("{kind:?}").to_lowercase());
+    let names: Vec<String> = names.collect();
     names.join(", ")
 }
 

@@ -173,9 +173,8 @@ fn means_of(system: usize, games: &[Game], other: usize) -> [Option<f64>; 3] {
 /// orders; where verdicts are missing, of those at hand.
 fn observation(games: &[Game], system: usize) -> Observation {
     let games_of_system = games.iter().filter(|game| game.range_of(system).is_some());
-    let others: BTreeSet<usize> = games_of_system
-        .map(|game| game.first + game.second - system)
-        .collect();
+    let others = games_of_system.map(|game| game.first + game.second - system);
+    let others: BTreeSet<usize> = others.collect();
     let others = others.into_iter();
     let met: Vec<[Option<f64>; 3]> = others.map(|other| means_of(system, games, other)).collect();
     let [low, high, known] = [0, 1, 2].map(|kind| {
@@ -283,9 +282,8 @@ impl SharedCases<'_> {
             // A circle: strengths, which need enough questions for their errors.
             let strengths = strengths_by_rank(self, &verdicts, Ties::Half).ok();
             let strengths = strengths.filter(|_| is_enough)?;
-            let differences = ranks
-                .iter()
-                .map(|(first, second)| strengths.pseudo_values(*first, *second));
+            let ranks = ranks.iter();
+            let differences = ranks.map(|(first, second)| strengths.pseudo_values(*first, *second));
             return Some(PairSample {
                 differences: differences.collect(),
                 questions,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::shared::{SAME, SharedCases, slices};
-use super::{ComparisonOptions, MetricId, MetricTable, Observations};
+use super::{ComparisonOptions, MetricId, Observations};
 use crate::rater_agreement::{AgreementOptions, Labeled, RaterPair, rater_agreement};
 use scholareval_core::domain::{Rater, RaterKind, Rating, SystemName};
 use scholareval_stats::{
@@ -204,28 +204,20 @@ pub fn judge_changes(
     runs: [(usize, &str); 2],
     options: &ComparisonOptions,
 ) -> Vec<JudgeChange> {
-    let tables = all.metrics.iter();
-    let changes = tables.filter_map(|table| judge_change(all, table, runs, options));
-    changes.collect()
+    all.by_metric(options, |shared| judge_change(shared, runs))
 }
 
-fn judge_change(
-    all: &Observations,
-    table: &MetricTable,
-    runs: [(usize, &str); 2],
-    options: &ComparisonOptions,
-) -> Option<JudgeChange> {
-    let shared = SharedCases::of(all, table, options);
-    let ranks = systems_of_both(&shared, runs.map(|(run, _)| run));
-    let systems = system_shifts(&shared, &ranks)?;
+fn judge_change(shared: &SharedCases<'_>, runs: [(usize, &str); 2]) -> Option<JudgeChange> {
+    let ranks = systems_of_both(shared, runs.map(|(run, _)| run));
+    let systems = system_shifts(shared, &ranks)?;
     // One number a case: the shifts of several systems in one case are not independent of each
     // other.
-    let by_case = mean_shifts(&shared, &ranks);
+    let by_case = mean_shifts(shared, &ranks);
     let values = shared.metric_values().combined(1.0);
-    let whole = paired_tests(&shared, std::slice::from_ref(&by_case), values)?[0];
+    let whole = paired_tests(shared, std::slice::from_ref(&by_case), values)?[0];
     let alpha = shared.bootstrap().alpha();
     Some(JudgeChange {
-        metric: table.metric.clone(),
+        metric: shared.table.metric.clone(),
         old: runs[0].1.to_owned(),
         new: runs[1].1.to_owned(),
         cases: shared.cases.len(),
@@ -234,10 +226,10 @@ fn judge_change(
         is_constant: by_case
             .iter()
             .all(|shift| (shift - by_case[0]).abs() < SAME),
-        between_systems: between_systems(&systems, options.level),
+        between_systems: between_systems(&systems, shared.options.level),
         systems,
-        swapped: swapped_pairs(&shared, &ranks),
-        agreement: agreement_of_judges(&shared, &ranks, runs.map(|(_, name)| name)),
+        swapped: swapped_pairs(shared, &ranks),
+        agreement: agreement_of_judges(shared, &ranks, runs.map(|(_, name)| name)),
     })
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::judge_change::{Shift, index_pairs, order_tests, paired_tests, systems_of_all};
 use super::shared::{SAME, SharedCases};
-use super::{ComparisonOptions, MetricId, MetricTable, Observations};
+use super::{ComparisonOptions, MetricId, Observations};
 use scholareval_core::domain::SystemName;
 use scholareval_stats::{Interval, MetricValues, holm_adjusted, mean, rank_among, sd, t_quantile};
 
@@ -87,23 +87,15 @@ pub fn judge_ranks(
     if runs.len() < 2 {
         return Vec::new();
     }
-    let tables = all.metrics.iter();
-    let ranks = tables.filter_map(|table| ranks_by_metric(all, table, runs, options));
-    ranks.collect()
+    all.by_metric(options, |shared| ranks_by_metric(shared, runs))
 }
 
-fn ranks_by_metric(
-    all: &Observations,
-    table: &MetricTable,
-    runs: &[(usize, &str)],
-    options: &ComparisonOptions,
-) -> Option<JudgeRanks> {
-    let shared = SharedCases::of(all, table, options);
-    let grid = JudgeGrid::of(&shared, runs);
+fn ranks_by_metric(shared: &SharedCases<'_>, runs: &[(usize, &str)]) -> Option<JudgeRanks> {
+    let grid = JudgeGrid::of(shared, runs);
     let pairs = grid.orders()?;
     let judges = grid.judges(runs)?;
     Some(JudgeRanks {
-        metric: table.metric.clone(),
+        metric: shared.table.metric.clone(),
         cases: shared.cases.len(),
         questions: shared.distinct_questions(),
         grand_mean: mean_of(judges.iter().map(|judge| judge.mean)),

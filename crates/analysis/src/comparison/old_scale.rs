@@ -129,27 +129,22 @@ pub fn anchored_scales(
     old: (&Observations, &str),
     options: &ComparisonOptions,
 ) -> Vec<OldScale> {
-    let mut scales = Vec::new();
-    for table in &new.0.metrics {
-        let shared = SharedCases::of(new.0, table, options);
-        let values = OldValues::of(old.0, &table.metric);
+    new.0.by_metric(options, |shared| {
+        let values = OldValues::of(old.0, &shared.table.metric);
         if values.0.is_empty() || shared.cases.is_empty() {
-            continue;
+            return None;
         }
-        let ranks = by_name(&shared);
-        let systems = ranks
-            .iter()
-            .map(|rank| anchored_system(&shared, &values, *rank));
-        scales.push(OldScale {
-            metric: table.metric.clone(),
+        let ranks = by_name(shared).into_iter();
+        let systems = ranks.map(|rank| anchored_system(shared, &values, rank));
+        Some(OldScale {
+            metric: shared.table.metric.clone(),
             old: old.1.to_owned(),
             new: new.1.to_owned(),
             basis: ScaleBasis::Anchors,
             systems_range: None,
             systems: systems.collect(),
-        });
-    }
-    scales
+        })
+    })
 }
 
 fn anchored_system(shared: &SharedCases<'_>, values: &OldValues<'_>, rank: usize) -> OldScaleMean {
@@ -196,35 +191,26 @@ pub fn carried_scales(
     without: &[String],
     options: &ComparisonOptions,
 ) -> Vec<OldScale> {
-    let mut scales = Vec::new();
-    for table in &new.0.metrics {
-        let shared = SharedCases::of(new.0, table, options);
-        let values = OldValues::of(old.0, &table.metric);
-        let anchors = AnchorSystems::of(&shared, &values, without);
+    new.0.by_metric(options, |shared| {
+        let values = OldValues::of(old.0, &shared.table.metric);
+        let anchors = AnchorSystems::of(shared, &values, without);
         if anchors.ranks.is_empty() || anchors.cases.is_empty() {
-            continue;
+            return None;
         }
-        let mut systems = Vec::new();
-        for rank in by_name(&shared) {
-            if !values.has_any(&shared.system(rank).system) {
-                systems.push(anchors.carried(&shared, rank));
-            }
-        }
+        let mut ranks = by_name(shared);
+        ranks.retain(|rank| !values.has_any(&shared.system(*rank).system));
+        let systems = ranks.into_iter().map(|rank| anchors.carried(shared, rank));
         let names = anchors.ranks.iter();
-        scales.push(OldScale {
-            metric: table.metric.clone(),
+        let names = names.map(|rank| shared.system(*rank).system.clone());
+        Some(OldScale {
+            metric: shared.table.metric.clone(),
             old: old.1.to_owned(),
             new: new.1.to_owned(),
-            basis: ScaleBasis::Systems(
-                names
-                    .map(|rank| shared.system(*rank).system.clone())
-                    .collect(),
-            ),
+            basis: ScaleBasis::Systems(names.collect()),
             systems_range: Some(anchors.range()),
-            systems,
-        });
-    }
-    scales
+            systems: systems.collect(),
+        })
+    })
 }
 
 /// Why a system has no estimate whose mean is not in [`OldScale::systems_range`].
@@ -250,10 +236,8 @@ impl AnchorSystems {
         });
         let mut cases = Vec::new();
         for (at, case) in shared.cases.iter().enumerate() {
-            if ranks
-                .iter()
-                .all(|rank| values.get(shared, *rank, *case).is_some())
-            {
+            let mut ranks = ranks.iter();
+            if ranks.all(|rank| values.get(shared, *rank, *case).is_some()) {
                 cases.push(at);
             }
         }

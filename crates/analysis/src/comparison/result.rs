@@ -30,14 +30,8 @@ pub struct ComparisonOptions {
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
     /// What a tie of two answers is, where answers were compared with each other: half a win, or an outcome of its own
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "half|davidson",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
+    #[arg(long, hide_short_help = true, value_name = "half|davidson", value_enum)]
+    #[arg(default_value_t, hide_possible_values = true)]
     pub ties: Ties,
     /// How much of the comparison is computed.
     #[arg(skip)]

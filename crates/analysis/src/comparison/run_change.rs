@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::judge_change::{SystemShift, system_shifts, systems_of_both};
 use super::shared::SharedCases;
-use super::{ComparisonOptions, MetricId, MetricTable, Observations};
+use super::{ComparisonOptions, MetricId, Observations};
 
 /// The change of each system by one metric, over the cases with a value of every system in every run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,22 +31,14 @@ pub fn run_changes(
     runs: [(usize, &str); 2],
     options: &ComparisonOptions,
 ) -> Vec<RunChange> {
-    let tables = all.metrics.iter();
-    let changes = tables.filter_map(|table| run_change(all, table, runs, options));
-    changes.collect()
+    all.by_metric(options, |shared| run_change(shared, runs))
 }
 
-fn run_change(
-    all: &Observations,
-    table: &MetricTable,
-    runs: [(usize, &str); 2],
-    options: &ComparisonOptions,
-) -> Option<RunChange> {
-    let shared = SharedCases::of(all, table, options);
-    let both = systems_of_both(&shared, runs.map(|(run, _)| run));
-    let systems = system_shifts(&shared, &both)?;
+fn run_change(shared: &SharedCases<'_>, runs: [(usize, &str); 2]) -> Option<RunChange> {
+    let both = systems_of_both(shared, runs.map(|(run, _)| run));
+    let systems = system_shifts(shared, &both)?;
     Some(RunChange {
-        metric: table.metric.clone(),
+        metric: shared.table.metric.clone(),
         old: runs[0].1.to_owned(),
         new: runs[1].1.to_owned(),
         cases: shared.cases.len(),

@@ -98,15 +98,11 @@ pub fn self_preferences(
     families: &HashMap<SystemName, String>,
     options: &ComparisonOptions,
 ) -> Vec<SelfPreference> {
-    let mut preferences = Vec::new();
     if judges.len() < 2 {
-        return preferences;
+        return Vec::new();
     }
-    for table in &all.metrics {
-        let shared = SharedCases::of(all, table, options);
-        preferences.extend(by_metric(&shared, judges, families));
-    }
-    preferences
+    let preferences = all.by_metric(options, |shared| Some(by_metric(shared, judges, families)));
+    preferences.concat()
 }
 
 fn by_metric(
@@ -184,9 +180,8 @@ fn residuals(
     let mut by_case = Vec::new();
     for case in 0..shared.cases.len() {
         let [of_family, of_others] = sides.each_ref().map(|side| {
-            let above = side
-                .iter()
-                .map(|system| system.above_mean(shared, judge, case));
+            let side = side.iter();
+            let above = side.map(|system| system.above_mean(shared, judge, case));
             mean(&above.collect::<Vec<_>>()).unwrap_or_default()
         });
         by_case.push(of_family - of_others);

@@ -80,6 +80,17 @@ impl Observations {
         }
     }
 
+    /// The results of `of_metric` for the shared cases of each metric that has one.
+    pub(super) fn by_metric<T>(
+        &self,
+        options: &ComparisonOptions,
+        of_metric: impl Fn(&SharedCases<'_>) -> Option<T>,
+    ) -> Vec<T> {
+        let tables = self.metrics.iter();
+        let results = tables.filter_map(|table| of_metric(&SharedCases::of(self, table, options)));
+        results.collect()
+    }
+
     /// The first headline metric, with the lowest and the highest mean of a system over the shared cases.
     pub fn headline_range(&self) -> Option<(&MetricId, Interval)> {
         let table = &self.metrics[*self.headline().first()?];

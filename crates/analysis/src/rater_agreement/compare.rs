@@ -108,9 +108,8 @@ pub fn rater_agreement(labeled: &Labeled, options: &AgreementOptions) -> RaterAg
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
         views.iter().partition(|view| view.is_human());
     let chosen = chosen_pairs(&judges, &people, humans.as_ref()).into_iter();
-    let pairs: Vec<RaterPair> = chosen
-        .map(|(first, second)| rater_pair(first, second, &context))
-        .collect();
+    let pairs = chosen.map(|(first, second)| rater_pair(first, second, &context));
+    let pairs: Vec<RaterPair> = pairs.collect();
     // The mean of several people is the better label; its noise is smaller than that of any of
     // them.
     let labels = humans.as_ref().or(people.first().copied());
@@ -272,9 +271,8 @@ fn mean_estimate(estimates: &[&Estimate], reason: &str) -> Estimate {
             .filter(|estimate| estimate.estimate.is_some())
     };
     let values: Vec<f64> = defined().filter_map(|estimate| estimate.estimate).collect();
-    let mut reasons = estimates
-        .iter()
-        .filter_map(|estimate| estimate.undefined.as_deref());
+    let estimates = estimates.iter();
+    let mut reasons = estimates.filter_map(|estimate| estimate.undefined.as_deref());
     Estimate {
         n: defined().filter_map(|estimate| estimate.n).min(),
         ..Estimate::new(mean(&values), || None, reasons.next().unwrap_or(reason))

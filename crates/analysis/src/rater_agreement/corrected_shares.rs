@@ -65,10 +65,8 @@ fn met_or_not<'a>(
     scales: &[ItemScale],
     confusions: &'a [Confusion],
 ) -> Option<(&'a Arc<str>, &'a LevelAccuracy)> {
-    for confusion in confusions
-        .iter()
-        .filter(|confusion| *confusion.judge == *judge)
-    {
+    let confusions = confusions.iter();
+    for confusion in confusions.filter(|confusion| *confusion.judge == *judge) {
         let is_met_or_not = scales.iter().any(|scale| {
             let (names, values): (Vec<&String>, Vec<f64>) = scale
                 .levels

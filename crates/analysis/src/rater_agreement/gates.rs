@@ -3,12 +3,13 @@
 //! A gate is about the judge and the people together, or the only person. It is met if the 95% interval of the number lies above the
 //! bound, missed if it lies below, else undecided, so that a few labels more or less do not turn met into missed.
 
-use super::result::{Measures, RaterAgreement, RaterPair};
+use super::result::{Measures, RaterAgreement};
 use crate::comparison::{GateOutcome, GateResult};
 use crate::ratings::Estimate;
 use scholareval_core::domain::RaterKind;
 use scholareval_core::error::{Error, Result};
 use scholareval_core::text::names::{counted, suggest};
+use scholareval_stats::Interval;
 
 /// How conditions are written, for errors.
 const FORMS: &str =
@@ -59,17 +60,10 @@ impl Bound {
         }
     }
 
-    fn outcome(self, low: f64, high: f64) -> GateOutcome {
-        let (least, most) = match self {
-            Self::AtLeast(least) => (least, f64::INFINITY),
-            Self::Within(most) => (-most, most),
-        };
-        if low >= least - ROUNDING && high <= most + ROUNDING {
-            GateOutcome::Met
-        } else if high < least - ROUNDING || low > most + ROUNDING {
-            GateOutcome::Missed
-        } else {
-            GateOutcome::Undecided
+    fn outcome(self, interval: Interval) -> GateOutcome {
+        match self {
+            Self::AtLeast(least) => GateOutcome::between(interval, least, f64::INFINITY),
+            Self::Within(most) => GateOutcome::between(interval, -most, most),
         }
     }
 
@@ -167,7 +161,7 @@ impl<'a> AgreementCondition<'a> {
     }
 
     fn unknown_number(&self, name: &str) -> Error {
-        let known = Measures::NAMES
+        let known = Measures::names()
             .into_iter()
             .filter(|name| *name != "shift")
             .chain(ACCURACIES)
@@ -210,21 +204,16 @@ impl<'a> AgreementCondition<'a> {
         }
         let name = if name == SHIFT { "shift" } else { name };
         let mut pairs = self.agreement.pairs.iter();
-        let is_asked = |pair: &&RaterPair| *pair.first == *judge && *pair.second == *people;
-        let measures = pairs.find(is_asked).map(|pair| pair.overall.estimates());
-        let mut measures = measures.into_iter().flatten();
-        let of_name = measures.find(|(key, ..)| *key == name);
-        let missing = || {
-            (
+        let pair = pairs.find(|pair| *pair.first == *judge && *pair.second == *people);
+        let estimates = pair.map_or_else(Vec::new, |pair| pair.overall.estimates());
+        let of_name = estimates.into_iter().find(|(key, ..)| *key == name);
+        Ok(vec![match of_name {
+            Some((_, [_, questions], estimate)) => (questions, estimate.clone()),
+            None => (
                 0,
                 Estimate::undefined("no pair of answers was compared by both"),
-            )
-        };
-        Ok(vec![
-            of_name.map_or_else(missing, |(_, [_, questions], estimate)| {
-                (questions, estimate.clone())
-            }),
-        ])
+            ),
+        }])
     }
 
     /// Sensitivity or specificity of a level, by default that of scales with two.
@@ -303,7 +292,7 @@ fn known_number(name: &str) -> Option<&str> {
         }
     }
     let before_level = name.split(':').next().unwrap_or(name).trim_end();
-    let is_measure = Measures::NAMES.contains(&name) && name != "shift";
+    let is_measure = Measures::names().contains(&name) && name != "shift";
     (is_measure || name == SHIFT || ACCURACIES.contains(&before_level)).then_some(name)
 }
 
@@ -337,7 +326,7 @@ fn result(
             (GateOutcome::Undecided, message)
         }
         (Some(value), Some(interval)) => {
-            let outcome = bound.outcome(interval.low, interval.high);
+            let outcome = bound.outcome(interval);
             let (low, high) = (interval.low, interval.high);
             let mut message = format!("{of} is {value:.3} [{low:.3}, {high:.3}] by {labels}");
             if outcome == GateOutcome::Undecided {
@@ -354,15 +343,12 @@ fn result(
         outcome,
         message,
         metric: number.to_owned(),
-        systems: Vec::new(),
         estimate: estimate.estimate,
         interval,
         threshold: bound.value(),
-        p: None,
         questions,
-        questions_needed: None,
         labels_needed,
-        is_not_worse: false,
+        ..GateResult::default()
     }
 }
 
@@ -472,7 +458,8 @@ mod tests {
             (Bound::Within(0.1), 0.05, 0.2, GateOutcome::Undecided),
             (Bound::Within(0.1), -0.3, -0.11, GateOutcome::Missed),
         ] {
-            assert_eq!(bound.outcome(low, high), expected, "{bound:?} {low} {high}");
+            let outcome = bound.outcome(Interval { low, high });
+            assert_eq!(outcome, expected, "{bound:?} {low} {high}");
         }
     }
 
@@ -608,12 +595,5 @@ mod tests {
         let mut judges = measured.clone();
         judges.raters.retain(|rater| rater.kind == RaterKind::Judge);
         assert!(refusal("kappa>=0.6", &judges).contains("no labels of people"));
-        let names: Vec<&str> = measured.pairs[0]
-            .overall
-            .estimates()
-            .iter()
-            .map(|(name, ..)| *name)
-            .collect();
-        assert!(names.iter().all(|name| Measures::NAMES.contains(name)));
     }
 }

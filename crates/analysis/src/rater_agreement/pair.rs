@@ -140,11 +140,7 @@ impl<'a> RatedByBoth<'a> {
             let of_item = self.only(|unit| unit.item.as_ref() == Some(item));
             let compared = of_item.compared();
             let (thresholds, _) = of_item.thresholds(&compared);
-            let all: Vec<&Compared<'_>> = compared.iter().collect();
-            parts.push(PartMeasures {
-                name: item.to_string(),
-                measures: of_item.measures(&all, thresholds),
-            });
+            parts.push(of_item.part(item.to_string(), compared.iter(), thresholds));
         }
         parts
     }
@@ -159,14 +155,10 @@ impl<'a> RatedByBoth<'a> {
             return parts;
         }
         for system in names {
-            let pairs = compared.iter();
-            let of_system = pairs.filter(|pair| pair.systems.contains(&system));
-            let compared: Vec<&Compared<'_>> = of_system.collect();
-            let of_this_system = self.only(|unit| unit.system == *system);
-            parts.push(PartMeasures {
-                name: system.to_string(),
-                measures: of_this_system.measures(&compared, thresholds),
-            });
+            let rated = self.only(|unit| unit.system == *system);
+            let compared = compared.iter();
+            let of_system = compared.filter(|pair| pair.systems.contains(&system));
+            parts.push(rated.part(system.to_string(), of_system, thresholds));
         }
         parts
     }
@@ -182,16 +174,23 @@ impl<'a> RatedByBoth<'a> {
             return parts;
         }
         for group in names {
+            let rated = self.only(|unit| context.group(&unit.case_id) == Some(group));
             let pairs = compared.iter();
             let of_group = pairs.filter(|pair| context.group(pair.case) == Some(group));
-            let compared: Vec<&Compared<'_>> = of_group.collect();
-            let of_this_group = self.only(|unit| context.group(&unit.case_id) == Some(group));
-            parts.push(PartMeasures {
-                name: group.to_string(),
-                measures: of_this_group.measures(&compared, thresholds),
-            });
+            parts.push(rated.part(group.to_string(), of_group, thresholds));
         }
         parts
+    }
+
+    /// The measures of these units and comparisons.
+    fn part<'c>(
+        &self,
+        name: String,
+        compared: impl Iterator<Item = &'c Compared<'c>>,
+        thresholds: [f64; 2],
+    ) -> PartMeasures {
+        let measures = self.measures(&compared.collect::<Vec<_>>(), thresholds);
+        PartMeasures { name, measures }
     }
 
     /// The share of the most frequent value among the ratings of both.

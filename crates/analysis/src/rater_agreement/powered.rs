@@ -58,12 +58,10 @@ impl<'a> LabeledRun<'a> {
         let shared = RatedByBoth::new(human, judge, context);
         // Lambda is limited to 0..=1, which would restrict a judge on a smaller scale, so its verdicts are first
         // rescaled to the spread of the labels.
-        let ratio = sd(&shared.x)
-            .zip(sd(&shared.y))
-            .map(|(labels, verdicts)| labels / verdicts);
-        let factor = ratio
-            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-            .unwrap_or(1.0);
+        let ratio = sd(&shared.x).zip(sd(&shared.y));
+        let ratio = ratio.map(|(labels, verdicts)| labels / verdicts);
+        let factor = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let factor = factor.unwrap_or(1.0);
         let draw = Draw::of(&shared.units, probabilities);
         let mut systems: BTreeMap<&SystemName, BTreeMap<&CaseId, JudgedAnswer>> = BTreeMap::new();
         for (unit, verdict) in &judge.values {
@@ -114,11 +112,8 @@ impl<'a> LabeledRun<'a> {
         for (at, (first, ours)) in systems.iter().enumerate() {
             for (second, theirs) in &systems[at + 1..] {
                 let answers = differences(ours, theirs);
-                let labeled: Vec<usize> = answers
-                    .iter()
-                    .filter(|answer| answer.human.is_some())
-                    .map(|answer| answer.question)
-                    .collect();
+                let labeled = answers.iter().filter(|answer| answer.human.is_some());
+                let labeled: Vec<usize> = labeled.map(|answer| answer.question).collect();
                 let is_enough = distinct(&labeled) >= FEWEST_QUESTIONS;
                 if is_enough && self.draw == Draw::Uniform {
                     let minus = Some(SystemName::clone(second));
@@ -150,11 +145,8 @@ impl<'a> LabeledRun<'a> {
         answers: &[JudgedAnswer],
         estimand: Estimand,
     ) -> PoweredMean {
-        let labeled: Vec<JudgedAnswer> = answers
-            .iter()
-            .filter(|answer| answer.human.is_some())
-            .copied()
-            .collect();
+        let labeled = answers.iter().filter(|answer| answer.human.is_some());
+        let labeled: Vec<JudgedAnswer> = labeled.copied().collect();
         let is_usable = self.draw != Draw::Unknown;
         let few = if is_usable {
             "labels of fewer than two questions"
@@ -216,10 +208,8 @@ fn is_reliable(labeled: &[JudgedAnswer]) -> bool {
 impl Draw {
     /// How the labels of these units were drawn.
     fn of(units: &[&RatedUnit], probabilities: &DrawProbabilities) -> Self {
-        let drawn: Vec<Option<f64>> = units
-            .iter()
-            .map(|unit| probability_of(unit, probabilities))
-            .collect();
+        let drawn = units.iter().map(|unit| probability_of(unit, probabilities));
+        let drawn: Vec<Option<f64>> = drawn.collect();
         if drawn.windows(2).all(|two| two[0] == two[1]) {
             Self::Uniform
         } else if drawn.contains(&None) {

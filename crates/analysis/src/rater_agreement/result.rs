@@ -24,13 +24,8 @@ pub enum AgreementLevel {
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
     /// What is compared: answer or item
-    #[arg(
-        long,
-        value_enum,
-        default_value = "answer",
-        hide_possible_values = true,
-        value_name = "LEVEL"
-    )]
+    #[arg(long, value_enum, default_value = "answer")]
+    #[arg(hide_possible_values = true, value_name = "LEVEL")]
     pub level: AgreementLevel,
     /// Which number of a run, and which item of the labels: score, a component, an aspect, a tag, ann_score,
     /// SCORER.score [default: the score of the first scorer]
@@ -186,7 +181,7 @@ pub struct PartMeasures {
 }
 
 /// Agreement of two raters on some units.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// Units that both rated: answers or items.
     pub n: usize,
@@ -218,7 +213,7 @@ pub struct Measures {
 }
 
 /// Agreement of two raters on which of two is better. Undefined if one of them has only ties.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PairAgreement {
     /// Pairs compared by both.
     pub n: usize,
@@ -364,36 +359,24 @@ pub struct RoganGladenShare {
 
 impl Measures {
     /// The names of all estimates.
-    pub(super) const NAMES: [&str; 13] = [
-        "pearson",
-        "spearman",
-        "kendall_tau_b",
-        "within_question_tau_b",
-        "kappa",
-        "quadratic_kappa",
-        "raw_agreement",
-        "ac1",
-        "shift",
-        "pairs_strict",
-        "pairs_half_credit",
-        "pairs_decided",
-        "pairs_kappa",
-    ];
+    pub(super) fn names() -> Vec<&'static str> {
+        let mut measures = Self::default();
+        measures.comparisons = Some(PairAgreement::default());
+        let estimates = measures.estimates().into_iter();
+        estimates.map(|(name, ..)| name).collect()
+    }
 
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> Vec<(&'static str, [usize; 2], &Estimate)> {
         let counts = [self.n, self.questions];
         let compared = self.comparisons.as_ref();
         let compared = compared.map_or([0, 0], |of| [of.n, of.questions]);
+        let within = &self.within_question_tau_b;
         let mut all = vec![
             ("pearson", counts, &self.pearson),
             ("spearman", counts, &self.spearman),
             ("kendall_tau_b", counts, &self.kendall_tau_b),
-            (
-                "within_question_tau_b",
-                compared,
-                &self.within_question_tau_b,
-            ),
+            ("within_question_tau_b", compared, within),
             ("kappa", counts, &self.kappa),
             ("quadratic_kappa", counts, &self.quadratic_kappa),
             ("raw_agreement", counts, &self.raw_agreement),
@@ -403,9 +386,7 @@ impl Measures {
         all.extend(self.comparisons.iter().flat_map(PairAgreement::estimates));
         all
     }
-}
 
-impl Measures {
     /// The estimate of this name in [`estimates`](Self::estimates).
     pub fn named(&self, name: &str) -> Option<&Estimate> {
         let mut estimates = self.estimates().into_iter();
@@ -417,19 +398,13 @@ impl Measures {
 impl PairAgreement {
     /// Name, number of units and of questions, and value of every estimate.
     pub fn estimates(&self) -> [(&'static str, [usize; 2], &Estimate); 4] {
+        let counts = [self.n, self.questions];
+        let decided = [self.decided, self.questions];
         [
-            ("pairs_strict", [self.n, self.questions], &self.strict),
-            (
-                "pairs_half_credit",
-                [self.n, self.questions],
-                &self.half_credit,
-            ),
-            (
-                "pairs_decided",
-                [self.decided, self.questions],
-                &self.decided_agreement,
-            ),
-            ("pairs_kappa", [self.n, self.questions], &self.kappa),
+            ("pairs_strict", counts, &self.strict),
+            ("pairs_half_credit", counts, &self.half_credit),
+            ("pairs_decided", decided, &self.decided_agreement),
+            ("pairs_kappa", counts, &self.kappa),
         ]
     }
 }

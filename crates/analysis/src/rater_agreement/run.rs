@@ -160,9 +160,8 @@ fn by_compared_metric(
 ) -> Result<Rater, Vec<String>> {
     for scorer in distinct(scored.iter().map(|answer| &answer.score.scorer)) {
         let all = scored.iter().map(|answer| &**answer);
-        let answers: Vec<&ScoredAnswer> = all
-            .filter(|answer| answer.score.scorer == *scorer)
-            .collect();
+        let answers = all.filter(|answer| answer.score.scorer == *scorer);
+        let answers: Vec<&ScoredAnswer> = answers.collect();
         for (id, quantity) in metrics_of(scorer, &answers) {
             if id.is_called(metric) {
                 return Ok(by_quantity(name, metric, id.unit, &answers, &quantity));

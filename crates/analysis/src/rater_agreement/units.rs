@@ -82,9 +82,8 @@ impl RaterView {
             *sum = sum.signum();
         }
         let values = values.into_iter();
-        let means = values
-            .filter_map(|(unit, all)| Some((unit, mean(&all)?)))
-            .collect();
+        let means = values.filter_map(|(unit, all)| Some((unit, mean(&all)?)));
+        let means = means.collect();
         Self::of(name, RaterKind::Human, means, preferences).with_people(people)
     }
 
@@ -185,9 +184,8 @@ impl<'a> Context<'a> {
     ) -> Self {
         let rated = views.iter().flat_map(|view| view.values.keys());
         let compared = views.iter().flat_map(|view| view.preferences.keys());
-        let cases = rated
-            .map(|unit| &unit.case_id)
-            .chain(compared.map(|pair| &pair.case_id));
+        let cases = rated.map(|unit| &unit.case_id);
+        let cases = cases.chain(compared.map(|pair| &pair.case_id));
         let cases = cases.map(|case| (case, texts.get(case).map_or("", |text| text)));
         let mut scales = BTreeMap::new();
         for view in views {

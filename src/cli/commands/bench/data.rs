@@ -48,9 +48,8 @@ pub(super) fn find(row: &BenchRow, data: &Path) -> Result<PathBuf> {
 fn only_file(row: &BenchRow, folder: &Path) -> Result<Option<PathBuf>> {
     for extension in ["jsonl", "json"] {
         let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
-        let mut files: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect();
+        let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut files: Vec<PathBuf> = files.collect();
         files.retain(|path| {
             path.is_file() && path.extension().is_some_and(|suffix| suffix == extension)
         });

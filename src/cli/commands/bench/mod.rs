@@ -136,9 +136,7 @@ fn baseline_by_default(settings: &Settings) -> bool {
         return false;
     }
     let has_other_judge = settings.options.roles.judges.contains_key("rubric");
-    let is_default = settings
-        .lines
-        .iter()
-        .any(|line| line.key == "judge.kind" && line.origin == Origin::Default);
+    let mut lines = settings.lines.iter();
+    let is_default = lines.any(|line| line.key == "judge.kind" && line.origin == Origin::Default);
     is_default && !has_other_judge
 }

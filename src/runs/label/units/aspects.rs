@@ -16,10 +16,8 @@ fn tasks(answer: &LabeledAnswer<'_>, scored: &ScoredAnswer) -> Result<Vec<LabelT
         if component.kind != ComponentKind::Aspect {
             continue;
         }
-        let aspect = answer
-            .aspects
-            .iter()
-            .find(|aspect| *aspect.name == component.name);
+        let mut aspects = answer.aspects.iter();
+        let aspect = aspects.find(|aspect| *aspect.name == component.name);
         let text = aspect.map(|aspect| aspect.criteria_description.as_str());
         let mut levels = [("1", ""), ("2", ""), ("3", ""), ("4", ""), ("5", "")];
         if let Some(aspect) = aspect {

@@ -117,9 +117,7 @@ fn snippets(answer: &LabeledAnswer<'_>, name: &str) -> Vec<String> {
     {
         return property.snippets.to_vec();
     }
-    let criterion = case
-        .criteria
-        .iter()
-        .find(|criterion| criterion.name == name);
+    let mut criteria = case.criteria.iter();
+    let criterion = criteria.find(|criterion| criterion.name == name);
     criterion.map_or_else(Vec::new, |criterion| criterion.examples.clone())
 }

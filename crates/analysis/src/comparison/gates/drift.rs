@@ -48,7 +48,9 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         None if change.is_constant && is_enough => Some(constant),
         None => None,
     };
-    let outcome = interval.map_or(GateOutcome::Undecided, |interval| outcome(interval, margin));
+    let outcome = interval.map_or(GateOutcome::Undecided, |interval| {
+        GateOutcome::between(interval, -margin, margin)
+    });
     let questions_needed = match (outcome, interval) {
         (GateOutcome::Undecided, Some(interval)) => {
             questions_needed(interval, shift, margin, level, change.questions)
@@ -87,18 +89,7 @@ fn drift_gate(change: &JudgeChange, margin: f64, level: f64) -> GateResult {
         p: Some(change.whole.p),
         questions: change.questions,
         questions_needed,
-        labels_needed: None,
-        is_not_worse: false,
-    }
-}
-
-fn outcome(interval: Interval, margin: f64) -> GateOutcome {
-    if interval.low >= -margin && interval.high <= margin {
-        GateOutcome::Met
-    } else if interval.low > margin || interval.high < -margin {
-        GateOutcome::Missed
-    } else {
-        GateOutcome::Undecided
+        ..GateResult::default()
     }
 }
 
@@ -136,7 +127,7 @@ mod tests {
             (-0.2, -0.051, GateOutcome::Missed),
         ] {
             assert_eq!(
-                outcome(Interval { low, high }, 0.05),
+                GateOutcome::between(Interval { low, high }, -0.05, 0.05),
                 expected,
                 "{low} {high}"
             );

@@ -16,7 +16,7 @@ use scholareval_core::text::names::counted;
 use scholareval_stats::{Interval, mean, questions_for, standard_error};
 
 /// The outcome of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateOutcome {
     /// The condition holds.
@@ -26,10 +26,22 @@ pub enum GateOutcome {
     /// These questions do not decide.
     Undecided,
     /// Data are missing, so that it counts as missed.
+    #[default]
     Unchecked,
 }
 
 impl GateOutcome {
+    /// Whether an interval lies between two numbers, outside of them, or neither. They are reached in spite of rounding.
+    pub(crate) fn between(interval: Interval, least: f64, most: f64) -> Self {
+        if interval.low >= least - SAME && interval.high <= most + SAME {
+            Self::Met
+        } else if interval.high < least - SAME || interval.low > most + SAME {
+            Self::Missed
+        } else {
+            Self::Undecided
+        }
+    }
+
     /// `met`, `missed`, `undecided`, `unchecked`.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +54,7 @@ impl GateOutcome {
 }
 
 /// A gate with its numbers, in the unit of files.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct GateResult {
     /// The condition; one on the means of every system has a result for each.
     pub condition: String,
@@ -126,18 +138,11 @@ impl GateCheck<'_> {
     fn result(&self) -> GateResult {
         let mut result = GateResult {
             condition: self.gate.text.clone(),
-            outcome: GateOutcome::Unchecked,
-            message: String::new(),
             metric: self.gate.metric.name.clone(),
             systems: self.gate.systems().to_vec(),
-            estimate: None,
-            interval: None,
             threshold: self.threshold(),
-            p: None,
-            questions: 0,
-            questions_needed: None,
-            labels_needed: None,
             is_not_worse: self.gate.order() == Some(Order::NotWorse),
+            ..GateResult::default()
         };
         let mut metrics = self.comparison.metrics.iter();
         let Some(metric) = metrics.find(|metric| metric.metric == self.gate.metric) else {
@@ -175,9 +180,8 @@ impl GateCheck<'_> {
             return None;
         }
         let systems = &self.comparison.systems;
-        let mut named = systems
-            .iter()
-            .filter(|system| self.gate.systems().contains(&system.label));
+        let systems = systems.iter();
+        let mut named = systems.filter(|system| self.gate.systems().contains(&system.label));
         named.find_map(|system| self.comparison.runs.get(system.run)?.unfinished.as_deref())
     }
 
