@@ -196,17 +196,21 @@ fn verdicts_of(runs: &[RecordedRun], raters: &[Rater]) -> Vec<RunVerdicts> {
                 same_judge.push(Arc::clone(&other_rater.name));
             }
         }
-        let mut verdicts: BTreeMap<SystemName, Vec<(CaseId, bool)>> = BTreeMap::new();
+        let mut verdicts: BTreeMap<SystemName, Vec<(CaseId, Option<bool>)>> = BTreeMap::new();
+        let perturbed = perturbed_systems(run);
         let scored = run.scored.iter();
         for answer in scored.filter(|answer| answer.score.scorer == CRITERIA.name) {
+            if perturbed.contains(&answer.system) {
+                continue;
+            }
             let of_system = verdicts.entry(answer.system.clone()).or_default();
             for component in &answer.score.components {
-                // Samples that are split evenly say neither.
-                let value = component.value.filter(|value| (value - 0.5).abs() > 1e-9);
                 if component.kind == ComponentKind::Criterion
-                    && let Some(value) = value
+                    && let Some(value) = component.value
                 {
-                    of_system.push((answer.case.case_id.clone(), value > 0.5));
+                    let is_split = (value - 0.5).abs() <= 1e-9;
+                    let is_met = (!is_split).then_some(value > 0.5);
+                    of_system.push((answer.case.case_id.clone(), is_met));
                 }
             }
         }
@@ -218,6 +222,16 @@ fn verdicts_of(runs: &[RecordedRun], raters: &[Rater]) -> Vec<RunVerdicts> {
         });
     }
     all
+}
+
+/// The perturbed copies of systems in a run of `probe`, whose texts no system wrote.
+fn perturbed_systems(run: &RecordedRun) -> BTreeSet<SystemName> {
+    let systems = run.systems();
+    let mut perturbed = BTreeSet::new();
+    for perturbation in run.manifest.perturbations() {
+        perturbed.extend(systems.iter().map(|system| system.perturbed(perturbation)));
+    }
+    perturbed
 }
 
 /// Whether two runs differ in nothing but their answers, cases and criteria, so that a judge errs in both alike.
@@ -374,7 +388,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels) -> Result<()> {
     let hint = match items.first() {
         Some(first) if asks_for_answers && ratings.all(|rating| rating.item.is_some()) => {
             let items = list(items.iter().copied(), 3);
-            format!("all labels are of items ({items}); add --metric {first:?}, or to agree --level item")
+            format!("all labels are of items ({items}); add --metric {first:?} for one of them, or --level item for all")
         }
         _ => "check that system and case_id are written as in the run, or choose another --level or --metric"
             .to_owned(),

@@ -15,6 +15,8 @@ use crate::text::names::counted;
 struct Differences {
     texts: Vec<String>,
     faults: Vec<InputFault>,
+    /// Whether something differs that is not of the prompts.
+    beyond_prompts: bool,
 }
 
 impl Differences {
@@ -46,23 +48,33 @@ pub(super) fn differences(
             if across.is_some_and(|factor| is_about(&difference, factor)) {
                 continue;
             }
+            differences.beyond_prompts |= !difference.is_prompts;
             differences.add(group[difference.run], difference.text);
         }
         if let Some((run, text)) = policy_difference(&group) {
+            differences.beyond_prompts = true;
             differences.add(run, text);
         }
     }
-    let Differences { texts, mut faults } = differences;
+    let Differences {
+        texts,
+        mut faults,
+        beyond_prompts,
+    } = differences;
     let Some(first) = faults.first_mut() else {
         return Ok(texts);
     };
     if anyway {
         return Ok(texts);
     }
-    first.hint =
-        "these runs are not comparable; --anyway compares them and flags the difference; compare --across judges \
-                  shows what another judge of the same answers changes"
-            .to_owned();
+    let across = if beyond_prompts {
+        "--across judges shows what another judge of the same answers changes"
+    } else {
+        "--across prompts shows what these prompts change for the same answers"
+    };
+    first.hint = format!(
+        "these runs are not comparable; --anyway compares them and flags the difference; compare {across}"
+    );
     Err(Error::Input(faults))
 }
 

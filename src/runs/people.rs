@@ -1,6 +1,6 @@
 //! Labels by people, as tables of ratings or as files that raters downloaded from the pages of `label`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,22 +163,19 @@ pub(super) fn label_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files.chain(sheets).collect())
 }
 
-/// The labeled criteria of these runs, by the scale on which their judges judged them.
+/// The labeled criteria of these runs, by the scale on which their judges judged them. None has a scale where one label of a criterion
+/// is a grade beyond 0..1: then the others are grades, too, and 1 is the lowest and not "met".
 fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
-    let mut labeled = BTreeSet::new();
-    let ratings = || labels.raters.iter().flat_map(|rater| &rater.ratings);
-    // Grades of criteria have other levels than the judge's.
-    let beyond = ratings().filter(|rating| !(0.0..=1.0).contains(&rating.value));
-    let beyond: BTreeSet<&Option<Arc<str>>> = beyond.map(|rating| &rating.item).collect();
-    for rating in ratings() {
-        if let Some(item) = &rating.item
-            && !beyond.contains(&rating.item)
-        {
-            labeled.insert(LabeledItem {
+    // Whether each labeled item has a grade beyond 0..1.
+    let mut labeled: BTreeMap<LabeledItem, bool> = BTreeMap::new();
+    for rating in labels.raters.iter().flat_map(|rater| &rater.ratings) {
+        if let Some(item) = &rating.item {
+            let item = LabeledItem {
                 system: rating.system.clone(),
                 case_id: rating.case_id.clone(),
                 item: Arc::clone(item),
-            });
+            };
+            *labeled.entry(item).or_default() |= !(0.0..=1.0).contains(&rating.value);
         }
     }
     let mut scales: Vec<ItemScale> = Vec::new();
@@ -195,13 +192,17 @@ fn scales_of_criteria(labels: &Labels, runs: &[RecordedRun]) -> Vec<ItemScale> {
                     case_id: answer.case.case_id.clone(),
                     item: (&*component.name).into(),
                 };
-                if labeled.contains(&item) {
-                    items.insert(item);
+                match labeled.get(&item) {
+                    Some(true) => return Vec::new(),
+                    Some(false) => items.extend([item]),
+                    None => {}
                 }
             }
         }
         match scales.iter_mut().find(|scale| scale.levels == levels) {
             Some(scale) => scale.items.extend(items),
+            // A scale without items would be taken for labels of items.
+            None if items.is_empty() => {}
             None => scales.push(ItemScale { levels, items }),
         }
     }

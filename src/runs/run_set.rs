@@ -79,8 +79,9 @@ impl RunSet {
     pub fn open_across(paths: &[PathBuf], across: RunFactor, anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
         let noun = across.noun();
-        let usage =
-            format!("a comparison of {noun}s takes two runs: by the old {noun} and by the new one");
+        let usage = format!(
+            "a comparison of {noun}s takes two runs or more: by the old {noun} and by the new one"
+        );
         let (old, others) = first_and_others(&runs, &usage)?;
         for new in others {
             require_same_answers(old, new)?;
@@ -108,7 +109,7 @@ impl RunSet {
     /// As [`RunSet::open`]; for fewer than two runs, and without a common system.
     pub fn open_across_runs(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut runs = Self::load(paths)?;
-        let usage = "--across runs takes two runs: the earlier one and the later one";
+        let usage = "--across runs takes two runs or more: the earlier one first";
         first_and_others(&runs, usage)?;
         let left_out = keep_common_systems(
             &mut runs,

@@ -54,10 +54,13 @@ impl RunSet {
     }
 }
 
-/// The judge of a run. Several have a family only if it is that of each.
+/// The judge of a run. Several have a family only if it is that of each; the built-in baseline next to others is left out.
 fn judge_of(index: usize, run: &RecordedRun, by_name: &HashMap<&str, &str>) -> FamilyJudge {
     let judges = run.manifest.roles.values().flat_map(|role| &role.judges);
-    let judges: Vec<&JudgeEntry> = judges.collect();
+    let mut judges: Vec<&JudgeEntry> = judges.collect();
+    if judges.iter().any(|judge| !judge.lexical) {
+        judges.retain(|judge| !judge.lexical);
+    }
     let name = distinct(judges.iter().map(|judge| judge.name())).join(" and ");
     let of_models = match distinct(judges.iter().map(|judge| judge.family()))[..] {
         [family] => family,

@@ -151,7 +151,7 @@ fn a_run_is_compared_with_what_people_said() {
     );
     let table_text = table.replace('\n', " ");
     assert!(
-        table_text.contains(" r1 with people, on which of two answers is better: "),
+        table_text.contains(" r1 with people prefer the same one of two answers in 100.0%"),
         "{table}"
     );
     assert!(
@@ -252,7 +252,7 @@ fn levels_and_metrics_choose_what_is_compared() {
     // the labels are of an item: there is nothing to compare whole answers with
     run(&[]).exits_with(3).says(&[
         "no two raters rated the same answer",
-        "all labels are of items (p0); add --metric \"p0\", or to agree --level item",
+        "all labels are of items (p0); add --metric \"p0\" for one of them, or --level item for all",
     ]);
     run(&["--metric", "lenght"]).exits_with(3).says(&[
         "the run has no number called \"lenght\"",

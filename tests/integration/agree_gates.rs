@@ -15,6 +15,11 @@ fn is_met(case: usize) -> bool {
 /// One criterion for each of 40 cases of two themes; the judge replies what an answer demands of it. In alpha's answers it errs in the
 /// first four cases, which are of the theme heat; beta has no labels, and 25 of its answers are said to meet their criterion.
 fn judged() -> Workspace {
+    judged_with("beta")
+}
+
+/// As [`judged`], with another name for beta.
+fn judged_with(beta: &str) -> Workspace {
     let case = |at: usize| {
         let theme = if at < CASES / 2 { "heat" } else { "cold" };
         json!({"case_id": format!("c{at:02}"), "question": format!("Why {at}?"), "criteria": ["Names it."], "theme": theme})
@@ -35,7 +40,7 @@ fn judged() -> Workspace {
         work.answers(system, texts);
     };
     answers("alpha", &|at| is_met(at) != (at < 4));
-    answers("beta", &|at| at < 25);
+    answers(beta, &|at| at < 25);
     let server = FakeServer::start(Behaviour::good().saying(|request| {
         let is_good = request.user_message().contains("A good answer.");
         let level = if is_good { "met" } else { "not met" };
@@ -43,8 +48,8 @@ fn judged() -> Workspace {
     }));
     work.score(&server, &["--rubric", "mine"]).exits_with(0);
     // The same judge on beta's answers alone, to be held against labels of another run.
-    let beta = ["--rubric", "mine", "--out", "later", "--systems", "beta"];
-    work.score(&server, &beta).exits_with(0);
+    let later = ["--rubric", "mine", "--out", "later", "--systems", beta];
+    work.score(&server, &later).exits_with(0);
     let scores = work.lines("out/scores.jsonl");
     let details = scores[0]["details"].as_object().unwrap();
     let item = details.keys().next().unwrap();
@@ -198,7 +203,13 @@ fn groups_of_cases_and_words_as_labels_are_read() {
             && !table.contains("AC1"),
         "{table}"
     );
+    // The first half of the labels is of one group.
     let labels = work.read("labels.csv");
+    let of_heat: Vec<&str> = labels.lines().take(1 + CASES / 2).collect();
+    work.write("labels.csv", &of_heat.join("\n"));
+    let table = agree(&work, &["--by", "group"]).exits_with(0).stdout;
+    let note = "--by group: no table, since the cases are not of several groups";
+    assert!(table.replace('\n', " ").contains(note), "{table}");
     work.write("labels.csv", &labels.replace("Yes", "surely"));
     agree(&work, &[]).exits_with(3).says(&[
         "labels.csv:2 (case c00): value: expected a number, found \"surely\"; faults in the file: 7; words that are read as \
@@ -215,11 +226,22 @@ fn where_one_value_is_frequent_raw_agreement_and_ac1_stand_with_kappa() {
     let work = judged();
     let labels = work.read("labels.csv");
     let mut lines: Vec<String> = labels.lines().map(str::to_owned).collect();
-    // People find all 40 met but one; the judge 20: 60 of 80 ratings are one value, then 78 of 80 by people alone.
-    for line in lines.iter_mut().skip(1) {
+    // People find all 40 met but one; the judge 20, half of its values.
+    for (at, line) in lines.iter_mut().skip(1).enumerate() {
         let (start, _) = line.rsplit_once(',').unwrap();
-        *line = format!("{start},yes");
+        let word = if at == 7 { "no" } else { "yes" };
+        *line = format!("{start},{word}");
     }
+    work.write("labels.csv", &lines.join("\n"));
+    let skewed = agree(&work, &[]).exits_with(0).stdout;
+    // Equal: the judge calls 20 met, the one label of "no" not.
+    let row = "out and ann  52.5 (40) [36.9, 67.6]  0.05 [";
+    assert!(
+        skewed.contains("Do they agree beyond the most frequent value?")
+            && skewed.contains(row)
+            && skewed.contains("kappa's paradox"),
+        "{skewed}"
+    );
     let twice: Vec<String> = lines
         .iter()
         .skip(1)
@@ -288,6 +310,18 @@ fn systems_without_labels_have_shares_by_sensitivity_and_specificity() {
 }
 
 #[test]
+fn perturbed_copies_of_a_probe_have_no_share() {
+    let work = judged_with("alpha + padded");
+    let shares = as_json(&work, &[])["rogan_gladen"].clone();
+    assert_eq!(shares[0]["system"], "alpha + padded");
+    let mut manifest = work.json("out/manifest.json");
+    manifest["settings"]["probe"] = json!(["padded"]);
+    work.write("out/manifest.json", &manifest.to_string());
+    agree(&work, &[]).exits_with(0);
+    assert_eq!(as_json(&work, &[])["rogan_gladen"], Value::Null);
+}
+
+#[test]
 fn the_first_sentence_answers_the_question_of_the_title() {
     let work = judged();
     let labels = work.read("labels.csv");
@@ -318,4 +352,44 @@ fn the_first_sentence_answers_the_question_of_the_title() {
         apart.contains("More than people agree with each other: out with people"),
         "{apart}"
     );
+}
+
+#[test]
+fn criteria_with_a_grade_are_not_met_or_unmet() {
+    let criteria = ["Names it.", "Explains it."];
+    let cases: Vec<Value> = (0..6)
+        .map(|at| json!({"case_id": format!("c{at}"), "question": format!("Why {at}?"), "criteria": criteria}))
+        .collect();
+    let work = Workspace::with_cases(&cases);
+    work.answers(
+        "alpha",
+        ["c0", "c1", "c2", "c3", "c4", "c5"].map(|id| (id, id.to_owned())),
+    );
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        let is_met = request.user_message().contains("Names");
+        let level = if is_met { "met" } else { "not met" };
+        json!({"explanation": "read", "level": level, "verdict": level}).to_string()
+    }));
+    work.score(&server, &["--rubric", "criteria"]).exits_with(0);
+    let scores = work.lines("out/scores.jsonl");
+    let items: Vec<String> = scores[0]["details"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect();
+    assert_eq!(items.len(), 2, "{items:?}");
+    // Of five grades the second criterion has the lowest one only: a 1 is not met.
+    let label = |grades: bool| {
+        let mut labels = "system,case_id,item,rater,value\n".to_owned();
+        for at in 0..6 {
+            let first = if grades { 1 + at % 5 } else { at % 2 };
+            labels += &format!("alpha,c{at},{},ann,{first}\n", items[0]);
+            labels += &format!("alpha,c{at},{},ann,1\n", items[1]);
+        }
+        work.write("labels.csv", &labels);
+        as_json(&work, &[])["confusions"].clone()
+    };
+    assert_eq!(label(true), Value::Null);
+    assert_eq!(label(false)[0]["items"], 12);
 }

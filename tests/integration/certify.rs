@@ -424,9 +424,11 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
         .output()
         .unwrap();
     assert!(done.status.success(), "{done:?}");
-    let server = FakeServer::start(
-        Behaviour::good().saying(|_| json!({"explanation": "so", "verdict": "met"}).to_string()),
-    );
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        let is_split = request.user_message().contains("cause-0");
+        let verdict = if is_split { "not met" } else { "met" };
+        json!({"explanation": "so", "verdict": verdict}).to_string()
+    }));
     let url = server.base_url();
     let score = [
         "score",
@@ -452,7 +454,7 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
     ])
     .exits_with(0);
     let done = work.run(&["certify", "out", "--labels", "physicians.csv"]);
-    // A judge that says the same of everything has a kappa of 0.
+    // Where people are not split they say the same of everything: there is a tau-b of their means, and no kappa.
     assert_eq!(done.code, Some(0), "{done:?}");
     let certificate = work.json("certificate.json");
     assert_eq!(

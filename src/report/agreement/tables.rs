@@ -9,6 +9,7 @@ use crate::analysis::rater_agreement::{
     RaterGroup, RaterPair, Reliability,
 };
 use crate::domain::{Note, RaterKind};
+use crate::report::layout::counted;
 use crate::report::numbers::{COEFFICIENT, shown_coefficient};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 
@@ -50,8 +51,12 @@ const COMPARISONS: &Headings = &[
 /// With a larger share of one value, kappa is shown with raw agreement and AC1.
 const SKEW: f64 = 0.8;
 /// Why.
-const PARADOX: &str = "Over 80% of some ratings are one value: kappa can be low there although raters agree, since by chance they \
+const PARADOX: &str = "Over 80% of a rater's values are equal: kappa can be low there although raters agree, since by chance they \
                        would agree nearly as often (kappa's paradox); equal (%) and AC1 do not fall.";
+
+/// Why there is no table by group.
+const NO_GROUPS: &str =
+    "--by group: no table, since the cases are not of several groups (`group` of a profile).";
 
 /// Tables that are shown on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -126,6 +131,8 @@ pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bo
     let mut tables = Vec::new();
     if is_shown(AgreementTables::Rater) {
         tables.extend(tables_of_raters(agreement, &names));
+    } else {
+        tables.push(skewed(agreement, &names));
     }
     for pair in &agreement.pairs {
         if !is_detailed(agreement, pair) {
@@ -146,6 +153,13 @@ pub(super) fn tables(agreement: &RaterAgreement, by: &[AgreementTables], all: bo
             let question = format!("Do {both} agree in every group of cases?");
             tables.extend(tables_by_part(&question, "group", &pair.groups));
         }
+    }
+    if by.contains(&AgreementTables::Group)
+        && agreement.pairs.iter().all(|pair| pair.groups.is_empty())
+    {
+        let mut table = Table::new("", Vec::new());
+        table.notes.push(Note::warning(NO_GROUPS));
+        tables.push(table);
     }
     if is_shown(AgreementTables::System) {
         tables.push(powered_means(agreement, &names));
@@ -199,6 +213,38 @@ fn tables_of_raters(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Vec<T
     tables
 }
 
+/// Kappa and AC1 of each judge with the people together, or the only person, where nearly all values of one of them are equal.
+fn skewed(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
+    let mut rows: Vec<(String, &Measures)> = Vec::new();
+    for pair in &agreement.pairs {
+        let is_of_both = kind_of(agreement, &pair.first) == Some(RaterKind::Judge)
+            && kind_of(agreement, &pair.second) == Some(RaterKind::Human);
+        if is_of_both && is_detailed(agreement, pair) && is_skewed(&pair.overall) {
+            let raters = [names.get(&pair.first), names.get(&pair.second)];
+            rows.push((raters.join(" and "), &pair.overall));
+        }
+    }
+    let title = "Do they agree beyond the most frequent value?";
+    let mut table = Table::new(title, Vec::new());
+    table.column(Column::text("raters"), &rows, |(raters, _)| raters);
+    let equal = Column::new("equal (%)", Format::Percent).kept();
+    table.column(equal, &rows, |(_, measures)| {
+        with_units(&measures.raw_agreement)
+    });
+    let coefficient = |heading: &str| Column::new(heading, COEFFICIENT).kept();
+    table.column(coefficient("kappa"), &rows, |(_, measures)| &measures.kappa);
+    table.column(coefficient("AC1"), &rows, |(_, measures)| &measures.ac1);
+    if !rows.is_empty() {
+        table.notes.push(Note::warning(PARADOX));
+    }
+    table
+}
+
+/// Whether nearly all ratings of a rater are of one value.
+fn is_skewed(measures: &Measures) -> bool {
+    measures.most_frequent.is_some_and(|share| share > SKEW)
+}
+
 /// Two raters by item, system or group, those with the largest shift first.
 fn tables_by_part(question: &str, part: &str, of_parts: &[PartMeasures]) -> Vec<Table> {
     let mut rows = Vec::new();
@@ -218,10 +264,7 @@ fn tables_of_measures(
 ) -> Vec<Table> {
     let [first, others] = RATINGS;
     let mut shown = first.to_vec();
-    let mut shares = rows
-        .iter()
-        .filter_map(|(_, measures)| measures.most_frequent);
-    let is_skewed = shares.any(|share| share > SKEW);
+    let is_skewed = rows.iter().any(|(_, measures)| is_skewed(measures));
     if is_skewed {
         shown.extend(SKEWED);
     }
@@ -399,7 +442,14 @@ fn corrected_shares(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table
     table.column(Column::count("unmet labels"), rows, |row| row.unmet_labels);
     table.column(Column::count("verdicts"), rows, |row| row.verdicts);
     table.column(share("judged met (%)"), rows, |row| row.judged_met);
-    table.column(share("met (%)"), rows, |row| &row.met);
+    table.column(share("met (%)").kept(), rows, |row| &row.met);
+    let split: usize = rows.iter().map(|row| row.split).sum();
+    if split > 0 {
+        table.notes.push(Note::info(format!(
+            "{} split evenly between met and unmet left out of these shares.",
+            counted(split, "verdict")
+        )));
+    }
     table
 }
 

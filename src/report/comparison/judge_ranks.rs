@@ -12,35 +12,35 @@ pub(super) fn sentences(ranks: &JudgeRanks, factor: RunFactor) -> Vec<String> {
     sentences
 }
 
-/// `score, for these 3 judges: the order of 2 of 3 pairs of systems holds under each of them, and 1 of 3 ranks: careful (1).`
+/// `score: the order of 2 of 3 pairs of systems holds under all of these 3 judges; ranks that hold: careful (1).`
 fn verdict(ranks: &JudgeRanks, factor: RunFactor) -> String {
     let name = &ranks.metric.name;
-    let judges = counted(ranks.judges.len(), factor.noun());
-    // A few judges are not a sample of judges.
-    let [scope, each] = if ranks.judges.len() < FEWEST_JUDGES {
-        [format!(", for these {judges}"), "each of them".to_owned()]
-    } else {
-        [String::new(), format!("each of {judges}")]
-    };
     if let [only] = &ranks.systems[..] {
         return format!(
-            "{name}{scope}: {} is the only system and has no order.",
+            "{name}: {} is the only system and has no order.",
             only.system
         );
     }
-    let pairs = ranks.pairs.iter().filter(|pair| pair.holds).count();
-    let mut systems = ranks.systems.clone();
-    systems.retain(|system| system.holds);
-    let holding = systems.len();
-    let systems = systems.iter();
-    let named = listed(systems.map(|system| format!("{} ({})", system.system, system.ranks[0])));
-    let rest = match named {
-        Some(named) => format!("{holding} of {} ranks: {named}", ranks.systems.len()),
-        None => "no rank".to_owned(),
+    // A few judges are not a sample of judges.
+    let scope = if ranks.judges.len() < FEWEST_JUDGES {
+        "all of these"
+    } else {
+        "all"
     };
+    let judges = counted(ranks.judges.len(), factor.noun());
+    let pairs = ranks.pairs.iter().filter(|pair| pair.holds).count();
+    if pairs == 0 {
+        return format!("{name}: no order of two systems holds under {scope} {judges}.");
+    }
+    let holding = ranks.systems.iter().filter(|system| system.holds);
+    let named = listed(holding.map(|system| format!("{} ({})", system.system, system.ranks[0])));
+    let rest = match named {
+        Some(named) => format!("ranks that hold: {named}"),
+        None => "no rank holds".to_owned(),
+    };
+    let all = counted(ranks.pairs.len(), "pair");
     format!(
-        "{name}{scope}: the order of {pairs} of {} holds under {each}, and {rest}.",
-        counted(ranks.pairs.len(), "pair")
+        "{name}: the order of {pairs} of {all} of systems holds under {scope} {judges}; {rest}."
     )
 }
 

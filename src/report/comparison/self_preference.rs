@@ -1,28 +1,28 @@
 //! Whether judges favor systems of their family, in sentences.
 
-use super::judge_change::shown_size;
 use crate::analysis::comparison::{FEWEST_OF_FAMILY, SelfPreference, p_text};
 use crate::domain::{Note, SystemName};
-use crate::report::numbers::shown_difference;
+use crate::report::numbers::{points, shown_difference};
 use crate::text::names::list;
 
 /// Most systems that a sentence names.
 const MAX_NAMED: usize = 5;
 
-/// `score: gpt-4o scores the systems of its family (OpenAI: a, b) 2.1 points higher than those of other families (c, d), compared
-/// with the mean of 3 judges (+2.1 [0.3, 3.9], p = 0.011).`; `None` without a number.
+/// `score: gpt-4o favors its family (OpenAI: a, b; others: c, d) by 2.1 points, relative to the mean of 3 judges (+2.1 [0.3, 3.9],
+/// p = 0.011).`; `None` without a number.
 pub(super) fn sentence(preference: &SelfPreference) -> Option<String> {
     let value = preference.preference?;
     let unit = preference.metric.unit;
-    let size = if preference.differs {
-        shown_size(value, unit)
-    } else {
+    let (verb, size) = if !preference.differs {
         // A size without significance would be quoted as an effect.
-        "neither significantly higher nor lower".to_owned()
+        ("neither favors nor disfavors", " significantly".to_owned())
+    } else if value > 0.0 {
+        ("favors", format!(" by {}", points(value, unit)))
+    } else {
+        ("disfavors", format!(" by {}", points(-value, unit)))
     };
     Some(format!(
-        "{}: {} scores the systems of its family ({}: {}) {size} than those of other families ({}), compared with the mean of {} \
-         judges ({}, {}).",
+        "{}: {} {verb} its family ({}: {}; others: {}){size}, relative to the mean of {} judges ({}, {}).",
         preference.metric.name,
         judge(preference),
         preference.family.as_deref()?,

@@ -105,7 +105,7 @@ fn three_judges_share_a_table_and_a_swap_by_one_of_them_breaks_an_order() {
     let text = unwrapped(&across_judges(&work, &runs).exits_with(0).stdout);
     assert!(
         text.starts_with(
-            "score, for these 3 judges: the order of 2 of 3 pairs holds under each of them, and 1 of 3 ranks: alpha (1). Offsets \
+            "score: the order of 2 of 3 pairs of systems holds under all of these 3 judges; ranks that hold: alpha (1). Offsets \
              from the mean of all judges: one +2.3; two -4.7; three +2.3. Beyond these offsets some judges favor or disfavor a \
              system: "
         ),
@@ -295,6 +295,12 @@ fn prompt_sets_are_compared_as_judges_are() {
     across_judges(&work, &["one", "by-strict"])
         .exits_with(3)
         .says(&["different prompts of rubric"]);
+    compare(&work, &["one", "by-strict"])
+        .exits_with(3)
+        .says(&["compare --across prompts shows"]);
+    compare(&work, &["other", "by-strict"])
+        .exits_with(3)
+        .says(&["compare --across judges shows"]);
     work.run(&[
         "plot",
         "one",

@@ -71,14 +71,31 @@ fn a_favor_for_the_family_is_a_number_of_each_judge_with_systems_on_both_sides()
         .stdout,
     );
     for sentence in [
-        "score: gpt-4o (one) scores the systems of its family (OpenAI: gpt-4o, gpt5-mini) 4.7 points higher than those of other \
-         families (claude-opus, claude_haiku), compared with the mean of 3 judges (+4.7",
+        "score: gpt-4o (one) favors its family (OpenAI: gpt-4o, gpt5-mini; others: claude-opus, claude_haiku) by 4.7 points, \
+         relative to the mean of 3 judges (+4.7",
         "No self-preference of local (three): its family is not known (--family \"local=FAMILY\" names it).",
         "one: Judge gpt-4o and the systems gpt-4o, gpt5-mini are of one family (OpenAI): judges tend to score answers of their \
          family higher.",
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
+}
+
+#[test]
+fn the_built_in_baseline_next_to_a_judge_does_not_hide_its_family() {
+    let work = three_judges();
+    let mut manifest = work.json("one/manifest.json");
+    let judges = &mut manifest["roles"]["rubric"]["judges"];
+    let mut lexical = judges[0].clone();
+    lexical["id"] = "lexical".into();
+    lexical["lexical"] = true.into();
+    judges.as_array_mut().unwrap().push(lexical);
+    work.write("one/manifest.json", &manifest.to_string());
+    let with_lexical = preferences(&work, &[]).remove(0);
+    assert_eq!(
+        (&with_lexical["judge"], &with_lexical["family"]),
+        (&json!("gpt-4o"), &json!("OpenAI"))
+    );
 }
 
 #[test]

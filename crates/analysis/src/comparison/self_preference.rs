@@ -265,7 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn a_favor_counts_less_its_share_of_the_mean_and_offsets_and_unknfamily_systems_do_not() {
+    fn a_favor_counts_less_its_share_of_the_mean_and_offsets_and_systems_of_unknown_family_do_not()
+    {
         let runs = [
             run(["a", "b"], 0.1, 0.2),
             run(["", ""], 0.0, 0.0),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::confusion::{ItemScale, confusions};
+use super::confusion::{ItemScale, LabeledItem, confusions};
 use super::corrected_shares::{RunVerdicts, corrected_shares};
 use super::groups::groups;
 use super::pair::rater_pair;
@@ -90,6 +90,13 @@ impl Labeled {
     ) -> Context<'a> {
         let mut context = Context::new(views, &self.questions, options);
         context.groups = Some(&self.groups);
+        for scale in &self.scales {
+            for LabeledItem { item, .. } in &scale.items {
+                let values = context.label_values.entry(Some(Arc::clone(item)));
+                let levels = scale.levels.iter().map(|(_, value)| value.to_bits());
+                values.or_default().extend(levels);
+            }
+        }
         let is_of_items = options.level == AgreementLevel::Item && options.metric.is_none();
         if let [scale] = &self.scales[..]
             && is_of_items

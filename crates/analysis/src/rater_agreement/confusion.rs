@@ -185,7 +185,17 @@ fn level_accuracy(
         level: scale.levels[level].0.clone(),
         sensitivity: share_of(&with_level, confidence),
         specificity: share_of(&others, confidence),
+        worth: [effective_number(&with_level), effective_number(&others)],
     }
+}
+
+/// The number of labels of one weight that these are worth (Kish), rounded down: (sum w)^2 / sum w^2.
+fn effective_number(labels: &[WeightedUnit]) -> usize {
+    let sum: f64 = labels.iter().map(|label| label.weight).sum();
+    let squares: f64 = labels.iter().map(|label| label.weight * label.weight).sum();
+    // Of n equal weights the quotient is n but for rounding.
+    let worth = (sum * sum / squares + ROUNDING).floor();
+    (worth as usize).clamp(usize::from(!labels.is_empty()), labels.len())
 }
 
 fn share_of(units: &[WeightedUnit], confidence: f64) -> Estimate {

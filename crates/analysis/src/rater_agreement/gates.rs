@@ -512,6 +512,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rater_of_one_value_has_no_kappa_and_does_not_meet_a_bound_of_it() {
+        let met = [1.0; 20];
+        let raters = vec![
+            rater("ann", RaterKind::Human, &met),
+            rater("j", RaterKind::Judge, &met),
+        ];
+        let labeled = Labeled {
+            raters,
+            ..Labeled::default()
+        };
+        let agreement = rater_agreement(&labeled, &AgreementOptions::seeded(1));
+        let results = agreement_gates("kappa>=0.6", &agreement).unwrap();
+        assert_eq!(results[0].outcome, GateOutcome::Unchecked);
+        let why = "is undefined: j gave all the same value";
+        assert!(results[0].message.ends_with(why), "{results:?}");
+        // Wilson's interval of 20 of 20 begins at 20 / (20 + 1.96^2) = 0.84.
+        let same = &outcomes("raw_agreement>=0.6", &agreement)[0];
+        assert_eq!(same.1, GateOutcome::Met);
+    }
+
+    #[test]
     fn levels_are_named_where_there_are_several() {
         let mut measured = agreement(&[("j", 4)]);
         let share = |low| Estimate {
@@ -519,6 +540,7 @@ mod tests {
             ..Estimate::new(Some(0.9), || Some(Interval::new(low, 0.95)), "")
         };
         let accuracy = |level: &str, low: f64| LevelAccuracy {
+            worth: [20, 20],
             level: level.to_owned(),
             sensitivity: share(low),
             specificity: share(low),

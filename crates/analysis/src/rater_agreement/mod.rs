@@ -22,6 +22,7 @@
 //! assert_eq!(agreement.pairs[0].overall.kendall_tau_b.estimate, Some(1.0));
 //! ```
 
+mod categories;
 mod compare;
 mod comparisons;
 mod confusion;

@@ -53,33 +53,41 @@ impl<'a> RatedByBoth<'a> {
             Estimate::unless(mixed.as_ref(), || {
                 let interval =
                     || kind.clustered_interval(&self.x, &self.y, &self.questions, confidence);
-                let reason = self.no_correlation(&self.x, &self.y);
+                let reason = self.no_spread();
+                let reason = reason.unwrap_or_else(|| "not defined for these values".to_owned());
                 Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n)
             })
         };
-        let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
+        let categories = self.categories();
+        let ratings = Ratings::of_two(&categories.x, &categories.y, &categories.questions);
         let scales = || not_one_scale(&[self.first, self.second], &self.units, self.context);
         let no_shift = mixed.clone().or_else(scales);
         let no_kappa = no_shift.clone().or_else(|| no_categories(&ratings));
-        let kappa = |kind: Coefficient| {
-            Estimate::unless(no_kappa.as_ref(), || {
-                ratings.estimate(kind, confidence).with_units(n)
+        let coefficient = |kind: Coefficient, reason: Option<&String>| {
+            Estimate::unless(reason, || {
+                let estimate = ratings.estimate(kind, confidence);
+                estimate.with_units(categories.x.len())
             })
         };
+        // A rater of one value agrees no more than by chance, whatever the other one says: 0 would be no measurement.
+        let constant = no_kappa.clone().or_else(|| categories.no_spread());
         Measures {
             n,
             questions: distinct(&self.questions),
-            most_frequent: self.most_frequent(),
+            most_frequent: categories.most_frequent(),
             pearson: correlation(Correlation::Pearson),
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
             within_question_tau_b: self.within_questions(compared),
-            kappa: kappa(Coefficient::Kappa),
-            quadratic_kappa: kappa(Coefficient::QuadraticKappa),
-            raw_agreement: Estimate::unless(no_kappa.as_ref(), || self.raw_agreement()),
-            ac1: kappa(Coefficient::Ac1 {
-                levels: self.context.levels,
-            }),
+            kappa: coefficient(Coefficient::Kappa, constant.as_ref()),
+            quadratic_kappa: coefficient(Coefficient::QuadraticKappa, constant.as_ref()),
+            raw_agreement: Estimate::unless(no_kappa.as_ref(), || categories.raw_agreement()),
+            ac1: coefficient(
+                Coefficient::Ac1 {
+                    levels: self.context.levels,
+                },
+                no_kappa.as_ref(),
+            ),
             shift: Estimate::unless(no_shift.as_ref(), || self.shift()),
             comparisons: self.comparisons(compared, thresholds),
         }
@@ -193,27 +201,30 @@ impl<'a> RatedByBoth<'a> {
         PartMeasures { name, measures }
     }
 
-    /// The share of the most frequent value among the ratings of both.
+    /// The larger of the two raters' shares of their most frequent values.
     fn most_frequent(&self) -> Option<f64> {
-        let mut counts: HashMap<u64, usize> = HashMap::new();
-        for value in self.x.iter().chain(&self.y) {
-            *counts.entry(rounded(*value).to_bits()).or_default() += 1;
+        let mut most = 0;
+        for values in [&self.x, &self.y] {
+            let mut counts: HashMap<u64, usize> = HashMap::new();
+            for value in values {
+                *counts.entry(rounded(*value).to_bits()).or_default() += 1;
+            }
+            most = most.max(counts.into_values().max()?);
         }
-        let most = counts.into_values().max()?;
-        Some(most as f64 / (2 * self.x.len()) as f64)
+        Some(most as f64 / self.x.len() as f64)
     }
 
-    /// Why two lists have no correlation.
-    fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
-        if x.len() < 2 {
-            return "fewer than two units rated by both".to_owned();
+    /// Why the ratings of a rater do not spread.
+    fn no_spread(&self) -> Option<String> {
+        if self.x.len() < 2 {
+            return Some("fewer than two units rated by both".to_owned());
         }
-        for (values, view) in [(x, self.first), (y, self.second)] {
+        for (values, view) in [(&self.x, self.first), (&self.y, self.second)] {
             if values.windows(2).all(|two| two[0] == two[1]) {
-                return format!("{} gave all the same value", view.rater.name);
+                return Some(format!("{} gave all the same value", view.rater.name));
             }
         }
-        "not defined for these values".to_owned()
+        None
     }
 
     /// Why the items of a rater cannot be measured together.

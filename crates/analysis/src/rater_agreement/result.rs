@@ -187,7 +187,7 @@ pub struct Measures {
     pub n: usize,
     /// Their questions, which intervals resample.
     pub questions: usize,
-    /// The share of the most frequent value among the ratings of both, 0..=1; `None` without units.
+    /// The larger of the two raters' shares of their most frequent values, 0..=1; `None` without units.
     pub most_frequent: Option<f64>,
     /// Pearson's correlation.
     pub pearson: Estimate,
@@ -198,7 +198,7 @@ pub struct Measures {
     /// Kendall's tau-b of answers to one question, pooled over questions: concordant minus discordant pairs of answers over
     /// the geometric mean of the pairs untied by either rater, without a tie threshold.
     pub within_question_tau_b: Estimate,
-    /// Cohen's kappa, plain.
+    /// Cohen's kappa, plain. It and the next three take labels of two values by majority and leave out splits.
     pub kappa: Estimate,
     /// Cohen's kappa with squared differences as weights.
     pub quadratic_kappa: Estimate,
@@ -345,6 +345,8 @@ pub struct RoganGladenShare {
     pub system: SystemName,
     /// Verdicts on its answers.
     pub verdicts: usize,
+    /// Further ones that are left out, since samples or a panel are split evenly.
+    pub split: usize,
     /// Their questions.
     pub questions: usize,
     /// The share of verdicts that say met, 0..=1.
@@ -383,6 +385,10 @@ impl Measures {
             ("ac1", counts, &self.ac1),
             ("shift", counts, &self.shift),
         ];
+        for (_, [units, _], estimate) in &mut all {
+            // Some leave out splits.
+            *units = estimate.n.unwrap_or(*units);
+        }
         all.extend(self.comparisons.iter().flat_map(PairAgreement::estimates));
         all
     }
@@ -455,4 +461,7 @@ pub struct LevelAccuracy {
     pub sensitivity: Estimate,
     /// The share of items with another level by people that have another one by the judge.
     pub specificity: Estimate,
+    /// The labels of equal weight that those of sensitivity and of specificity are worth (Kish).
+    #[serde(skip)]
+    pub worth: [usize; 2],
 }

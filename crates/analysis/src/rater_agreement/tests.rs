@@ -221,7 +221,7 @@ fn what_is_constant_is_undefined_and_says_who() {
     );
     assert_eq!(
         both.pairs[0].overall.kappa.undefined.as_deref(),
-        Some("all ratings are one value")
+        Some("flat gave all the same value")
     );
     assert_eq!(
         both.groups[0].alpha_ordinal.undefined.as_deref(),
@@ -740,4 +740,126 @@ fn a_rater_of_few_answers_is_not_in_the_mean_and_each_number_says_what_it_rests_
             .any(|note| note.text.contains("1 pair of raters with fewer than half")),
         "{notes:?}"
     );
+}
+
+/// The measures of a judge with the people together.
+fn with_people(judge: Rater, people: &[Rater]) -> Measures {
+    let raters = [&[judge][..], people].concat();
+    let agreement = agree(&raters, &options());
+    let mut pairs = agreement.pairs.into_iter();
+    pairs
+        .find(|pair| &*pair.second == "humans")
+        .unwrap()
+        .overall
+}
+
+#[test]
+fn people_who_say_yes_or_no_count_as_their_majority_without_splits() {
+    let ann = human("ann", &[&[1.0, 0.0], &[1.0, 0.0], &[1.0, 0.0]]);
+    let ben = human("ben", &[&[1.0, 0.0], &[0.0, 0.0], &[1.0, 1.0]]);
+    let cem = human("cem", &[&[1.0, 0.0], &[1.0, 1.0], &[0.0, 0.0]]);
+    // Means 1 0, 2/3 1/3, 2/3 1/3: the majority is the judge's value everywhere.
+    let rows: [&[f64]; 3] = [&[1.0, 0.0], &[1.0, 0.0], &[1.0, 0.0]];
+    let measures = with_people(judge("m", &rows), &[ann.clone(), ben.clone(), cem]);
+    for estimate in [
+        &measures.kappa,
+        &measures.quadratic_kappa,
+        &measures.ac1,
+        &measures.raw_agreement,
+    ] {
+        close(estimate, 1.0);
+    }
+    assert_eq!(measures.most_frequent, Some(0.5));
+    // The shift stays that of means: the judge's 1/2 - (1 + 0 + 2/3 + 1/3 + 2/3 + 1/3) / 6 = 0, and tau-b has ties of means.
+    close(&measures.shift, 0.0);
+    assert!(measures.kendall_tau_b.estimate.unwrap() < 1.0);
+    // Ann and ben are split on the 3rd and the 6th answer: 4 are left, all alike.
+    let split = with_people(judge("m", &rows), &[ann, ben]);
+    close(&split.kappa, 1.0);
+    assert_eq!(
+        (split.n, split.kappa.n, split.ac1.n, split.raw_agreement.n),
+        (6, Some(4), Some(4), Some(4))
+    );
+    let estimates = split.estimates();
+    let kappa = estimates.iter().find(|(key, ..)| *key == "kappa").unwrap();
+    assert_eq!(kappa.1[0], 4);
+}
+
+#[test]
+fn labels_of_three_values_stay_means() {
+    let ann = human("ann", &[&[1.0, 0.0], &[2.0, 0.0]]);
+    let ben = human("ben", &[&[1.0, 0.0], &[1.0, 0.0]]);
+    let measures = with_people(judge("m", &[&[1.0, 0.0], &[2.0, 0.0]]), &[ann, ben]);
+    // 1 0 1.5 0 against 1 0 2 0: three of four are equal.
+    close(&measures.raw_agreement, 3.0 / 4.0);
+}
+
+#[test]
+fn a_judges_mean_of_an_item_counts_as_the_nearer_label_unless_its_scale_has_a_middle() {
+    let of_items = |mut rater: Rater| {
+        for rating in &mut rater.ratings {
+            rating.item = Some("c".into());
+        }
+        rater
+    };
+    let ann = of_items(human("ann", &[&[1.0, 0.0], &[1.0, 0.0]]));
+    let panel = of_items(judge("m", &[&[0.75, 0.25], &[0.5, 0.0]]));
+    let level = |name: &str, value| (name.to_owned(), value);
+    let mut levels = vec![level("unmet", 0.0), level("met", 1.0)];
+    // 0.75 is 1 and 0.25 is 0; the judge is split on the third label. With a level between them these are other values.
+    for (units, equal) in [(3, 1.0), (4, 1.0 / 4.0)] {
+        let items = ann.ratings.iter().map(|rating| LabeledItem {
+            system: rating.system.clone(),
+            case_id: rating.case_id.clone(),
+            item: "c".into(),
+        });
+        let labeled = Labeled {
+            raters: vec![ann.clone(), panel.clone()],
+            scales: vec![ItemScale {
+                levels: levels.clone(),
+                items: items.collect(),
+            }],
+            ..Labeled::default()
+        };
+        let at_items = AgreementOptions {
+            level: AgreementLevel::Item,
+            ..options()
+        };
+        let agreement = rater_agreement(&labeled, &at_items);
+        let raw = &agreement.pairs[0].overall.raw_agreement;
+        assert_eq!(raw.n, Some(units));
+        close(raw, equal);
+        levels.insert(1, level("partial", 0.5));
+    }
+}
+
+#[test]
+fn one_skewed_rater_is_skew_and_a_rater_of_one_value_has_no_kappa() {
+    // Nine of ten labels are 1; of the judge's values six.
+    let rows = |ones: u32| -> Vec<[f64; 1]> {
+        (0..10)
+            .map(|at| [if at < ones { 1.0 } else { 0.0 }])
+            .collect()
+    };
+    let rater = |kind, ones| {
+        let rows = rows(ones);
+        let rows: Vec<&[f64]> = rows.iter().map(<[f64; 1]>::as_slice).collect();
+        of(
+            if kind == RaterKind::Judge { "m" } else { "p" },
+            kind,
+            &rows,
+        )
+    };
+    let of = |ones| {
+        let raters = [rater(RaterKind::Judge, 6), rater(RaterKind::Human, ones)];
+        agree(&raters, &options()).pairs[0].overall.clone()
+    };
+    assert_eq!(of(9).most_frequent, Some(0.9));
+    let constant = of(10);
+    let reason = Some("p gave all the same value");
+    assert_eq!(constant.kappa.undefined.as_deref(), reason);
+    assert_eq!(constant.quadratic_kappa.undefined.as_deref(), reason);
+    close(&constant.raw_agreement, 0.6);
+    // The share of ones over both is 0.8: (0.6 - 2 * 0.8 * 0.2) / (1 - 0.32).
+    close(&constant.ac1, 0.28 / 0.68);
 }

@@ -1,14 +1,14 @@
 //! Ratings at the chosen level, and the units that two raters share.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
 use crate::quantity::unit_range;
 use crate::questions::Questions;
 use scholareval_core::domain::{CaseId, ComparedPair, Rater, RaterKind, SystemName, Unit};
-use scholareval_stats::{BootstrapOptions, Interval, mean};
+use scholareval_stats::{BootstrapOptions, Interval, mean, rounded};
 
 /// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,6 +170,8 @@ pub(super) struct Context<'a> {
     pub(super) questions: Questions<'a>,
     /// The scale of an item's question, with the first rater that knows it.
     pub(super) scales: BTreeMap<Option<Arc<str>>, (Interval, Arc<str>)>,
+    /// The values that labels of an item can have: those that single people gave, and the levels of its scale. As bits.
+    pub(super) label_values: BTreeMap<Option<Arc<str>>, BTreeSet<u64>>,
     /// Levels of the scale of all items, 0 if unknown.
     pub(super) levels: usize,
     /// The group of each case that has one, if they are known.
@@ -200,10 +202,18 @@ impl<'a> Context<'a> {
                 }
             }
         }
+        let mut label_values: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+        for view in views.iter().filter(|view| view.is_human()) {
+            for (unit, value) in &view.values {
+                let values = label_values.entry(unit.item.clone()).or_default();
+                values.insert(rounded(*value).to_bits());
+            }
+        }
         Self {
             options,
             questions: Questions::of_texts(cases),
             scales,
+            label_values,
             levels: 0,
             groups: None,
         }
@@ -271,7 +281,7 @@ impl<'a> RatedByBoth<'a> {
         some
     }
 
-    fn push(&mut self, unit: &'a RatedUnit, x: f64, y: f64) {
+    pub(super) fn push(&mut self, unit: &'a RatedUnit, x: f64, y: f64) {
         self.units.push(unit);
         self.x.push(x);
         self.y.push(y);
