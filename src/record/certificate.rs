@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Fingerprint, GradeMerge};
+use crate::domain::{Fingerprint, GradeMerge, today};
 use crate::error::{Error, InputFault, Result};
 use crate::files::read_small_text;
 use crate::text::names::counted;
@@ -28,13 +28,13 @@ pub struct CertificateHead {
     pub certificate_version: u32,
     /// The program that made it.
     pub scholareval_version: String,
-    /// The day of the check, UTC.
+    /// The day on which the judge was asked, UTC.
     pub checked_on: NaiveDate,
     /// The checked judge of each role.
     pub roles: BTreeMap<String, CertifiedRole>,
     /// Answers or items that people labeled and the judge rated.
     pub labels: usize,
-    /// The coefficient of agreement with people: `kappa`, `quadratic_kappa` or `kendall_tau_b`.
+    /// The coefficient of agreement with people: `kappa`, `quadratic_kappa`, `kendall_tau_b` or, of pairs, `pairs_kappa`.
     pub measure: String,
     /// Its value, -1..=1.
     pub estimate: f64,
@@ -65,9 +65,15 @@ pub struct CertifiedJudge {
     /// The model that its replies name; else the one that its server reports, if it does.
     pub served_model: Option<String>,
     /// Reasoning effort; null where none was sent.
-    pub effort: Value,
+    pub reasoning_effort: Value,
     /// Temperature; null where none was sent.
     pub temperature: Value,
+    /// Samples per question: the merged verdict of several agrees with people otherwise than a single one.
+    pub samples: u32,
+    /// How they are merged; `None` for one.
+    pub merge: Option<GradeMerge>,
+    /// Whether verdicts are expected scores (`--logprobs`).
+    pub expected: bool,
 }
 
 impl CertifiedJudge {
@@ -76,38 +82,17 @@ impl CertifiedJudge {
         self.model.clone().unwrap_or_else(|| shown(&self.protocol))
     }
 
-    /// How `other` differs: `temperature 0.7 and not 0`.
+    /// How `other` differs: `temperature 0 and not 0.7`.
     fn difference(&self, other: &Self) -> Option<String> {
-        let name = |model: &Option<String>| json!(model);
-        let fields = [
-            ("protocol", self.protocol.clone(), other.protocol.clone()),
-            ("model", name(&self.model), name(&other.model)),
-            (
-                "served model",
-                name(&self.served_model),
-                name(&other.served_model),
-            ),
-            (
-                "reasoning effort",
-                self.effort.clone(),
-                other.effort.clone(),
-            ),
-            (
-                "temperature",
-                self.temperature.clone(),
-                other.temperature.clone(),
-            ),
-        ];
-        for (field, checked, now) in fields {
-            if checked != now {
-                return Some(format!(
-                    "{field} {} and not {}",
-                    shown(&checked),
-                    shown(&now)
-                ));
-            }
-        }
-        None
+        let (checked, now) = (json!(self), json!(other));
+        let mut fields = checked.as_object()?.iter();
+        let (field, checked) = fields.find(|(field, value)| now[*field] != **value)?;
+        Some(format!(
+            "{} {} and not {}",
+            field.replace('_', " "),
+            shown(checked),
+            shown(&now[field])
+        ))
     }
 }
 
@@ -188,17 +173,26 @@ impl CertificateHead {
         fields.contains_key("certificate_version")
     }
 
+    /// The measure for people.
+    pub fn measure_name(&self) -> String {
+        match self.measure.as_str() {
+            "kendall_tau_b" => "tau-b".to_owned(),
+            name => name.replace('_', " "),
+        }
+    }
+
     /// `checked on 60 labels, kappa 0.71 [0.60, 0.80], 2026-11-12`
     pub fn sentence(&self) -> String {
-        let measure = self.measure.replace('_', " ");
+        let measure = self.measure_name();
         let mut text = format!(
             "checked on {}, {measure} {:.2}",
             counted(self.labels, "label"),
             self.estimate
         );
-        if let Some([low, high]) = self.interval {
-            text += &format!(" [{low:.2}, {high:.2}]");
-        }
+        text += &match self.interval {
+            Some([low, high]) => format!(" [{low:.2}, {high:.2}]"),
+            None => " (no interval)".to_owned(),
+        };
         format!("{text}, {}", self.checked_on)
     }
 
@@ -217,6 +211,9 @@ impl CertificateHead {
         let date = self.checked_on;
         if let Some(difference) = checked.difference(now) {
             return Some(format!("the certificate of {date} is for {difference}"));
+        }
+        if date > today() {
+            return Some(format!("the certificate's day, {date}, is in the future"));
         }
         let age = (day - date).num_days();
         (age > i64::from(days)).then(|| {

@@ -1,5 +1,6 @@
 //! Whether the judges of a run were checked against people, by the certificates that the run was given.
 
+use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 use super::answered;
@@ -19,8 +20,7 @@ impl Manifest {
             return None;
         }
         let now = self.certified_role(role, entry);
-        let day = self.started_at.get(..10).and_then(|day| day.parse().ok());
-        let day = day.unwrap_or_else(today);
+        let day = self.started_on();
         let mut reasons = Vec::new();
         for head in &self.certificates.heads {
             match head.refusal(role, &now, day, self.certificates.days) {
@@ -39,11 +39,21 @@ impl Manifest {
         Some(text)
     }
 
+    /// The day on which the run began, UTC.
+    pub(crate) fn started_on(&self) -> NaiveDate {
+        let day = self.started_at.get(..10).and_then(|day| day.parse().ok());
+        day.unwrap_or_else(today)
+    }
+
     /// Who judged this role of a run.
     pub(crate) fn certified_role(&self, role: &str, entry: &RoleEntry) -> CertifiedRole {
         let is_panel = entry.judges.len() > 1;
+        let mut judges: Vec<CertifiedJudge> =
+            entry.judges.iter().map(JudgeEntry::certified).collect();
+        // The order of a panel's judges does not matter.
+        judges.sort_by_key(|judge| json!(judge).to_string());
         CertifiedRole {
-            judges: entry.judges.iter().map(JudgeEntry::certified).collect(),
+            judges,
             merge: is_panel.then_some(entry.merge),
             prompts: entry.prompts.as_ref().map(|prompts| prompts.fingerprint),
             profile: self.profile_hash(role),
@@ -82,12 +92,15 @@ impl JudgeEntry {
             protocol: setting("kind"),
             model: self.model.clone(),
             served_model: named.first().copied().or(reported).map(str::to_owned),
-            effort: setting("reasoning_effort"),
+            reasoning_effort: setting("reasoning_effort"),
             temperature: if sends_temperature {
                 setting("temperature")
             } else {
                 Value::Null
             },
+            samples: self.samples,
+            merge: (self.samples > 1).then_some(self.merge),
+            expected: self.is_expected(),
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn certificate_sentences(certificate: &Certificate) -> Vec<String> {
         AgreementLevel::Answer => "answer",
         AgreementLevel::Item => "item",
     };
-    let measure = measure_name(certificate);
+    let measure = certificate.head.measure_name();
     let estimate = main_estimate(&certificate.agreement, certificate);
     let mut first = format!(
         "{} with people: {measure} {}, {} of {}, labeled by {}",
@@ -104,7 +104,7 @@ pub fn certificate_table(certificate: &Certificate) -> Table {
     table.column(Column::text("labels of"), &rows, |row| &row.0);
     table.column(Column::count("n"), &rows, |row| row.1.n);
     let measure = &certificate.head.measure;
-    let main = Column::headed(measure, &measure_name(certificate), COEFFICIENT).kept();
+    let main = Column::headed(measure, &certificate.head.measure_name(), COEFFICIENT).kept();
     table.column(main, &rows, |row| main_estimate(row.1, certificate));
     let shift = Column::headed("shift", "judge less people", SHIFT).kept();
     table.column(shift, &rows, |row| &row.1.shift);
@@ -123,7 +123,7 @@ fn panel_table(panel: &CertifiedPanel, certificate: &Certificate) -> Table {
     let mut table = Table::new("Is the panel better than its best judge?", Vec::new());
     table.column(Column::text("judge"), &rows, |row| &row.0);
     let measure = &certificate.head.measure;
-    let column = Column::headed(measure, &measure_name(certificate), COEFFICIENT);
+    let column = Column::headed(measure, &certificate.head.measure_name(), COEFFICIENT);
     table.column(column, &rows, |row| row.1);
     table
 }
@@ -158,7 +158,7 @@ fn probe_tables(certificate: &Certificate) -> Vec<Table> {
             .filter(|row| row.metric == *metric);
         let rows: Vec<&ProbeEffect> = effects.collect();
         let title = format!(
-            "Does the judge move when only form changes? {metric} ({})",
+            "What do changes of an answer do to the judge? {metric} ({})",
             unit_name(unit)
         );
         let mut table = Table::new(title, Vec::new());
@@ -224,18 +224,14 @@ fn described(judge: &CertifiedJudge) -> String {
     let mut facts = vec![judge.protocol.as_str().unwrap_or_default().to_owned()];
     let served = judge.served_model.iter();
     facts.extend(served.map(|model| format!("answered by {model}")));
-    let effort = judge.effort.as_str();
+    let effort = judge.reasoning_effort.as_str();
     facts.extend(effort.map(|effort| format!("reasoning effort {effort}")));
     let temperature = judge.temperature.as_f64();
     facts.extend(temperature.map(|value| format!("temperature {value}")));
-    format!("{} ({})", judge.name(), facts.join(", "))
-}
-
-fn measure_name(certificate: &Certificate) -> String {
-    match certificate.head.measure.as_str() {
-        "kendall_tau_b" => "tau-b".to_owned(),
-        name => name.replace('_', " "),
+    if judge.samples > 1 {
+        facts.push(format!("{} samples", judge.samples));
     }
+    format!("{} ({})", judge.name(), facts.join(", "))
 }
 
 /// The estimate of the certificate's measure; all that it may be are listed.

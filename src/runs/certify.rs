@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -15,18 +16,18 @@ use super::people::{PeopleLabels, label_files};
 use crate::analysis::comparison::SEED;
 use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Confusion, Measures, PanelErrors, PartMeasures,
-    RaterAgreement, RaterPair,
+    RaterAgreement, RaterPair, rated_scorer,
 };
 use crate::analysis::{
-    Estimate, ProbeEffect, SampleNoise, by_member, member_judges, probe, sample_noise,
+    Estimate, ProbeEffect, SampleNoise, by_seat, panel_seats, probe, sample_noise,
 };
-use crate::domain::{Fingerprint, Note, RaterKind, Role, ScoredAnswer, today};
+use crate::domain::{Fingerprint, Note, RaterKind, Role, ScoredAnswer, SubjectKind};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::endpoint::Endpoint;
 use crate::judge::prices::PriceList;
 use crate::record::{
-    CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, IMPORTED, RecordedRun,
-    RunStatus, for_each_call, load_run, sealed,
+    AnsweredJudge, CERTIFICATE_VERSION, CertificateHead, CertifiedJudge, CertifiedRole, IMPORTED,
+    RecordedRun, RunStatus, for_each_call, load_run, sealed,
 };
 use crate::scorer::scorer_named;
 use crate::stats::mean;
@@ -148,32 +149,44 @@ pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
     let of_run = std::slice::from_ref(&run);
     let people = PeopleLabels::load(&options.labels, of_run)?;
     let how = agreement_options(options, &people);
+    require_two_values(&people, &how)?;
     let agreement = agreement_of(of_run, &options.labels, &how)?;
     let pair = with_people(&agreement, &agreement.raters[0].name).ok_or_else(|| {
         Error::Settings("certify needs labels of people (--labels FILE)".to_owned())
     })?;
-    let roles = labeled_roles(&run, &people, options.metric.as_deref());
-    let judge = judge_name(&roles);
-    let head = head(roles, &pair.overall)?;
-    let mut humans = agreement.raters.clone();
-    humans.retain(|rater| rater.kind == RaterKind::Human && rater.mean_of.is_empty());
+    let scorer = labeled_scorer(&run, &people, &how)?;
+    let roles = labeled_roles(&run, &scorer, &people, &how)?;
+    let head = head(
+        &run,
+        roles,
+        main_measure(pair, run.manifest.subject, how.level)?,
+    );
+    let scored = judged_by(&run, &scorer);
     Ok(Certificate {
-        judge,
+        judge: judge_name(&head.roles),
         label_files: hashes(&options.labels)?,
-        raters: humans.len(),
+        raters: people_rating(&agreement, &pair.first),
         level: how.level,
         metric: how.metric.clone(),
         agreement: pair.overall.clone(),
         systems: pair.systems.clone(),
         groups: pair.groups.clone(),
         people: people_with_people(&agreement, &head.measure),
-        repeats: sample_noise(&run.scored),
+        repeats: sample_noise(&scored),
         probes: match &options.probe {
-            Some(probe) => effects(probe, &run)?,
-            None if !run.manifest.perturbations().is_empty() => effects(dir, &run)?,
+            Some(probe) => effects(probe, &head.roles)?,
+            None if !run.manifest.perturbations().is_empty() => effects(dir, &head.roles)?,
             None => Vec::new(),
         },
-        panel: panel(&runs_of_members(&run), &options.labels, &how, &head.measure)?,
+        panel: match head.roles.values().next() {
+            Some(role) if role.judges.len() > 1 => panel(
+                &runs_of_members(&run, &scored),
+                &options.labels,
+                &how,
+                &head.measure,
+            ),
+            _ => None,
+        },
         cost: cost(&run)?,
         confusions: agreement.confusions,
         notes: agreement.notes,
@@ -195,23 +208,49 @@ fn agreement_options(options: &CertifyOptions, people: &PeopleLabels) -> Agreeme
     }
 }
 
-/// The judges of these roles, and the number that tables show.
-///
 /// # Errors
-/// Where no coefficient is defined.
-fn head(roles: BTreeMap<String, CertifiedRole>, measures: &Measures) -> Result<CertificateHead> {
-    let (measure, estimate) = main_measure(measures)?;
+/// Where people gave one value only: every judge that says the same agrees.
+fn require_two_values(people: &PeopleLabels, how: &AgreementOptions) -> Result<()> {
+    let labels = people.labels();
+    let is_item = how.level == AgreementLevel::Item;
+    let mut values = BTreeSet::new();
+    for rater in &labels.raters {
+        let ratings = rater.ratings.iter();
+        let at_level =
+            ratings.filter(|rating| how.metric.is_some() || rating.item.is_some() == is_item);
+        values.extend(at_level.map(|rating| rating.value.to_bits()));
+        values.extend(
+            rater
+                .preferences
+                .values()
+                .map(|preference| f64::from(preference.sign()).to_bits()),
+        );
+    }
+    if values.len() == 1 {
+        let message =
+            "all labels are one value, which says nothing of the judge; label answers that differ";
+        return Err(Error::Settings(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// The judges of these roles, and the number that tables show.
+fn head(
+    run: &RecordedRun,
+    roles: BTreeMap<String, CertifiedRole>,
+    (measure, estimate): (&'static str, &Estimate),
+) -> CertificateHead {
     let interval = estimate.interval();
-    Ok(CertificateHead {
+    CertificateHead {
         certificate_version: CERTIFICATE_VERSION,
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-        checked_on: today(),
+        checked_on: run.manifest.started_on(),
         roles,
         labels: estimate.n.unwrap_or_default(),
         measure: measure.to_owned(),
         estimate: estimate.estimate.unwrap_or_default(),
         interval: interval.map(|interval| [interval.low, interval.high]),
-    })
+    }
 }
 
 /// The models of the judges, each once.
@@ -219,51 +258,57 @@ fn judge_name(roles: &BTreeMap<String, CertifiedRole>) -> String {
     let judges = roles.values().flat_map(|role| &role.judges);
     let names: BTreeSet<String> = judges.map(CertifiedJudge::name).collect();
     let listed = list(names.iter().map(String::as_str), names.len());
-    if names.len() > 1 {
+    if roles.values().any(|role| role.judges.len() > 1) {
         format!("panel of {listed}")
     } else {
         listed
     }
 }
 
+/// How many people rated something that the judge rated.
+fn people_rating(agreement: &RaterAgreement, judge: &str) -> usize {
+    let pairs = agreement.pairs.iter();
+    let with_judge = pairs.filter(|pair| {
+        let compared = pair.overall.comparisons.as_ref();
+        let shared = pair.overall.n + compared.map_or(0, |compared| compared.n);
+        *pair.first == *judge && is_person(agreement, &pair.second) && shared > 0
+    });
+    with_judge.count()
+}
+
+fn is_person(agreement: &RaterAgreement, name: &str) -> bool {
+    let mut raters = agreement.raters.iter();
+    raters.any(|rater| {
+        *rater.name == *name && rater.kind == RaterKind::Human && rater.mean_of.is_empty()
+    })
+}
+
 /// # Errors
 /// For a run whose judge cannot be certified.
 fn check_run(run: &RecordedRun) -> Result<()> {
     let manifest = &run.manifest;
-    let judges: Vec<_> = manifest
-        .roles
-        .values()
-        .flat_map(|role| &role.judges)
-        .collect();
-    let mixed = manifest
-        .answered_judges()
-        .into_iter()
-        .find(|judge| judge.is_mixed());
+    let mut judges = manifest.roles.values().flat_map(|role| &role.judges);
+    let answered = manifest.answered_judges();
+    let mixed = answered.iter().find(|judge| judge.is_mixed());
     let (what, hint) = if manifest.is_set(IMPORTED) {
         (
-            "an imported run does not record its judge".to_owned(),
+            "an imported run does not record its judge",
             "score the answers",
         )
     } else if manifest.status != RunStatus::Complete {
+        ("the run is not finished", "run the same command once more")
+    } else if judges.all(|judge| judge.lexical) {
         (
-            "the run is not finished".to_owned(),
-            "run the same score command once more",
-        )
-    } else if judges.iter().all(|judge| judge.lexical) {
-        (
-            "no judge: the built-in baseline has no certificate".to_owned(),
+            "no judge: the built-in baseline has no certificate",
             "score with --model NAME",
         )
-    } else if let Some(mixed) = mixed {
-        let warning = mixed.warning().unwrap_or_default();
-        (
-            format!("the judge changed within the run. {warning}"),
-            "certify a run of one judge",
-        )
+    } else if let Some(warning) = mixed.and_then(AnsweredJudge::warning) {
+        let what = format!("the judge changed within the run. {warning}");
+        return Err(InputFault::new(&run.path, what).refuse("certify a run of one judge"));
     } else {
         return Ok(());
     };
-    Err(InputFault::new(&run.path, what).hint(hint).into())
+    Err(InputFault::new(&run.path, what).refuse(hint))
 }
 
 /// The judge with the people together, or with the only person.
@@ -278,27 +323,20 @@ fn with_people<'a>(agreement: &'a RaterAgreement, judge: &str) -> Option<&'a Rat
 
 /// The mean of this measure over pairs of people, of a single pair with its interval.
 fn people_with_people(agreement: &RaterAgreement, measure: &str) -> Option<Estimate> {
-    let is_person = |name: &str| {
-        let mut raters = agreement.raters.iter();
-        raters.any(|rater| {
-            *rater.name == *name && rater.kind == RaterKind::Human && rater.mean_of.is_empty()
-        })
-    };
-    let pairs = agreement.pairs.iter();
-    let of_people = pairs.filter(|pair| is_person(&pair.first) && is_person(&pair.second));
-    let estimates: Vec<&Estimate> = of_people
-        .filter_map(|pair| pair.overall.named(measure))
-        .collect();
+    let mut estimates: Vec<&Estimate> = Vec::new();
+    for pair in &agreement.pairs {
+        if is_person(agreement, &pair.first) && is_person(agreement, &pair.second) {
+            estimates.extend(pair.overall.named(measure));
+        }
+    }
     match estimates[..] {
         [] => None,
         [only] => Some(only.clone()),
         _ => {
-            let values: Vec<f64> = estimates
-                .iter()
-                .filter_map(|estimate| estimate.estimate)
-                .collect();
+            let values = estimates.iter().filter_map(|estimate| estimate.estimate);
+            let mean = mean(&values.collect::<Vec<f64>>());
             Some(Estimate::new(
-                mean(&values),
+                mean,
                 || None,
                 "not defined for any two of them",
             ))
@@ -306,108 +344,195 @@ fn people_with_people(agreement: &RaterAgreement, measure: &str) -> Option<Estim
     }
 }
 
-/// The coefficient that tables show: kappa, of more than two levels with quadratic weights; without categories tau-b.
+/// The coefficient that tables show: kappa, of more than two levels with quadratic weights; without categories tau-b; of pairs of answers
+/// the kappa of outcomes.
 ///
 /// # Errors
-/// Where none is defined.
-fn main_measure(measures: &Measures) -> Result<(&'static str, &Estimate)> {
+/// Where none is defined, and for labels of items that are not on the judge's scale.
+fn main_measure(
+    pair: &RaterPair,
+    subject: SubjectKind,
+    level: AgreementLevel,
+) -> Result<(&'static str, &Estimate)> {
+    let measures = &pair.overall;
+    let refusal = |estimate: &Estimate| {
+        let reason = estimate
+            .undefined
+            .as_deref()
+            .unwrap_or("judge and people share no labels");
+        Error::Settings(format!(
+            "agreement with people cannot be measured: {reason}"
+        ))
+    };
+    if let (SubjectKind::Pair, Some(compared)) = (subject, &measures.comparisons) {
+        return match compared.kappa.estimate {
+            Some(_) => Ok(("pairs_kappa", &compared.kappa)),
+            None => Err(refusal(&compared.kappa)),
+        };
+    }
+    if level == AgreementLevel::Item && measures.shift.estimate.is_none() {
+        return Err(refusal(&measures.shift));
+    }
     let (kappa, quadratic) = (&measures.kappa, &measures.quadratic_kappa);
-    let has_two_levels = kappa
-        .estimate
-        .zip(quadratic.estimate)
-        .is_some_and(|(plain, weighted)| (plain - weighted).abs() < 1e-9);
-    let of_pairs = measures
-        .comparisons
-        .as_ref()
-        .map(|compared| ("pairs_kappa", &compared.kappa));
-    let mut candidates = Vec::new();
-    if has_two_levels {
-        candidates.push(("kappa", kappa));
+    let both = kappa.estimate.zip(quadratic.estimate);
+    if both.is_some_and(|(plain, weighted)| (plain - weighted).abs() < 1e-9) {
+        return Ok(("kappa", kappa));
     }
-    candidates.push(("quadratic_kappa", quadratic));
-    candidates.push(("kendall_tau_b", &measures.kendall_tau_b));
-    candidates.extend(of_pairs);
-    for (name, estimate) in &candidates {
-        if estimate.estimate.is_some() {
-            return Ok((name, estimate));
-        }
+    if quadratic.estimate.is_some() {
+        return Ok(("quadratic_kappa", quadratic));
     }
-    let mut reasons = candidates
-        .iter()
-        .filter_map(|(_, estimate)| estimate.undefined.as_deref());
-    let reason = reasons.next().unwrap_or("judge and people share no labels");
-    Err(Error::Settings(format!(
-        "agreement with people cannot be measured: {reason}"
-    )))
+    match measures.kendall_tau_b.estimate {
+        Some(_) => Ok(("kendall_tau_b", &measures.kendall_tau_b)),
+        None => Err(refusal(&measures.kendall_tau_b)),
+    }
 }
 
-/// The roles whose judges gave what people labeled: by the scorers of the labeled items, of whole answers by the first scorer.
-fn labeled_roles(
+/// The scorer of what people labeled: of items that of the first score with the item, of whole answers the one whose number is compared.
+///
+/// # Errors
+/// For labels of several scorers, whose agreement is not one number, and of none.
+fn labeled_scorer(
     run: &RecordedRun,
     people: &PeopleLabels,
-    metric: Option<&str>,
-) -> BTreeMap<String, CertifiedRole> {
-    let items: BTreeSet<&str> = match metric {
-        Some(metric) => BTreeSet::from([metric]),
-        None => people.items(),
+    how: &AgreementOptions,
+) -> Result<String> {
+    let mut scorers = BTreeSet::new();
+    if let Some(of_sheets) = people.scorers() {
+        scorers = of_sheets;
+    } else if how.metric.is_some() || how.level == AgreementLevel::Answer {
+        let scorer = rated_scorer(&run.scored, how.metric.as_deref());
+        scorers.extend(scorer.map(str::to_owned));
+    } else {
+        let mut items = people.items();
+        for answer in &run.scored {
+            let scorer = answer.score.scorer.name();
+            for component in &answer.score.components {
+                let name = component.name.as_str();
+                if items.remove(name) || items.remove(&*format!("{scorer}.{name}")) {
+                    scorers.insert(scorer.to_owned());
+                }
+            }
+        }
+    }
+    let scorers = Vec::from_iter(scorers);
+    let (what, hint) = match &scorers[..] {
+        [only] => return Ok(only.clone()),
+        [] => (
+            "the labels are of nothing that this run scored".to_owned(),
+            "check the column item, or name a number of the run with --metric",
+        ),
+        several => (
+            format!("the labels are of several scorers: {}", several.join(", ")),
+            "certify one at a time, with --metric NAME or a file of labels for each",
+        ),
     };
-    let has_items = |answer: &&ScoredAnswer| {
-        let mut components = answer.score.components.iter();
-        components.any(|component| items.contains(component.name.as_str()))
+    Err(InputFault::new(&run.path, what).refuse(hint))
+}
+
+/// The roles whose judges gave what people labeled.
+///
+/// # Errors
+/// Where no judge gave any of it, and where several did whose agreement would be one number.
+fn labeled_roles(
+    run: &RecordedRun,
+    scorer: &str,
+    people: &PeopleLabels,
+    how: &AgreementOptions,
+) -> Result<BTreeMap<String, CertifiedRole>> {
+    let items = match &how.metric {
+        Some(metric) => BTreeSet::from([metric.as_str()]),
+        None if how.level == AgreementLevel::Item => people.items(),
+        None => BTreeSet::new(),
     };
-    let scored = || run.scored.iter().map(|answer| &**answer);
-    let scorers: BTreeSet<&str> = scored()
-        .filter(has_items)
-        .map(|answer| answer.score.scorer.name())
-        .collect();
-    let mut roles = BTreeMap::new();
+    let mut roles: BTreeMap<String, CertifiedRole> = BTreeMap::new();
     for (name, entry) in &run.manifest.roles {
         let role = Role::from_name(name);
-        let is_labeled = scorers.is_empty()
-            || role.as_ref().is_some_and(|role| {
-                let is_other_aspect =
-                    matches!(role, Role::Aspect(aspect) if !items.contains(aspect.as_ref()));
-                let mut infos = scorers.iter().filter_map(|scorer| scorer_named(scorer));
-                !is_other_aspect && infos.any(|info| info.has_role(role))
-            });
-        if is_labeled && !entry.judges.iter().all(|judge| judge.lexical) {
+        let known = scorer_named(scorer).zip(role.as_ref());
+        let is_of_scorer = known.is_some_and(|(info, role)| info.has_role(role));
+        // Labels of one aspect say nothing of the judges of others.
+        let is_other_aspect =
+            matches!(&role, Some(Role::Aspect(aspect)) if is_other(aspect, &items, run));
+        let is_lexical = entry.judges.iter().all(|judge| judge.lexical);
+        if is_of_scorer && !is_other_aspect && !is_lexical {
             roles.insert(name.clone(), run.manifest.certified_role(name, entry));
         }
     }
-    roles
+    let judges: Vec<_> = roles
+        .values()
+        .map(|role| (&role.judges, role.merge))
+        .collect();
+    let (what, hint) = if roles.is_empty() {
+        (
+            "the labels are of nothing that a model judged",
+            "label what a model judged",
+        )
+    } else if judges.iter().any(|judge| *judge != judges[0]) {
+        (
+            "the labels are of several judges",
+            "certify one at a time, with --metric ASPECT",
+        )
+    } else {
+        return Ok(roles);
+    };
+    Err(InputFault::new(&run.path, what).refuse(hint))
 }
 
-/// The run as each judge of its panel alone would have scored it; empty without a panel.
-fn runs_of_members(run: &RecordedRun) -> Vec<RecordedRun> {
-    let judges = member_judges(&run.scored);
-    if judges.len() < 2 {
-        return Vec::new();
+/// Whether the labels are of aspects, and not of this one.
+fn is_other(aspect: &str, items: &BTreeSet<&str>, run: &RecordedRun) -> bool {
+    let mut aspects = run.manifest.aspects().into_iter();
+    !items.contains(aspect) && aspects.any(|other| items.contains(&*other.name))
+}
+
+/// The scores of this scorer, without those of perturbed answers.
+fn judged_by(run: &RecordedRun, scorer: &str) -> Vec<Arc<ScoredAnswer>> {
+    let perturbations = run.manifest.perturbations();
+    let systems = run.systems();
+    let mut perturbed = BTreeSet::new();
+    for perturbation in perturbations {
+        perturbed.extend(systems.iter().map(|system| system.perturbed(perturbation)));
     }
+    let mut scored = run.scored.clone();
+    scored.retain(|answer| {
+        answer.score.scorer.name() == scorer && !perturbed.contains(&answer.system)
+    });
+    scored
+}
+
+/// The run as each judge of its panel alone would have scored it.
+fn runs_of_members(run: &RecordedRun, scored: &[Arc<ScoredAnswer>]) -> Vec<RecordedRun> {
     let mut runs = Vec::new();
-    for judge in judges {
+    for seat in panel_seats(scored) {
+        let (judge, number) = &seat;
+        let mut name = judge.split('|').next().unwrap_or_default().to_owned();
+        if *number > 0 {
+            name += &format!(" #{}", number + 1);
+        }
         runs.push(RecordedRun {
-            name: judge.split('|').next().unwrap_or_default().to_owned(),
-            scored: by_member(&run.scored, &judge),
+            // Raters of one name are called by their paths.
+            path: run.path.join(&name),
+            name,
+            scored: by_seat(scored, &seat),
             ..run.clone()
         });
     }
     runs
 }
 
-/// The judges of the panel by their agreement with people; `None` without a panel.
+/// The judges of the panel by their agreement with people; `None` where what they gave alone is not known, as of claims.
 fn panel(
     members: &[RecordedRun],
     labels: &[PathBuf],
     how: &AgreementOptions,
     measure: &str,
-) -> Result<Option<CertifiedPanel>> {
-    if members.is_empty() {
-        return Ok(None);
+) -> Option<CertifiedPanel> {
+    if members.iter().any(|member| member.scored.is_empty()) {
+        return None;
     }
-    let agreement = agreement_of(members, labels, how)?;
+    let agreement = agreement_of(members, labels, how).ok()?;
     let mut judges = Vec::new();
-    for member in members {
-        let pair = with_people(&agreement, &member.name);
+    // The judges are the first raters, in this order.
+    for (member, rater) in members.iter().zip(&agreement.raters) {
+        let pair = with_people(&agreement, &rater.name);
         let of_member = pair.and_then(|pair| pair.overall.named(measure));
         judges.push(PanelMember {
             judge: member.name.clone(),
@@ -415,33 +540,33 @@ fn panel(
         });
     }
     judges.sort_by(|first, second| second.value().total_cmp(&first.value()));
-    Ok(Some(CertifiedPanel {
+    Some(CertifiedPanel {
         judges,
         errors: agreement.panel_errors,
-    }))
+    })
 }
 
-/// The effects of the perturbations in this run of `probe`, which the judge of `run` must have judged.
-fn effects(dir: &Path, run: &RecordedRun) -> Result<Vec<ProbeEffect>> {
+/// The effects of the perturbations in this run of `probe`, by the judges of these roles.
+///
+/// # Errors
+/// For another run, and where other judges judged it.
+fn effects(dir: &Path, roles: &BTreeMap<String, CertifiedRole>) -> Result<Vec<ProbeEffect>> {
     let probed = load_run(dir)?;
     let manifest = &probed.manifest;
     let perturbations = manifest.perturbations();
     if perturbations.is_empty() {
         let fault = InputFault::new(dir, "not a run of probe: its answers are unchanged");
-        return Err(fault
-            .hint("give the run that scholareval probe made")
-            .into());
+        return Err(fault.refuse("give the run that scholareval probe made"));
     }
-    for (role, entry) in &manifest.roles {
-        let Some(of_run) = run.manifest.roles.get(role) else {
-            continue;
+    check_run(&probed)?;
+    for (role, certified) in roles {
+        let difference = match manifest.roles.get(role) {
+            Some(entry) => certified.difference(&manifest.certified_role(role, entry)),
+            None => Some("it did not ask for it".to_owned()),
         };
-        let certified = run.manifest.certified_role(role, of_run);
-        if let Some(difference) = certified.difference(&manifest.certified_role(role, entry)) {
+        if let Some(difference) = difference {
             let what = format!("the probe is of another judge of {role}: {difference}");
-            return Err(InputFault::new(dir, what)
-                .hint("probe the judge of the run")
-                .into());
+            return Err(InputFault::new(dir, what).refuse("probe the judge of the run"));
         }
     }
     let probe = probe(

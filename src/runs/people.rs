@@ -118,17 +118,24 @@ impl PeopleLabels {
             .collect()
     }
 
+    /// The scorers whose units sheets ask about; `None` for tables.
+    pub(super) fn scorers(&self) -> Option<BTreeSet<String>> {
+        match self {
+            Self::OfTables(..) => None,
+            Self::OfSheets(unblinded) => Some(unblinded.scorers()),
+        }
+    }
+
     /// Items where all labels of tables are of items, or those of pages have a scale; else whole answers.
     pub(super) fn level(&self) -> AgreementLevel {
-        let mut ratings = self
-            .labels()
-            .raters
-            .iter()
-            .flat_map(|rater| &rater.ratings)
-            .peekable();
-        let has_ratings = ratings.peek().is_some();
-        if has_ratings && (!self.scales().is_empty() || ratings.all(|rating| rating.item.is_some()))
-        {
+        let mut ratings = self.labels().raters.iter().flat_map(|rater| &rater.ratings);
+        let is_item = match self {
+            Self::OfTables(..) => {
+                ratings.clone().next().is_some() && ratings.all(|rating| rating.item.is_some())
+            }
+            Self::OfSheets(unblinded) => !unblinded.scales.is_empty(),
+        };
+        if is_item {
             AgreementLevel::Item
         } else {
             AgreementLevel::Answer

@@ -223,6 +223,16 @@ fn changed_certificates_and_those_of_other_versions_are_errors() {
     );
     work.write("forged.json", "{}");
     assert!(error().contains("not a certificate"), "{}", error());
+    let edited = labels().replace("poor,c3,p0,ann,0", "poor,c3,p0,ann,1");
+    work.write("labels.csv", &edited);
+    let again = certify(&work, &[]).exits_with(0);
+    assert!(
+        again
+            .stderr
+            .contains("replaces: judge checked on 20 labels, kappa 0.80 ["),
+        "{again:?}"
+    );
+    assert!(again.stderr.contains(", by other labels"), "{again:?}");
     work.write("labels.json", "[1]");
     let kept = certify(&work, &["--out", "labels.csv"]).exits_with(2);
     assert!(kept.stderr.contains("this is the input"), "{kept:?}");
@@ -271,7 +281,7 @@ fn a_judge_that_changed_within_the_run_and_the_baseline_have_no_certificate() {
 }
 
 #[test]
-fn a_panel_is_as_many_judges_as_have_errors_of_their_own() {
+fn a_panel_is_worth_the_judges_that_err_apart() {
     let work = workspace();
     // Both err in c0 and c1 of good, the second also in c2; the third elsewhere.
     let servers = [
@@ -441,9 +451,9 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
         "json",
     ])
     .exits_with(0);
-    let found = work.run(&["certify", "out", "--labels", "physicians.csv"]);
+    let done = work.run(&["certify", "out", "--labels", "physicians.csv"]);
     // A judge that says the same of everything has a kappa of 0.
-    assert_eq!(found.code, Some(0), "{found:?}");
+    assert_eq!(done.code, Some(0), "{done:?}");
     let certificate = work.json("certificate.json");
     assert_eq!(
         (&certificate["raters"], &certificate["labels"]),
@@ -457,4 +467,58 @@ fn the_recipe_for_physicians_makes_tests_answers_and_labels() {
             .collect::<Vec<_>>(),
         ["criteria"]
     );
+}
+
+#[test]
+fn labels_of_whole_answers_certify_the_judge_of_the_score_and_no_other() {
+    let work = workspace();
+    let server = FakeServer::start(Behaviour::good().saying(|request| {
+        let is_named = answer_of(request).contains("cause-");
+        match kind_of(request) {
+            _ if !section(request, "rubric").is_empty() => {
+                format!("so [RESULT] {}", if is_named { 4 } else { 2 })
+            }
+            "property" => json!({"score": if is_named { 10 } else { 0 }}).to_string(),
+            kind => constant_reply(kind),
+        }
+    }));
+    let aspects = ["--scorers", "rubric,prometheus"];
+    work.score(&server, &aspects).exits_with(0);
+    let mut labels = String::from("system,case_id,rater,value\n");
+    for case in 0..CASES {
+        labels += &format!(
+            "good,c{case},ann,{}\npoor,c{case},ann,{}\n",
+            5 - case % 2,
+            1 + case % 2
+        );
+    }
+    work.write("labels.csv", &labels);
+    certify(&work, &[]).exits_with(0);
+    let roles = |certificate: Value| {
+        certificate["roles"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(roles(work.json("certificate.json")), ["rubric"]);
+    let scored = work
+        .score(
+            &server,
+            &[&aspects[..], &["--certificate", "certificate.json"]].concat(),
+        )
+        .exits_with(0);
+    let text = scored
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("Judge of rubric checked on 20 labels, tau-b"),
+        "{text}"
+    );
+    assert!(text.contains("not checked against people."), "{text}");
+    certify(&work, &["--metric", "coverage"]).exits_with(0);
+    assert_eq!(roles(work.json("certificate.json")), ["aspect.coverage"]);
 }

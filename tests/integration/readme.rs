@@ -13,8 +13,9 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging::section;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 51] = [
+const COMMANDS: [&str; 52] = [
     "",
+    "certify",
     "demo",
     "score",
     "pairs",

@@ -26,7 +26,7 @@ pub use criteria::{
 };
 pub use headline::{headline, metric_by, row_metrics};
 pub use panel::{
-    ItemGroup, PanelAgreement, PanelJudge, SampleNoise, Scale, by_member, member_judges,
+    ItemGroup, PanelAgreement, PanelJudge, PanelSeat, SampleNoise, Scale, by_seat, panel_seats,
     sample_noise,
 };
 pub use probe::{ChangedVerdicts, Probe, Probed, UNCHANGED, may_move, probe};

@@ -117,14 +117,19 @@ impl ItemGroup {
     }
 }
 
-/// The position of the component that the item is about. If two criteria have the same name, the item of the first is
-/// called `name#1`.
+/// The position of the component that the item is about. Of criteria with the same name, the items are called `name#1`, by their
+/// positions.
 fn place_of(item: &str, score: &Score) -> Option<usize> {
     if let Some(place) = place_named(item, score) {
         return Some(place);
     }
-    let (name, _) = item.rsplit_once('#')?;
-    place_named(name, score)
+    let (name, number) = item.rsplit_once('#')?;
+    let place = number.parse::<usize>().ok();
+    let numbered = place.filter(|place| {
+        let component = score.components.get(*place);
+        component.is_some_and(|component| component.name.as_str() == name)
+    });
+    numbered.or_else(|| place_named(name, score))
 }
 
 fn place_named(name: &str, score: &Score) -> Option<usize> {
@@ -258,26 +263,38 @@ pub fn sample_noise<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<SampleNoise> {
     noise_of(&panel_groups(scored))
 }
 
+/// A judge of a panel: its identity, and which one it is of those with this identity.
+pub type PanelSeat = (Arc<str>, usize);
+
 /// The judges of the panels that gave these scores, each once.
-pub fn member_judges<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Arc<str>> {
-    let scored = scored.iter();
-    let members = scored.flat_map(|answer| answer.borrow().members.values());
-    distinct(members.flatten().map(|member| Arc::clone(&member.judge)))
+pub fn panel_seats<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<PanelSeat> {
+    let panels = scored
+        .iter()
+        .flat_map(|answer| answer.borrow().members.values());
+    distinct(panels.flat_map(|members| seats_of(members)))
+}
+
+/// The seats of the judges of one panel, in order.
+fn seats_of(members: &[MemberValues]) -> Vec<PanelSeat> {
+    let mut seats: Vec<PanelSeat> = Vec::new();
+    for member in members {
+        let earlier = seats.iter().filter(|(judge, _)| *judge == member.judge);
+        seats.push((Arc::clone(&member.judge), earlier.count()));
+    }
+    seats
 }
 
 /// These answers with the values of one judge of their panel in place of the panel's: of criteria, aspects and points; other components
 /// have none. Answers that it did not judge are left out.
-pub fn by_member(scored: &[Arc<ScoredAnswer>], judge: &str) -> Vec<Arc<ScoredAnswer>> {
+pub fn by_seat(scored: &[Arc<ScoredAnswer>], seat: &PanelSeat) -> Vec<Arc<ScoredAnswer>> {
     let mut by_judge = Vec::new();
     for answer in scored {
         let mut values: HashMap<usize, f64> = HashMap::new();
         for (item, members) in &answer.members {
-            let mut members = members.iter();
-            let member = members.find(|member| *member.judge == *judge);
-            if let (Some(member), Some(place)) = (member, place_of(item, &answer.score)) {
-                let value = member
-                    .value
-                    .and_then(|value| of_component(place, value, &answer.score));
+            let at = seats_of(members).iter().position(|other| other == seat);
+            if let (Some(at), Some(place)) = (at, place_of(item, &answer.score)) {
+                let value = members[at].value;
+                let value = value.and_then(|value| of_component(place, value, &answer.score));
                 values.extend(value.map(|value| (place, value)));
             }
         }

@@ -1,5 +1,9 @@
 //! `scholareval certify`: a certificate of a judge, as a file and as a page.
 
+use std::path::Path;
+
+use serde_json::{Value, json};
+
 use super::CommandContext;
 use crate::cli::args::CertifyArgs;
 use crate::cli::outputs::refuse_input;
@@ -9,7 +13,7 @@ use crate::files::write_bytes;
 use crate::record::CertificateHead;
 use crate::report::html::certificate_page;
 use crate::report::{certificate_table, certificate_text};
-use crate::runs::{CertifyOptions, certify};
+use crate::runs::{Certificate, CertifyOptions, certify};
 
 /// Runs the command.
 ///
@@ -28,11 +32,13 @@ pub(super) fn run(args: &CertifyArgs, context: &CommandContext<'_>) -> Result<()
             .hint("give --out a name that ends in .json")
             .into());
     }
-    if args.out.exists() && !CertificateHead::is_at(&args.out) {
-        let what = "is not a certificate, and is not written over";
-        return Err(InputFault::new(&args.out, what)
-            .hint("give --out another name")
-            .into());
+    let has_certificate = CertificateHead::is_at(&args.out);
+    for path in [&args.out, &page] {
+        // The page of a certificate is beside it, and one without is somebody's.
+        if path.exists() && !has_certificate {
+            let what = "is not a certificate, and is not written over";
+            return Err(InputFault::new(path, what).refuse("give --out another name"));
+        }
     }
     let certificate = certify(
         &args.run,
@@ -43,6 +49,14 @@ pub(super) fn run(args: &CertifyArgs, context: &CommandContext<'_>) -> Result<()
             metric: args.metric.clone(),
         },
     )?;
+    if let Ok(earlier) = CertificateHead::load(&args.out) {
+        let others = if has_labels(&args.out, &certificate) {
+            ""
+        } else {
+            ", by other labels"
+        };
+        context.note(&format!("replaces: judge {}{others}", earlier.sentence()));
+    }
     write_bytes(&args.out, certificate.file()?.as_bytes())?;
     write_bytes(&page, &certificate_page(&certificate))?;
     context.show(
@@ -58,4 +72,11 @@ pub(super) fn run(args: &CertifyArgs, context: &CommandContext<'_>) -> Result<()
         path_text(&page)
     ));
     Ok(())
+}
+
+/// Whether the certificate in this file was made of the same labels, byte by byte.
+fn has_labels(path: &Path, certificate: &Certificate) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let fields: Value = serde_json::from_str(&text).unwrap_or_default();
+    fields["label_files"] == json!(certificate.label_files)
 }

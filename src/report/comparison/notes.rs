@@ -173,28 +173,26 @@ fn judge_with_runs(judged: &JudgedRole) -> String {
 
 /// Whether judges were checked against people: one sentence for all of them, or one for each result of the check.
 pub(in crate::report) fn check_lines(judged: &[&JudgedRole]) -> Vec<String> {
-    let judged = judged.iter();
-    let checks = judged.filter_map(|role| Some((checked_judge(role)?, role.role.as_str())));
-    let by_check = by_text(checks);
-    let is_only = by_check.len() == 1;
+    let mut by_check: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    for role in judged {
+        if let Some(check) = &role.check {
+            let (roles, runs) = by_check.entry(check).or_default();
+            roles.insert(role.role.strip_prefix("aspect.").unwrap_or(&role.role));
+            runs.extend(role.runs.iter().map(String::as_str));
+        }
+    }
     let mut lines = Vec::new();
-    for (check, roles) in by_check {
-        lines.push(if is_only {
-            format!("Judge {check}.")
-        } else {
-            format!("Judge of {roles} {check}.")
-        });
+    for (check, (roles, runs)) in &by_check {
+        let mut line = "Judge".to_owned();
+        if by_check.len() > 1 {
+            line += &format!(" of {}", Vec::from_iter(roles.iter().copied()).join(", "));
+            if !runs.is_empty() {
+                line += &format!(" ({})", Vec::from_iter(runs.iter().copied()).join(", "));
+            }
+        }
+        lines.push(format!("{line} {check}."));
     }
     lines
-}
-
-/// The check of the judge; where it is not that of all runs, with the runs that it is of.
-fn checked_judge(judged: &JudgedRole) -> Option<String> {
-    let check = judged.check.as_ref()?;
-    if judged.runs.is_empty() {
-        return Some(check.clone());
-    }
-    Some(format!("{check} ({})", judged.runs.join(", ")))
 }
 
 /// A sentence on judges and prompts that are not those of the published numbers, if there are any.

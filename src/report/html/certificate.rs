@@ -12,7 +12,7 @@ const STYLE: &str = joined!("theme.css", "page.css");
 
 /// The page as UTF-8.
 pub(crate) fn certificate_page(certificate: &Certificate) -> Vec<u8> {
-    let title = format!("Certificate of {}", certificate.judge);
+    let title = format!("Certificate: {}", certificate.judge);
     let sentences = certificate_sentences(certificate);
     plain_page(&title, &sentences, "", &certificate_tables(certificate))
 }
@@ -30,12 +30,16 @@ pub(super) fn plain_page(
         "<main id=\"content\">\n<h1>{}</h1>\n",
         visible(title)
     );
+    let mut class = "verdict";
     for sentence in sentences {
         push_html!(
             &mut page,
-            "<p class=\"verdict\">{}</p>\n",
+            "<p class=\"{}\">{}</p>\n",
+            class,
             visible(sentence)
         );
+        // What comes after the answer explains it.
+        class = "details";
     }
     page.push_str(figure);
     let names = ShortLabels::default();

@@ -55,6 +55,14 @@ impl AskedUnits {
         units
     }
 
+    /// The scorers whose units are asked about.
+    pub(super) fn scorers(&self) -> BTreeSet<String> {
+        self.scorers
+            .iter()
+            .map(|(_, scorer)| scorer.clone())
+            .collect()
+    }
+
     /// The name of a unit among the items of an answer: as in `items.csv`, unless two scorers use it.
     pub(super) fn item_name(&self, unit: &LabelUnit) -> String {
         let name = plain_name(unit);

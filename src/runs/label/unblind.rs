@@ -38,6 +38,11 @@ pub(in crate::runs) struct Unblinded {
 }
 
 impl Unblinded {
+    /// The scorers whose units were labeled.
+    pub(in crate::runs) fn scorers(&self) -> BTreeSet<String> {
+        self.asked_units.scorers()
+    }
+
     /// A run's judge as a rater of the labeled units; `None` if whole answers or pairs were labeled, which are compared with the
     /// scores of the run.
     pub(in crate::runs) fn judge(&self, name: &str, run: &RecordedRun) -> Result<Option<Rater>> {

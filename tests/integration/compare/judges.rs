@@ -199,6 +199,24 @@ fn judges_that_differ_in_severity_alone_keep_every_rank_and_a_judge_counts_once(
     );
     is_close(&two["judge_changes"][0]["shift"], 0.0);
 
+    work.run(&[
+        "report",
+        "one",
+        "two",
+        "three",
+        "--across",
+        "judges",
+        "--out",
+        "judges.html",
+    ])
+    .exits_with(0);
+    let page = work.read("judges.html");
+    assert_eq!(page.matches("<svg ").count(), 1, "{page}");
+    assert!(
+        page.contains("rank under each, * holds under all"),
+        "{page}"
+    );
+
     // The margin is for every two runs: two points are 0.07, one is 0.035.
     let margin = |bound: &str| across_judges(&work, &["one", "two", "three", "--margin", bound]);
     let met = margin("0.08").exits_with(0).stdout;

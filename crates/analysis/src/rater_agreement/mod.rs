@@ -51,7 +51,7 @@ pub use result::{
     PanelErrors, PartMeasures, PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup,
     RaterPair, RaterSummary, RoganGladenShare, SummaryRow, TieThreshold,
 };
-pub use run::run_rater;
+pub use run::{rated_scorer, run_rater};
 
 #[cfg(test)]
 mod tests;

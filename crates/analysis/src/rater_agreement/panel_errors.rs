@@ -27,7 +27,7 @@ pub(super) fn panel_errors(
         for (errors, value) in errors.iter_mut().zip(&of_judges) {
             errors.push(value - label);
         }
-        values.extend(of_judges.iter().chain([label]).map(|value| value.to_bits()));
+        values.extend(of_judges.iter().map(|value| value.to_bits()));
         questions.push(context.questions.number(&unit.case_id));
     }
     let level = context.options.confidence;

@@ -7,7 +7,7 @@ use crate::comparison::metrics_of;
 use crate::quantity::{Quantity, distinct, finite};
 use scholareval_core::domain::{
     ComparedPair, ComponentKind, Preference, Rater, RaterKind, Rating, Score, ScoredAnswer,
-    SubjectKind, Unit,
+    ScorerId, SubjectKind, Unit,
 };
 use scholareval_stats::mean;
 
@@ -96,6 +96,28 @@ fn whole_answer(scored: &[Arc<ScoredAnswer>]) -> Option<NumberName<'_>> {
         .find(|answer| answer.score.is_weighted_sum());
     let score = &rubric.or_else(|| with_value.next())?.score;
     Some((score.scorer.as_str(), score.sum_names().0))
+}
+
+/// The scorer whose number a run's rating of whole answers is, as in [`run_rater`]; `None` if no number is called `metric`.
+pub fn rated_scorer<'a>(scored: &'a [Arc<ScoredAnswer>], metric: Option<&str>) -> Option<&'a str> {
+    let whole = whole_answer(scored);
+    let Some(metric) = metric else {
+        return whole.map(|(scorer, _)| scorer);
+    };
+    if let Ok((scorer, _)) = number_called(metric, whole, scored) {
+        return Some(scorer);
+    }
+    let mut scorers = distinct(scored.iter().map(|answer| &answer.score.scorer)).into_iter();
+    let with_metric = scorers.find(|scorer| {
+        let all = scored.iter().map(|answer| &**answer);
+        let answers: Vec<&ScoredAnswer> = all
+            .filter(|answer| answer.score.scorer == **scorer)
+            .collect();
+        metrics_of(scorer, &answers)
+            .iter()
+            .any(|(id, _)| id.is_called(metric))
+    });
+    with_metric.map(ScorerId::name)
 }
 
 /// The first number that is called `metric`, with or without its scorer.
