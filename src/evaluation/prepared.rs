@@ -364,12 +364,16 @@ impl Prepared {
             }
         }
         let mut writer = BatchWriter::new(dir, limits);
-        let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
-            let (kind, url) = call
-                .route
-                .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
-            writer.add(&call.call, kind, &url, &call.body, call.prompt_tokens)
-        })
+        let planned = super::plan_collecting(
+            &jobs,
+            &mut NoEvents,
+            Some(&mut |call| {
+                let (kind, url) = call
+                    .route
+                    .ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+                writer.add(&call.call, kind, &url, &call.body, call.prompt_tokens)
+            }),
+        )
         .await?;
         // Absolute: the import may run in another directory.
         let cache = self.options.cache.path();

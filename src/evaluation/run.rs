@@ -80,7 +80,7 @@ pub struct RunOutcome {
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
 pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, None).await
+    plan_collecting(jobs, sink, None).await
 }
 
 /// Like [`plan`]; also passes every call that can be made now to `collect`: once per fingerprint, case by case and answer
@@ -90,14 +90,6 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
 /// # Errors
 /// As [`plan`], and when `collect` fails.
 pub async fn plan_collecting(
-    jobs: &[Job],
-    sink: &mut dyn EventSink,
-    collect: &mut Collect<'_>,
-) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Some(collect)).await
-}
-
-async fn plan_into(
     jobs: &[Job],
     sink: &mut dyn EventSink,
     mut collect: Option<&mut Collect<'_>>,

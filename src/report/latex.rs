@@ -10,6 +10,9 @@ pub const DEFAULT_LABEL: &str = "tab:results";
 // About what a column of a two-column paper holds in \small.
 const COLUMN_WIDTH: usize = 50;
 
+/// Characters beyond those of fonts, each with its command.
+const COMMANDS: &str = include_str!("latex_commands.txt");
+
 impl Table {
     /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. A table that is wider
     /// than its column or page is scaled down to it. `label` is for `\ref`.
@@ -134,6 +137,7 @@ pub(super) fn latex_text(text: &str) -> String {
     for c in visible(text).chars() {
         match c {
             '\\' => out.push_str("\\textbackslash{}"),
+            '\u{a0}' => out.push('~'),
             '~' => out.push_str("\\textasciitilde{}"),
             '^' => out.push_str("\\textasciicircum{}"),
             '<' => out.push_str("\\textless{}"),
@@ -160,31 +164,8 @@ pub(super) fn latex_text(text: &str) -> String {
 
 /// What sets a usual character of scientific texts that the default fonts have elsewhere.
 fn command_for(c: char) -> Option<&'static str> {
-    Some(match c {
-        '–' => "--",
-        '—' => "---",
-        '…' => "\\ldots{}",
-        '‘' => "\\textquoteleft{}",
-        '’' => "\\textquoteright{}",
-        '“' => "\\textquotedblleft{}",
-        '”' => "\\textquotedblright{}",
-        '‐' | '‑' => "-{}",
-        '\u{a0}' => "~",
-        '±' => "$\\pm$",
-        '×' => "$\\times$",
-        '·' => "$\\cdot$",
-        '°' => "$^{\\circ}$",
-        'µ' | 'μ' => "$\\mu$",
-        'α' => "$\\alpha$",
-        'β' => "$\\beta$",
-        'γ' => "$\\gamma$",
-        '≤' => "$\\leq$",
-        '≥' => "$\\geq$",
-        '≈' => "$\\approx$",
-        '→' => "$\\rightarrow$",
-        '−' => "$-$",
-        _ => return None,
-    })
+    let mut lines = COMMANDS.lines();
+    lines.find_map(|line| line.strip_prefix(c)?.strip_prefix(' '))
 }
 
 /// Whether the default fonts of pdflatex have the character: ASCII, and Western European letters but for those that need the T1

@@ -72,7 +72,12 @@ pub struct CompareArgs {
     #[arg(conflicts_with_all = ["across", "baseline", "require", "margin", "tolerate_missing", "on_undecided", "junit", "length_adjusted"])]
     pub corrected_by: Option<PathBuf>,
     /// Systems that do not count as those that both judges scored, such as those of a judge's own family
-    #[arg(long, value_name = "SYSTEMS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "SYSTEMS",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     #[arg(requires = "corrected_by", help_heading = "Scale of an old judge")]
     pub without: Vec<String>,
     /// Show the pairs with their length-adjusted differences

@@ -37,7 +37,7 @@ fn check(args: &AgreeArgs, context: &CommandContext<'_>) -> Result<Result<ExitCo
     let (runs, skipped) = context.runs(&args.runs)?;
     let mut agreement = agree(&runs, &args.labels, &args.options)?;
     let mut read = read_each(&args.require, &args.output, |condition| {
-        agreement_gates(&condition[0], &agreement)
+        agreement_gates(condition, &agreement)
     })?;
     agreement.gates = std::mem::take(&mut read.gates);
     let format = args.display.format;

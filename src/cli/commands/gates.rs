@@ -26,18 +26,18 @@ pub(super) struct ReadConditions<T> {
 pub(super) fn read_each<T>(
     conditions: &[String],
     output: &GateOutput,
-    read: impl Fn(&[String]) -> Result<Vec<T>>,
+    read: impl Fn(&str) -> Result<Vec<T>>,
 ) -> Result<ReadConditions<T>> {
     let mut all = ReadConditions {
         gates: Vec::new(),
         refused: Vec::new(),
         error: None,
     };
-    for condition in conditions.chunks(1) {
+    for condition in conditions {
         match read(condition) {
             Ok(of_condition) => all.gates.extend(of_condition),
             Err(error) if output.junit.is_some() => {
-                all.refused.extend(unchecked(condition, &error.to_string()));
+                all.refused.push(unchecked(condition, &error.to_string()));
                 all.error = all.error.or(Some(error));
             }
             Err(error) => return Err(error),
@@ -66,9 +66,11 @@ pub(super) fn finish<T>(
     left_out: &LeftOutRuns<'_>,
 ) -> Result<Result<ExitCode>> {
     let gates = by_choice(gates, output.on_undecided);
-    let mut unchecked = read.refused;
-    unchecked.extend(left_out.lines.iter().map(|line| of_run(line)));
-    output.write(runs, &gates, &unchecked)?;
+    let mut refused = read.refused;
+    for line in left_out.lines {
+        refused.push(unchecked("all runs are finished", line));
+    }
+    output.write(runs, &gates, &refused)?;
     Ok(read.error.map_or(Ok(conclude(&gates, left_out)), Err))
 }
 
@@ -122,23 +124,11 @@ fn suite(runs: &[PathBuf]) -> String {
     names.join(" ")
 }
 
-/// Conditions that cannot be checked, for one reason.
-fn unchecked(conditions: &[String], message: &str) -> Vec<UncheckedGate> {
-    let mut gates = Vec::new();
-    for condition in conditions {
-        gates.push(UncheckedGate {
-            name: condition.clone(),
-            message: message.to_owned(),
-        });
-    }
-    gates
-}
-
-/// A run of a directory that was left out, from the line about it.
-fn of_run(line: &str) -> UncheckedGate {
+/// A condition that cannot be checked, with the reason.
+fn unchecked(name: &str, message: &str) -> UncheckedGate {
     UncheckedGate {
-        name: "all runs are finished".to_owned(),
-        message: line.to_owned(),
+        name: name.to_owned(),
+        message: message.to_owned(),
     }
 }
 
@@ -169,6 +159,9 @@ impl GateOutput {
         conditions: &[String],
         error: &Error,
     ) -> Result<()> {
-        self.write(runs, &[], &unchecked(conditions, &error.to_string()))
+        let message = error.to_string();
+        let gates = conditions.iter();
+        let gates = gates.map(|condition| unchecked(condition, &message));
+        self.write(runs, &[], &gates.collect::<Vec<_>>())
     }
 }

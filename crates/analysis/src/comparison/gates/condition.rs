@@ -40,26 +40,18 @@ pub(super) enum Order {
 }
 
 impl Gate {
-    /// Parses conditions and resolves their names; one on the means of all systems gives a gate for each. `baseline` is the label
-    /// of the only system whose pairs are tested.
+    /// Parses a condition and resolves its names; one on the means of all systems gives a gate for each. `baseline` is the label of
+    /// the only system whose pairs are tested.
     ///
     /// # Errors
-    /// For conditions that cannot be read, unknown names, counts, values outside the metric's range, and untested pairs.
-    pub fn all(
-        conditions: &[String],
-        observations: &Observations,
-        baseline: Option<&str>,
-    ) -> Result<Vec<Self>> {
-        let mut gates = Vec::new();
-        for condition in conditions {
-            let reader = ConditionReader {
-                condition,
-                observations,
-                option: "--require",
-            };
-            gates.extend(reader.gates(baseline)?);
-        }
-        Ok(gates)
+    /// For a condition that cannot be read, unknown names, counts, values outside the metric's range, and untested pairs.
+    pub fn all(condition: &str, of: &Observations, baseline: Option<&str>) -> Result<Vec<Self>> {
+        let reader = ConditionReader {
+            condition,
+            observations: of,
+            option: "--require",
+        };
+        reader.gates(baseline)
     }
 
     /// The condition of `--until` on two systems.
@@ -400,7 +392,7 @@ mod tests {
     use crate::comparison::compare_tests::table;
 
     fn gate(condition: &str, observed: &Observations) -> Result<Vec<Gate>> {
-        Gate::all(&[condition.to_owned()], observed, None)
+        Gate::all(condition, observed, None)
     }
 
     fn refusal(condition: &str, observed: &Observations) -> String {
