@@ -1,6 +1,6 @@
 //! A certificate of a judge, for people: a sentence and tables, in the terminal and as a page.
 
-use super::agreement::confusion_table;
+use super::agreement::{confusion_table, is_skewed};
 use super::layout::counted;
 use super::numbers::{COEFFICIENT, shown_coefficient, unit_name};
 use super::table::{Cell, Column, Format, Table};
@@ -106,6 +106,15 @@ pub fn certificate_table(certificate: &Certificate) -> Table {
     let measure = &certificate.head.measure;
     let main = Column::headed(measure, &certificate.head.measure_name(), COEFFICIENT).kept();
     table.column(main, &rows, |row| main_estimate(row.1, certificate));
+    if is_skewed(&certificate.agreement) {
+        let equal = Column::headed("raw_agreement", "equal (%)", Format::Percent);
+        table.column(equal, &rows, |row| &row.1.raw_agreement);
+        table.column(
+            Column::headed("ac1", "AC1", COEFFICIENT).kept(),
+            &rows,
+            |row| &row.1.ac1,
+        );
+    }
     let shift = Column::headed("shift", "judge less people", SHIFT).kept();
     table.column(shift, &rows, |row| &row.1.shift);
     table.notes = certificate.notes.clone();

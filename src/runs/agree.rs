@@ -225,7 +225,7 @@ fn verdicts_of(runs: &[RecordedRun], raters: &[Rater]) -> Vec<RunVerdicts> {
 }
 
 /// The perturbed copies of systems in a run of `probe`, whose texts no system wrote.
-fn perturbed_systems(run: &RecordedRun) -> BTreeSet<SystemName> {
+pub(super) fn perturbed_systems(run: &RecordedRun) -> BTreeSet<SystemName> {
     let systems = run.systems();
     let mut perturbed = BTreeSet::new();
     for perturbation in run.manifest.perturbations() {

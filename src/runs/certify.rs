@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::agree::agreement_of;
+use super::agree::{agreement_of, perturbed_systems};
 use super::people::{PeopleLabels, label_files};
 use crate::analysis::comparison::SEED;
 use crate::analysis::rater_agreement::{
@@ -124,17 +124,32 @@ pub struct CertifiedCost {
 }
 
 impl Certificate {
-    /// The file, as text.
+    /// What the file holds.
     ///
     /// # Errors
     /// [`Error::Internal`] if it cannot be written as JSON.
-    pub fn file(&self) -> Result<String> {
-        let internal =
-            |error: serde_json::Error| Error::Internal(format!("a certificate: {error}"));
-        let text = serde_json::to_string(self).map_err(internal)?;
-        let fields: Map<String, Value> = serde_json::from_str(&text).map_err(internal)?;
-        let file = serde_json::to_string_pretty(&sealed(fields)).map_err(internal)?;
-        Ok(file + "\n")
+    pub fn file(&self) -> Result<Map<String, Value>> {
+        let internal = |error| Error::Internal(format!("a certificate: {error}"));
+        let mut fields = serde_json::to_value(self).map_err(internal)?;
+        withhold_reasons(&mut fields);
+        Ok(sealed(serde_json::from_value(fields).map_err(internal)?))
+    }
+}
+
+/// Why a number is not defined may name a rater, whom a certificate does not.
+fn withhold_reasons(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == "undefined" && value.is_string() {
+                    *value = "not defined".into();
+                } else {
+                    withhold_reasons(value);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(withhold_reasons),
+        _ => {}
     }
 }
 
@@ -187,7 +202,7 @@ pub fn certify(dir: &Path, options: &CertifyOptions) -> Result<Certificate> {
             ),
             _ => None,
         },
-        cost: cost(&run)?,
+        cost: cost(&run, &head.roles)?,
         confusions: agreement.confusions,
         notes: agreement.notes,
         head,
@@ -485,12 +500,7 @@ fn is_other(aspect: &str, items: &BTreeSet<&str>, run: &RecordedRun) -> bool {
 
 /// The scores of this scorer, without those of perturbed answers.
 fn judged_by(run: &RecordedRun, scorer: &str) -> Vec<Arc<ScoredAnswer>> {
-    let perturbations = run.manifest.perturbations();
-    let systems = run.systems();
-    let mut perturbed = BTreeSet::new();
-    for perturbation in perturbations {
-        perturbed.extend(systems.iter().map(|system| system.perturbed(perturbation)));
-    }
+    let perturbed = perturbed_systems(run);
     let mut scored = run.scored.clone();
     scored.retain(|answer| {
         answer.score.scorer.name() == scorer && !perturbed.contains(&answer.system)
@@ -593,8 +603,8 @@ fn hashes(labels: &[PathBuf]) -> Result<Vec<Fingerprint>> {
     Ok(hashes)
 }
 
-/// Calls, tokens and dollars of the run.
-fn cost(run: &RecordedRun) -> Result<CertifiedCost> {
+/// Calls, tokens and dollars of these roles of the run.
+fn cost(run: &RecordedRun, roles: &BTreeMap<String, CertifiedRole>) -> Result<CertifiedCost> {
     let prices = PriceList::load(None)?;
     let mut priced = BTreeMap::new();
     for judge in run.manifest.roles.values().flat_map(|role| &role.judges) {
@@ -613,7 +623,8 @@ fn cost(run: &RecordedRun) -> Result<CertifiedCost> {
         ..CertifiedCost::default()
     };
     for_each_call(&run.path, &run.manifest, |call| {
-        let Some(reply) = call.reply else {
+        let is_of_roles = roles.contains_key(&*call.role.name());
+        let Some(reply) = call.reply.filter(|_| is_of_roles) else {
             return Ok(());
         };
         let usage = reply.usage;

@@ -12,7 +12,7 @@ use crate::error::{InputFault, Result};
 use crate::files::write_bytes;
 use crate::record::CertificateHead;
 use crate::report::html::certificate_page;
-use crate::report::{certificate_table, certificate_text};
+use crate::report::{certificate_table, certificate_text, render_json};
 use crate::runs::{Certificate, CertifyOptions, certify};
 
 /// Runs the command.
@@ -57,11 +57,12 @@ pub(super) fn run(args: &CertifyArgs, context: &CommandContext<'_>) -> Result<()
         };
         context.note(&format!("replaces: judge {}{others}", earlier.sentence()));
     }
-    write_bytes(&args.out, certificate.file()?.as_bytes())?;
+    let file = certificate.file()?;
+    write_bytes(&args.out, (render_json(&file)? + "\n").as_bytes())?;
     write_bytes(&page, &certificate_page(&certificate))?;
     context.show(
         args.display.format,
-        &certificate,
+        &file,
         &certificate.notes,
         |style| Ok(certificate_text(&certificate, style)),
         || certificate_table(&certificate),

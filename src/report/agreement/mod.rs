@@ -8,8 +8,8 @@ mod tables;
 mod verdict;
 
 pub use csv::render_agreement_csv;
-pub(super) use tables::confusion_table;
 pub use tables::{AgreementTables, label_plan_table};
+pub(super) use tables::{confusion_table, is_skewed};
 
 use super::comparison::gate_lines;
 use super::table::note_lines;

@@ -241,7 +241,7 @@ fn skewed(agreement: &RaterAgreement, names: &ShortNames<'_>) -> Table {
 }
 
 /// Whether nearly all ratings of a rater are of one value.
-fn is_skewed(measures: &Measures) -> bool {
+pub(in crate::report) fn is_skewed(measures: &Measures) -> bool {
     measures.most_frequent.is_some_and(|share| share > SKEW)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::result::PanelErrors;
+use super::scales::{mixed_items, not_one_scale};
 use super::units::{Context, RaterView};
 use crate::ratings::{Estimate, distinct};
 use scholareval_stats::effective_judges;
@@ -18,6 +19,7 @@ pub(super) fn panel_errors(
     }
     let mut errors = vec![Vec::new(); judges.len()];
     let mut questions = Vec::new();
+    let mut units = Vec::new();
     let mut values = BTreeSet::new();
     for (unit, label) in &people.values {
         let of_judges = judges.iter().map(|judge| judge.values.get(unit).copied());
@@ -29,10 +31,21 @@ pub(super) fn panel_errors(
         }
         values.extend(of_judges.iter().map(|value| value.to_bits()));
         questions.push(context.questions.number(&unit.case_id));
+        units.push(unit);
     }
+    // Errors against grades on another scale would be the grades.
+    let raters: Vec<&RaterView> = judges.iter().copied().chain([people]).collect();
+    let no_errors =
+        mixed_items(&raters, &units).or_else(|| not_one_scale(&raters, &units, context));
     let level = context.options.confidence;
-    let panel = effective_judges(&errors, &questions, values.len() <= 2, level);
-    let reason = "a judge errs by the same everywhere, or fewer than two units are rated by all";
+    let (panel, reason) = match no_errors {
+        Some(reason) => (None, reason),
+        None => (
+            effective_judges(&errors, &questions, values.len() <= 2, level),
+            "a judge errs by the same everywhere, or fewer than two units are rated by all"
+                .to_owned(),
+        ),
+    };
     let effective = Estimate::new(panel.map(|panel| panel.judges), || panel?.interval, reason);
     Some(PanelErrors {
         judges: judges.len(),
