@@ -362,8 +362,10 @@ pub struct RoganGladenShare {
 impl Measures {
     /// The names of all estimates.
     pub(super) fn names() -> Vec<&'static str> {
-        let mut measures = Self::default();
-        measures.comparisons = Some(PairAgreement::default());
+        let measures = Self {
+            comparisons: Some(PairAgreement::default()),
+            ..Self::default()
+        };
         let estimates = measures.estimates().into_iter();
         estimates.map(|(name, ..)| name).collect()
     }
