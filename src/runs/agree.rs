@@ -108,7 +108,7 @@ fn load(
     raters.extend(labels.raters.iter().cloned());
     require_two(&raters, is_given && labels.raters.is_empty())?;
     let verdicts = if is_given {
-        verdicts_of(&runs, &raters)
+        verdicts_of(runs, &raters)
     } else {
         Vec::new()
     };
