@@ -21,16 +21,16 @@ fn verdict(ranks: &JudgeRanks, factor: RunFactor) -> String {
             only.system
         );
     }
+    let noun = factor.noun();
     // A few judges are not a sample of judges.
-    let scope = if ranks.judges.len() < FEWEST_JUDGES {
-        "all of these"
-    } else {
-        "all"
+    let judges = match ranks.judges.len() {
+        2 => format!("both of these {noun}s"),
+        few if few < FEWEST_JUDGES => format!("all of these {}", counted(few, noun)),
+        many => format!("all {}", counted(many, noun)),
     };
-    let judges = counted(ranks.judges.len(), factor.noun());
     let pairs = ranks.pairs.iter().filter(|pair| pair.holds).count();
     if pairs == 0 {
-        return format!("{name}: no order of two systems holds under {scope} {judges}.");
+        return format!("{name}: no order of two systems holds under {judges}.");
     }
     let holding = ranks.systems.iter().filter(|system| system.holds);
     let named = listed(holding.map(|system| format!("{} ({})", system.system, system.ranks[0])));
@@ -39,9 +39,7 @@ fn verdict(ranks: &JudgeRanks, factor: RunFactor) -> String {
         None => "no rank holds".to_owned(),
     };
     let all = counted(ranks.pairs.len(), "pair");
-    format!(
-        "{name}: the order of {pairs} of {all} of systems holds under {scope} {judges}; {rest}."
-    )
+    format!("{name}: the order of {pairs} of {all} of systems holds under {judges}; {rest}.")
 }
 
 /// `Offsets from the mean of all judges: gpt-4o +6.7 [5.1, 8.3]; gpt-5 -6.7 [-8.3, -5.1].`

@@ -172,7 +172,7 @@ fn judges_that_differ_in_severity_alone_keep_every_rank_and_a_judge_counts_once(
     let text = unwrapped(&across_judges(&work, &with_later).exits_with(0).stdout);
     assert!(
         text.starts_with(
-            "score: the order of 3 of 3 pairs of systems holds under all of these 2 judges"
+            "score: the order of 3 of 3 pairs of systems holds under both of these judges; ranks"
         ),
         "{text}"
     );
