@@ -4,6 +4,7 @@
 //! (`judge_check`). It holds fingerprints, names of models and numbers, and no text of a case or an answer.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
@@ -134,34 +135,22 @@ impl CertificateHead {
     /// When the file cannot be read, is not a certificate, has another version, or was changed after it was made.
     pub fn load(path: &Path) -> Result<Self> {
         let text = read_small_text(path)?.0;
-        let fault =
-            |what: String, hint: &str| -> Error { InputFault::new(path, what).hint(hint).into() };
-        let all: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
-            fault(
-                format!("not a certificate: {error}"),
-                "name a file that certify made",
-            )
-        })?;
+        let all: Map<String, Value> =
+            serde_json::from_str(&text).map_err(|error| not_a_certificate(path, error))?;
         let Some(version) = all.get("certificate_version").and_then(Value::as_u64) else {
-            let what = "not a certificate: certificate_version is missing".to_owned();
-            return Err(fault(what, "name a file that certify made"));
+            return Err(not_a_certificate(path, "certificate_version is missing"));
         };
         if version != u64::from(CERTIFICATE_VERSION) {
             let what = format!(
                 "a certificate of version {version}; this program reads {CERTIFICATE_VERSION}"
             );
-            return Err(fault(what, "make it again with certify"));
+            return Err(InputFault::new(path, what).refuse("make it again with certify"));
         }
         if all.get(HASH) != Some(&json!(hash(&all))) {
-            let what = "was changed after certify made it: its hash is another one".to_owned();
-            return Err(fault(what, "make it again with certify"));
+            let what = "was changed after certify made it: its hash is another one";
+            return Err(InputFault::new(path, what).refuse("make it again with certify"));
         }
-        serde_json::from_value(Value::Object(all)).map_err(|error| {
-            fault(
-                format!("not a certificate: {error}"),
-                "make it again with certify",
-            )
-        })
+        serde_json::from_value(Value::Object(all)).map_err(|error| not_a_certificate(path, error))
     }
 
     /// Whether the file is a certificate of any version, whatever was changed in it.
@@ -222,6 +211,11 @@ impl CertificateHead {
             )
         })
     }
+}
+
+fn not_a_certificate(path: &Path, why: impl Display) -> Error {
+    InputFault::new(path, format!("not a certificate: {why}"))
+        .refuse("name a file that certify made")
 }
 
 /// The object of a certificate with its hash as the last field.

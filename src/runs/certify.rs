@@ -538,6 +538,7 @@ fn panel(
     if members.iter().any(|member| member.scored.is_empty()) {
         return None;
     }
+    // The labels were read for the panel: only what its judges gave alone can be missing here.
     let agreement = agreement_of(members, labels, how).ok()?;
     let mut judges = Vec::new();
     // The judges are the first raters, in this order.
@@ -572,7 +573,7 @@ fn effects(dir: &Path, roles: &BTreeMap<String, CertifiedRole>) -> Result<Vec<Pr
     for (role, certified) in roles {
         let difference = match manifest.roles.get(role) {
             Some(entry) => certified.difference(&manifest.certified_role(role, entry)),
-            None => Some("it did not ask for it".to_owned()),
+            None => Some("none of it was asked".to_owned()),
         };
         if let Some(difference) = difference {
             let what = format!("the probe is of another judge of {role}: {difference}");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{AggregateOptions, Summary, summarize};
 use scholareval_core::domain::{
-    CaseId, Component, ComponentKind, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
-    UnscoredReason,
+    CaseId, Component, ComponentKind, Rater, RaterKind, Rating, Score, ScoredAnswer, SystemName,
+    TestCase, UnscoredKind, UnscoredReason,
 };
 
 pub fn component(name: &str, kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
@@ -104,4 +104,18 @@ pub fn summary_of(
 ) -> Summary {
     let scored: Vec<Arc<ScoredAnswer>> = scored.iter().cloned().map(Arc::new).collect();
     summarize(&scored, missing, options)
+}
+
+/// A rater of whole answers of the system `s`, in the cases c0, c1, ..
+pub fn rater(name: &str, kind: RaterKind, values: &[f64]) -> Rater {
+    let mut rater = Rater::new(name, kind);
+    for (case, value) in values.iter().enumerate() {
+        rater.ratings.push(Rating {
+            system: "s".into(),
+            case_id: format!("c{case}").into(),
+            item: None,
+            value: *value,
+        });
+    }
+    rater
 }

@@ -366,21 +366,8 @@ mod tests {
     use super::*;
     use crate::rater_agreement::result::{Confusion, LevelAccuracy};
     use crate::rater_agreement::{AgreementOptions, Labeled, rater_agreement};
-    use scholareval_core::domain::{Rater, Rating};
+    use crate::test_support::rater;
     use scholareval_stats::Interval;
-
-    fn rater(name: &str, kind: RaterKind, values: &[f64]) -> Rater {
-        let mut rater = Rater::new(name, kind);
-        for (case, value) in values.iter().enumerate() {
-            rater.ratings.push(Rating {
-                system: "s".into(),
-                case_id: format!("c{case}").into(),
-                item: None,
-                value: *value,
-            });
-        }
-        rater
-    }
 
     /// 40 answers with 0 or 1, of which the judges get this many wrong.
     fn agreement(wrong: &[(&str, usize)]) -> RaterAgreement {

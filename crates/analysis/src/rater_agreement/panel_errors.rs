@@ -59,20 +59,8 @@ pub(super) fn panel_errors(
 #[cfg(test)]
 mod tests {
     use crate::rater_agreement::{AgreementOptions, Labeled, rater_agreement};
-    use scholareval_core::domain::{Rater, RaterKind, Rating};
-
-    fn rater(name: &str, kind: RaterKind, values: &[f64]) -> Rater {
-        let mut rater = Rater::new(name, kind);
-        for (case, value) in values.iter().enumerate() {
-            rater.ratings.push(Rating {
-                system: "s".into(),
-                case_id: format!("c{case}").into(),
-                item: None,
-                value: *value,
-            });
-        }
-        rater
-    }
+    use crate::test_support::rater;
+    use scholareval_core::domain::RaterKind;
 
     #[test]
     fn errors_are_against_the_labels_and_not_against_the_scale() {
